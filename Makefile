@@ -1,0 +1,60 @@
+# Thin names for what CMake and CTest do; the presets are in CMakePresets.json.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+
+.PHONY: help build test test-kernels lint format demo bench install clean
+.NOTPARALLEL:
+
+help:
+	@echo 'make build         the programs, into build/bin'
+	@echo 'make demo          build, then a one-minute tour'
+	@echo 'make test          build, then every test'
+	@echo 'make test-kernels  only the tests that boot a guest with Debian kernels'
+	@echo 'make lint          only the lints'
+	@echo 'make format        rewrites the C++ as .clang-format says'
+	@echo 'make bench         the numbers of SPEC.md, beside bwrap, runc, runsc and firejail'
+	@echo 'make install       into $$DESTDIR$$PREFIX (PREFIX=$(PREFIX))'
+	@echo 'make clean         removes build/'
+
+build:
+	@tools/deps.sh build
+	@test -e build/CMakeCache.txt || cmake --preset release -DCLOCHE_TESTS=OFF $(LAUNCHER) > /dev/null
+	@cmake --build build -j $(JOBS)
+
+# Same build directory as `make build`; once the tests are in it they stay.
+test: build-with-tests
+	@ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
+
+test-kernels: build-with-tests
+	@ctest --test-dir build --output-on-failure --no-tests=error -L kernel
+
+lint: build-with-tests
+	@ctest --test-dir build --output-on-failure --no-tests=error -L lint
+
+.PHONY: build-with-tests
+build-with-tests:
+	@tools/deps.sh test
+	@cmake --preset release -DCLOCHE_TESTS=ON $(LAUNCHER) > /dev/null
+	@cmake --build build -j $(JOBS)
+
+format:
+	@tools/deps.sh test
+	@tools/lint/format.sh --fix
+
+demo: build
+	@tools/demo.sh
+
+bench:
+	@tools/deps.sh bench
+	@$(MAKE) --no-print-directory build
+	@build/bin/cloche-bench
+
+# `sudo make install` must not compile as root into a user's build directory.
+install:
+	@test -x build/bin/cloche || $(MAKE) --no-print-directory build
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+clean:
+	rm -rf build

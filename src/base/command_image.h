@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cloche {
+
+// A command as the sandbox's init receives it: one memfd that init maps and uses in place, because
+// it may not allocate. Layout: header, argc + envc offsets (u32), then NUL-terminated strings.
+// Offsets count from the start of the image. All integers are native endian: same machine.
+struct CommandHeader {
+  uint32_t magic = 0x434d4431;  // "CMD1"
+  uint32_t total = 0;           // bytes of the whole image
+  uint32_t argc = 0;
+  uint32_t envc = 0;
+  uint32_t cwd = 0;    // offset of the working directory
+  uint32_t flags = 0;  // kCommand*
+  uint16_t rows = 0;
+  uint16_t columns = 0;
+  uint32_t reserved = 0;
+  uint64_t open_files = 0;  // RLIMIT_NOFILE, 0 = leave
+  uint64_t processes = 0;   // RLIMIT_NPROC, 0 = leave (rootless without a cgroup)
+  uint64_t file_bytes = 0;  // RLIMIT_FSIZE, 0 = leave
+};
+
+inline constexpr uint32_t kCommandPty = 1;  // a new pty of the sandbox's own devpts is its terminal
+
+struct Command {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=value
+  std::string cwd;
+  bool pty = false;
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+  uint64_t open_files = 0;
+  uint64_t processes = 0;
+  uint64_t file_bytes = 0;
+};
+
+std::string EncodeCommand(const Command& command);
+
+// Fixed-size messages between cloched and a sandbox's init (SOCK_SEQPACKET).
+enum class InitOp : uint32_t {
+  kExec = 1,     // to init; fds: image, stdin, stdout, stderr (with kCommandPty: image only)
+  kSignal = 2,   // to init; `value` = signal, to the command's process group
+  kKillAll = 3,  // to init; SIGKILL to everything but init
+  kStarted = 4,  // from init; fds: pty master, if one was asked for
+  kFailed = 5,   // from init; `value` = errno, `stage` = ExecStage
+  kExited = 6,   // from init; `value` = wait status, with the usage fields
+};
+
+enum class ExecStage : uint32_t { kImage = 1, kPty, kFork, kSession, kLimits, kDirectory, kExec };
+
+struct InitMessage {
+  InitOp op{};
+  uint32_t command = 0;
+  int32_t value = 0;
+  uint32_t stage = 0;
+  int32_t pid = 0;  // inside
+  uint32_t reserved = 0;
+  uint64_t user_us = 0;
+  uint64_t system_us = 0;
+  uint64_t max_rss_kib = 0;
+  uint64_t blocks_in = 0;
+  uint64_t blocks_out = 0;
+};
+
+}  // namespace cloche

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+
+namespace cloche {
+
+// Fixed-size messages between cloched and cloche-spawn (SOCK_SEQPACKET socketpair).
+
+enum class SpawnOp : uint32_t {
+  kLaunch = 1,   // fds: sealed memfd with an encoded LaunchPlan, the client's connected socket
+  kKill = 2,     // SIGKILL to every process of the sandbox; its upper stays
+  kDiscard = 3,  // kill, count what changed (kFlagSummary), remove the upper
+  kFreeze = 4,
+  kThaw = 5,
+  kReady = 6,   // from spawn, once: `detail` = "" or why it cannot work here
+  kReply = 7,   // from spawn, to the request with the same number
+  kExited = 8,  // from spawn: the init of `sandbox` ended, `value` = wait status
+};
+
+inline constexpr uint32_t kFlagSummary = 1;
+inline constexpr uint32_t kFlagFromPool = 2;  // reply: a prepared sandbox was used
+inline constexpr uint32_t kFlagCgroupV2 = 4;
+inline constexpr uint32_t kFlagCgroupV1 = 8;
+
+// Which part of building a sandbox failed; with the operation and errno it becomes a sentence and
+// a cure in policy/cures.cc.
+enum class SpawnStage : uint32_t {
+  kNone,
+  kPlan,        // the plan is malformed, or asks for what the caller may not have
+  kPool,        // storage: pool image, subvolume, quota
+  kCgroup,
+  kNamespaces,  // clone3, id maps
+  kIdmap,       // idmapped clones of the layers
+  kOverlay,
+  kFiles,       // whiteouts and file rules in the upper
+  kMounts,      // in the child: attach, proc, dev, masks
+  kPivot,
+  kNetwork,
+  kPrivileges,
+  kLandlock,
+  kSeccomp,
+  kVerify,      // a layer was installed and is not in force
+};
+
+struct SpawnRequest {
+  SpawnOp op{};
+  uint32_t flags = 0;
+  uint64_t number = 0;
+  char sandbox[32] = {};
+};
+
+// Reply to kLaunch carries fds: init's control socket, init's pidfd, the seccomp listener, the OOM
+// event fd (v1: eventfd, v2: memory.events to poll for POLLPRI; absent without a cgroup).
+struct SpawnReply {
+  SpawnOp op{};
+  uint32_t flags = 0;
+  uint64_t number = 0;
+  char sandbox[32] = {};
+  int32_t value = 0;  // kReply: 0 or errno; kExited: wait status
+  SpawnStage stage{};
+  char operation[40] = {};  // the system call or step that failed
+  char detail[200] = {};    // its object, e.g. a path
+  int32_t init_pid = 0;
+  uint32_t uid_base = 0;
+  char cgroup[160] = {};    // path below the (unified or memory) hierarchy's mount point
+  uint32_t changed = 0;     // summary of kDiscard
+  uint32_t added = 0;
+  uint32_t deleted = 0;
+  uint32_t reserved = 0;
+  uint64_t changed_bytes = 0;
+  uint32_t timing_us[8] = {};  // SpawnTiming
+};
+
+enum SpawnTiming { kTimeReceive, kTimePrepare, kTimeLimits, kTimeHandOver, kTimeKill, kTimeCount };
+
+}  // namespace cloche

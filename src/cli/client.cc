@@ -1,0 +1,152 @@
+#include "cli/client.h"
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace cloche::cli {
+namespace {
+
+namespace http = boost::beast::http;
+
+struct Response {
+  int status = 0;
+  std::string body;
+  std::string unread;
+  OwnedFd socket;
+  double connected_ms = 0;
+};
+
+std::string Render(const char* method, const std::string& target, const Json& body, bool upgrade) {
+  const std::string text =
+      body.is_null() ? "" : body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return fmt::format(
+      "{} {} HTTP/1.1\r\nHost: cloche\r\n{}{}Content-Length: {}\r\n\r\n{}", method, target,
+      upgrade ? "Connection: Upgrade\r\nUpgrade: cloche-stream\r\n" : "Connection: close\r\n",
+      body.is_null() ? "" : "Content-Type: application/json\r\n", text.size(), text);
+}
+
+// The connection ended in a way that proves nobody read the whole request: a daemon that leaves
+// because it is idle resets what waits in its queue. Asking again is then safe.
+bool NeverHeard(int error) { return error == EPIPE || error == ECONNRESET; }
+
+bool Send(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return true;
+}
+
+std::unexpected<Error> Lost(int error) {
+  return Fail(
+      Code::kUnavailable,
+      fmt::format("talk to cloched: {}", error == 0 ? "it closed the connection" : strerror(error)),
+      "try again; cloche status shows whether it runs");
+}
+
+// `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP.
+Result<Response> Receive(OwnedFd socket, int& error) {
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(boost::none);
+  parser.eager(true);
+  std::string pending;
+  char buffer[64 * 1024];
+  bool anything = false;
+  while (!parser.is_done()) {
+    const ssize_t count = recv(socket.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;
+    boost::beast::error_code code;
+    if (count <= 0) {
+      error = count < 0 && !anything ? errno : 0;
+      if (parser.got_some()) parser.put_eof(code);
+      if (!parser.is_done() || code) return Lost(count < 0 ? errno : 0);
+      break;
+    }
+    anything = true;
+    pending.append(buffer, static_cast<size_t>(count));
+    while (!pending.empty() && !parser.is_done()) {
+      const size_t used = parser.put(boost::asio::buffer(pending), code);
+      pending.erase(0, used);
+      if (code == http::error::need_more) break;
+      if (code)
+        return Fail(Code::kUnavailable,
+                    fmt::format("read the answer of cloched: {}", code.message()));
+      if (used == 0) break;
+    }
+  }
+  Response response;
+  response.status = static_cast<int>(parser.get().result_int());
+  response.body = std::move(parser.get().body());
+  response.unread = std::move(pending);
+  response.socket = std::move(socket);
+  return response;
+}
+
+Result<Response> Exchange(const std::string& request, StartDaemon start) {
+  for (bool first = true;; first = false) {
+    ASSIGN_OR_RETURN(OwnedFd socket, ConnectToDaemon(start));
+    const double connected_ms = SinceStartMs();
+    int error = 0;
+    const bool sent = Send(socket.get(), request);
+    if (!sent) error = errno;
+    // A refusal may have been written before the daemon stopped reading.
+    Result<Response> response = Receive(std::move(socket), error);
+    if (response) {
+      response->connected_ms = connected_ms;
+      return response;
+    }
+    if (!first || !NeverHeard(error)) return response;
+  }
+}
+
+Code CodeFromHttp(int status) {
+  for (const Code code : {Code::kInvalid, Code::kNotFound, Code::kConflict, Code::kDenied,
+                          Code::kUnavailable, Code::kExhausted})
+    if (HttpStatus(code) == status) return code;
+  return Code::kInternal;
+}
+
+Error ErrorOf(const Response& response) {
+  const Json body = Json::parse(response.body, nullptr, false);
+  const Json& error = Field(body, "error");
+  if (error.is_object())
+    return {CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")};
+  return {CodeFromHttp(response.status), fmt::format("cloched answered {}", response.status), ""};
+}
+
+}  // namespace
+
+Result<Json> Call(const char* method, const std::string& target, const Json& body,
+                  StartDaemon start) {
+  ASSIGN_OR_RETURN(const Response response, Exchange(Render(method, target, body, false), start));
+  if (response.status < 200 || response.status > 299) return std::unexpected(ErrorOf(response));
+  Json answer = Json::parse(response.body, nullptr, false);
+  if (answer.is_discarded()) return Fail(Code::kInternal, "read the answer of cloched: not JSON");
+  return answer;
+}
+
+Result<std::string> CallForBytes(const std::string& target) {
+  ASSIGN_OR_RETURN(Response response,
+                   Exchange(Render("GET", target, nullptr, false), StartDaemon::kIfNeeded));
+  if (response.status != 200) return std::unexpected(ErrorOf(response));
+  return std::move(response.body);
+}
+
+Result<Upgraded> CallForStream(const std::string& target, const Json& body) {
+  ASSIGN_OR_RETURN(Response response,
+                   Exchange(Render("POST", target, body, true), StartDaemon::kIfNeeded));
+  if (response.status != 101) return std::unexpected(ErrorOf(response));
+  return Upgraded{std::move(response.socket), std::move(response.unread), response.connected_ms};
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/connect.h"
+#include "cli/owned_fd.h"
+#include "cli/print.h"
+
+namespace cloche::cli {
+
+// HTTP/1.1 to the daemon, one connection for each request. Errors are the daemon's own.
+
+Result<Json> Call(const char* method, const std::string& target, const Json& body = nullptr,
+                  StartDaemon start = StartDaemon::kIfNeeded);
+Result<std::string> CallForBytes(const std::string& target);
+
+// A connection that speaks frames (base/frames.h) from here on.
+struct Upgraded {
+  OwnedFd socket;
+  std::string unread;  // what arrived behind the headers
+  double connected_ms = 0;
+};
+Result<Upgraded> CallForStream(const std::string& target, const Json& body);
+
+}  // namespace cloche::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+
+namespace cloche::cli {
+
+using Arguments = std::span<char* const>;  // what follows the command's name
+
+// Each returns the exit status of the process; docs/exit-codes.md lists them.
+int Run(Arguments arguments);
+int New(Arguments arguments);
+int Exec(Arguments arguments);
+int Shell(Arguments arguments);
+int Ls(Arguments arguments);
+int Show(Arguments arguments);
+int Logs(Arguments arguments);
+int Stop(Arguments arguments);
+int Rm(Arguments arguments);
+int Explain(Arguments arguments);
+int Doctor(Arguments arguments);
+int Probe(Arguments arguments);
+int ShowStatus(Arguments arguments);
+
+}  // namespace cloche::cli

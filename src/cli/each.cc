@@ -1,0 +1,51 @@
+#include "cli/each.h"
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/request.h"
+
+namespace cloche::cli {
+namespace {
+
+Result<Json> CallOne(const EachSandbox& request, const std::string& ref) {
+  ASSIGN_OR_RETURN(const std::string target, SandboxTarget(ref, request.rest));
+  return Call(request.method, target);
+}
+
+Json ErrorObject(const std::string& ref, const Error& error) {
+  return {{"id", ref},
+          {"error",
+           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
+}
+
+}  // namespace
+
+int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bool all, bool json) {
+  if (refs.empty() && !all)
+    return PrintError({Code::kInvalid, "no sandbox named", "name one, or give --all"}, json);
+  const bool single = !all && refs.size() == 1;
+  if (all) {
+    const auto sandboxes = Call("GET", std::string("/v1/sandboxes") + request.listing);
+    if (!sandboxes) return PrintError(sandboxes.error(), json);
+    for (const Json& sandbox : *sandboxes) refs.push_back(Text(sandbox, "id"));
+  }
+  Json answers = Json::array();
+  int status = 0;
+  for (const std::string& ref : refs) {
+    auto answer = CallOne(request, ref);
+    if (!answer) {
+      const int failure = json ? ExitStatus(answer.error().code) : PrintError(answer.error());
+      if (status == 0) status = failure;
+      if (json) answers.push_back(ErrorObject(ref, answer.error()));
+      continue;
+    }
+    if (!json) WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(*answer, "id", ref)) + "\n");
+    answers.push_back(*std::move(answer));
+  }
+  if (json) PrintJson(single ? answers[0] : answers);
+  return status;
+}
+
+}  // namespace cloche::cli

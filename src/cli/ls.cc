@@ -1,0 +1,50 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/print.h"
+#include "cli/sandbox_view.h"
+
+namespace cloche::cli {
+
+int Ls(Arguments arguments) {
+  bool all = false;
+  bool json = false;
+  std::string agent;
+  std::string task;
+  std::vector<std::string> labels;
+  CLI::App app("Lists your sandboxes.", "cloche ls");
+  app.add_flag("-a,--all", all, "those that ended, too");
+  app.add_option("--agent", agent, "only those of this agent")->type_name("NAME");
+  app.add_option("--task", task, "only those of this task")->type_name("TEXT");
+  AddList(app, "--label", labels, "only those with this label", "KEY=VALUE");
+  AddJsonFlag(app, json);
+  if (auto status = Parse(app, "", arguments)) return *status;
+
+  std::vector<std::pair<std::string, std::string>> query = {
+      {"all", all ? "1" : ""}, {"agent", agent}, {"task", task}};
+  for (const std::string& label : labels) query.emplace_back("label", label);
+  const auto sandboxes = Call("GET", "/v1/sandboxes" + QueryString(query));
+  if (!sandboxes) return PrintError(sandboxes.error(), json);
+  if (json) {
+    PrintJson(*sandboxes);
+    return 0;
+  }
+  const time_t now = time(nullptr);
+  Table table({"ID", "NAME", "STATE", "AGE", "AGENT", "COMMANDS", "TASK"});
+  table.AlignRight(5);
+  for (const Json& sandbox : *sandboxes)
+    table.AddRow({Text(sandbox, "id"), Text(sandbox, "name", "-"), DescribeState(sandbox),
+                  DescribeAge(Text(sandbox, "created"), now), Text(sandbox, "agent", "-"),
+                  fmt::format("{:.0f}", Number(sandbox, "commands")), Text(sandbox, "task")});
+  if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
+  return 0;
+}
+
+}  // namespace cloche::cli

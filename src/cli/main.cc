@@ -1,0 +1,99 @@
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/print.h"
+
+namespace cloche::cli {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::string_view help;
+  int (*function)(Arguments);
+};
+
+constexpr std::array kCommands = {
+    Entry{"run", "run a command in a disposable copy of this machine", Run},
+    Entry{"new", "make a sandbox that stays", New},
+    Entry{"exec", "run a command in a sandbox", Exec},
+    Entry{"shell", "open a shell in a sandbox, or in a disposable one", Shell},
+    Entry{"ls", "list sandboxes", Ls},
+    Entry{"show", "show one sandbox: limits, what is enforced, what was denied", Show},
+    Entry{"logs", "print the output of a command", Logs},
+    Entry{"stop", "end the processes of sandboxes, keep their files", Stop},
+    Entry{"rm", "remove sandboxes", Rm},
+    Entry{"explain", "print what a sandbox would be made of, and how it differs from the host",
+          Explain},
+    Entry{"doctor", "say what works on this machine, what is missing and what fixes it", Doctor},
+    Entry{"probe", "attack a sandbox on purpose and judge from the host", Probe},
+    Entry{"status", "show the daemon", ShowStatus},
+};
+
+std::string Help() {
+  Table table({});
+  for (const Entry& entry : kCommands)
+    table.AddRow({std::string(entry.name), std::string(entry.help)});
+  return "Usage: cloche COMMAND [OPTIONS]\n\n" + table.Render(false, "  ") +
+         "\n`cloche COMMAND --help` lists the options of a command.\n";
+}
+
+const Entry* FindCommand(std::string_view name) {
+  for (const Entry& entry : kCommands)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+int UnknownCommand(std::string_view name) {
+  return PrintError({Code::kInvalid, fmt::format("no such command: {}", name), "cloche help"});
+}
+
+int PrintHelp(Arguments topic) {
+  if (topic.empty()) {
+    WriteAll(STDOUT_FILENO, Help());
+    return 0;
+  }
+  const Entry* entry = FindCommand(topic[0]);
+  if (entry == nullptr) return UnknownCommand(topic[0]);
+  static char help[] = "--help";
+  const std::array<char*, 1> arguments = {help};
+  return entry->function(arguments);
+}
+
+// A socket that landed on a closed 0, 1 or 2 would be mistaken for the caller's stream.
+void KeepStandardStreamsOpen() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", O_RDWR);
+}
+
+int Main(Arguments arguments) {
+  KeepStandardStreamsOpen();
+  MarkStart();
+  if (arguments.empty()) {
+    WriteAll(STDERR_FILENO, Help());
+    return ExitStatus(Code::kInvalid);
+  }
+  const std::string_view name = arguments[0];
+  const Arguments rest = arguments.subspan(1);
+  if (const Entry* entry = FindCommand(name)) return entry->function(rest);
+  if (name == "help" || name == "--help" || name == "-h") return PrintHelp(rest);
+  if (name == "version" || name == "--version" || name == "-V") {
+    WriteAll(STDOUT_FILENO, "cloche " CLOCHE_VERSION "\n");
+    return 0;
+  }
+  return UnknownCommand(name);
+}
+
+}  // namespace
+}  // namespace cloche::cli
+
+int main(int argc, char** argv) {
+  return cloche::cli::Main({argv + (argc > 0 ? 1 : 0), argv + argc});
+}

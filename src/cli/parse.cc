@@ -1,0 +1,84 @@
+#include "cli/parse.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "cli/print.h"
+#include "cli/session.h"
+
+namespace cloche::cli {
+namespace {
+
+std::string HelpText(const CLI::App& app, const char* synopsis) {
+  std::string help = app.help();
+  // CLI11 knows nothing of our command lines and lists positionals in its own way.
+  const size_t at = help.find("[OPTIONS]");
+  if (at != std::string::npos)
+    help.replace(at, help.find('\n', at) - at, std::string("[OPTIONS] ") + synopsis);
+  return help;
+}
+
+std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<std::string> words,
+                               int bad_usage) {
+  std::ranges::reverse(words);  // CLI11 wants a stack
+  try {
+    app.parse(words);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    WriteAll(STDOUT_FILENO, HelpText(app, synopsis));
+    return 0;
+  } catch (const CLI::Error& error) {
+    PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"});
+    return bad_usage;
+  }
+}
+
+bool TakesValue(const CLI::App& app, const std::string& name) {
+  const CLI::Option* option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+}  // namespace
+
+Boundary FindCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") return {i, true};
+    if (word.size() < 2 || word[0] != '-') return {i, false};
+    const bool long_option = word[1] == '-';
+    if (long_option && word.find('=') != std::string::npos) continue;
+    // All our short options are flags: a cluster of them never takes the next word.
+    if (long_option && TakesValue(app, word)) ++i;
+  }
+  return {arguments.size(), false};
+}
+
+std::optional<int> Parse(CLI::App& app, const char* synopsis, Arguments arguments, int bad_usage) {
+  return ParseVector(app, synopsis, {arguments.begin(), arguments.end()}, bad_usage);
+}
+
+std::optional<int> ParseWithCommand(CLI::App& app, const char* synopsis, Arguments arguments,
+                                    std::vector<std::string>& command, std::string* ref) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  std::vector<std::string> options;
+  const auto take_options = [&] {
+    const Boundary boundary = FindCommand(app, rest);
+    const auto end = rest.begin() + static_cast<ptrdiff_t>(std::min(boundary.index, rest.size()));
+    options.insert(options.end(), rest.begin(), end);
+    rest.erase(rest.begin(), end);
+    return boundary.at_dashes;
+  };
+  bool at_dashes = take_options();
+  if (ref != nullptr && !at_dashes && !rest.empty()) {
+    *ref = rest.front();
+    rest.erase(rest.begin());
+    at_dashes = take_options();
+  }
+  if (at_dashes) rest.erase(rest.begin());
+  command = std::move(rest);
+  return ParseVector(app, synopsis, std::move(options), kOwnFailure);
+}
+
+}  // namespace cloche::cli

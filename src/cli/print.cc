@@ -1,0 +1,92 @@
+#include "cli/print.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include "base/text.h"
+
+namespace cloche::cli {
+namespace {
+
+double MonotonicMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+double start_ms = 0;
+
+}  // namespace
+
+void WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+bool ColourWanted(int fd) {
+  const char* no_color = getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && isatty(fd);
+}
+
+std::string Coloured(bool on, const char* sgr, std::string_view text) {
+  return on ? fmt::format("\x1b[{}m{}\x1b[0m", sgr, text) : std::string(text);
+}
+
+void PrintJson(const Json& value) {
+  // JSON escapes ASCII control characters; the rest of what harms a terminal is not ASCII, or DEL,
+  // which is legal unescaped.
+  const bool terminal = isatty(STDOUT_FILENO);
+  std::string text = value.dump(terminal ? 2 : -1, ' ', terminal, Json::error_handler_t::replace);
+  for (size_t at = 0; terminal && (at = text.find('\x7f', at)) != std::string::npos;)
+    text.replace(at, 1, "\\u007f");
+  WriteAll(STDOUT_FILENO, text + "\n");
+}
+
+int PrintError(const Error& error) {
+  std::string text = "cloche: " + EscapeForTerminal(error.message) + "\n";
+  if (!error.cure.empty()) text += "  cure: " + EscapeForTerminal(error.cure) + "\n";
+  WriteAll(STDERR_FILENO, text);
+  return ExitStatus(error.code);
+}
+
+int PrintError(const Error& error, bool json) {
+  if (!json) return PrintError(error);
+  PrintJson({{"error",
+              {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}});
+  return ExitStatus(error.code);
+}
+
+const Json& Field(const Json& object, const char* key) {
+  static const Json null;
+  if (!object.is_object()) return null;
+  const auto found = object.find(key);
+  return found == object.end() ? null : *found;
+}
+
+std::string Text(const Json& object, const char* key, std::string_view fallback) {
+  const Json& value = Field(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string(fallback);
+}
+
+double Number(const Json& object, const char* key, double fallback) {
+  const Json& value = Field(object, key);
+  return value.is_number() ? value.get<double>() : fallback;
+}
+
+bool Flag(const Json& object, const char* key) {
+  const Json& value = Field(object, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
+void MarkStart() { start_ms = MonotonicMs(); }
+double SinceStartMs() { return MonotonicMs() - start_ms; }
+
+}  // namespace cloche::cli

@@ -1,0 +1,232 @@
+#include "cli/request.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/environment.h"
+
+namespace cloche::cli {
+namespace {
+
+Result<Body> ParseLimit(const std::string& name, const std::string& text) {
+  if (name == "cpu") {
+    ASSIGN_OR_RETURN(const double cpus, ParseCpu(text));
+    return cpus;
+  }
+  if (name == "memory" || name == "disk" || name == "output") {
+    ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(text));
+    return bytes;
+  }
+  if (name == "wall" || name == "idle" || name == "life") {
+    ASSIGN_OR_RETURN(const double seconds, ParseDuration(text));
+    return seconds;
+  }
+  ASSIGN_OR_RETURN(const uint64_t count, ParseCount(text));
+  return count;
+}
+
+Result<Body> ParseLimits(const LimitFlags& flags) {
+  Body limits = Body::object();
+  for (const auto& [name, text] : flags) {
+    if (text.empty()) continue;
+    auto value = ParseLimit(name, text);
+    if (!value) {
+      Error error = value.error();
+      error.message = fmt::format("--{}: {}", name, error.message);
+      return std::unexpected(std::move(error));
+    }
+    limits[name] = *std::move(value);
+  }
+  return limits;
+}
+
+// "." and leading ".." are folded into `cwd`, which has no symlinks. A ".." after a name stays, for
+// the daemon to refuse: only the kernel knows where it leads.
+std::string Absolute(std::string_view cwd, std::string_view path) {
+  std::string out(path.starts_with('/') ? "" : cwd == "/" ? "" : cwd);
+  bool leading = !path.starts_with('/');
+  while (!path.empty()) {
+    const size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    path = slash == std::string_view::npos ? "" : path.substr(slash + 1);
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && leading) {
+      if (!out.empty()) out.erase(out.find_last_of('/'));
+      continue;
+    }
+    leading = false;
+    out.append("/").append(part);
+  }
+  return out.empty() ? "/" : out;
+}
+
+Status AddPaths(Body& body, const char* key, const std::vector<std::string>& paths,
+                const std::string& cwd) {
+  for (const std::string& path : paths) {
+    if (path.empty()) return Fail(Code::kInvalid, fmt::format("--{}: the path is empty", key));
+    body[key].push_back(Absolute(cwd, path));
+  }
+  return {};
+}
+
+Status AddLabels(Body& body, const std::vector<std::string>& labels) {
+  for (const std::string& label : labels) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Fail(Code::kInvalid, fmt::format("--label {}: not KEY=VALUE", label),
+                  "write it like --label team=web");
+    body["labels"][label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  return {};
+}
+
+Status AddDeclared(Body& body, const SandboxFlags& flags, const std::string& cwd) {
+  if (!flags.declared) {
+    if (flags.inputs.empty() && flags.out.empty()) return {};
+    return Fail(Code::kInvalid, "--input and --out have no meaning without --declared",
+                "add --declared, or use --ro and --rw");
+  }
+  Body declared = {{"inputs", Body::array()}};
+  CLOCHE_TRY(AddPaths(declared, "inputs", flags.inputs, cwd));
+  if (!flags.out.empty()) declared["output"] = Absolute(cwd, flags.out);
+  body["declared"] = std::move(declared);
+  return {};
+}
+
+Status AddBase(Body& body, const SandboxFlags& flags, const std::string& cwd) {
+  if (flags.base.empty()) return {};
+  constexpr std::string_view kDirectory = "dir:";
+  if (flags.base == "host") {
+    body["base"] = "host";
+  } else if (flags.base.starts_with(kDirectory) && flags.base.size() > kDirectory.size()) {
+    body["base"] = "dir:" + Absolute(cwd, flags.base.substr(kDirectory.size()));
+  } else {
+    return Fail(Code::kInvalid, fmt::format("--base {}: no such base", flags.base),
+                "use host or dir:PATH");
+  }
+  return {};
+}
+
+void AddText(Body& body, const char* key, const std::string& value) {
+  if (!value.empty()) body[key] = value;
+}
+
+}  // namespace
+
+Result<Environment> ChooseEnvironment(const std::vector<std::string>& environment,
+                                      const std::vector<std::string>& wanted) {
+  std::vector<std::string> all = environment;
+  std::vector<std::string> names;
+  for (const std::string& want : wanted) {
+    const size_t equals = want.find('=');
+    const std::string name = want.substr(0, equals);
+    if (name.empty() || want.find('\0') != std::string::npos)
+      return Fail(Code::kInvalid, fmt::format("--env {}: not NAME or NAME=VALUE", want));
+    names.push_back(name);
+    if (equals == std::string::npos) continue;
+    std::erase_if(all, [&](const std::string& old) { return old.starts_with(name + "="); });
+    all.push_back(want);
+  }
+  FilteredEnvironment filtered = FilterEnvironment(all, names);
+  return Environment{std::move(filtered.kept), std::move(filtered.dropped_secrets),
+                     std::move(filtered.dropped_other)};
+}
+
+Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& around) {
+  Body body = Body::object();
+  if (!flags.name.empty() && !IsValidSandboxName(flags.name))
+    return Fail(Code::kInvalid, fmt::format("--name {}: not a name", flags.name),
+                "use 1 to 63 of a-z, 0-9 and -, starting with a letter");
+  if (!flags.on_violation.empty() && flags.on_violation != "report" && flags.on_violation != "kill")
+    return Fail(Code::kInvalid, fmt::format("--on-violation {}: unknown", flags.on_violation),
+                "use report or kill");
+  AddText(body, "name", flags.name);
+  CLOCHE_TRY(AddBase(body, flags, around.cwd));
+  AddText(body, "cwd", around.cwd);
+  AddText(body, "home", around.home);
+  AddText(body, "project", around.project);
+  ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
+  body["env"] = std::move(environment.kept);
+  ASSIGN_OR_RETURN(Body limits, ParseLimits(flags.limits));
+  if (!limits.empty()) body["limits"] = std::move(limits);
+  CLOCHE_TRY(AddPaths(body, "ro", flags.ro, around.cwd));
+  CLOCHE_TRY(AddPaths(body, "rw", flags.rw, around.cwd));
+  CLOCHE_TRY(AddPaths(body, "hide", flags.hide, around.cwd));
+  CLOCHE_TRY(AddDeclared(body, flags, around.cwd));
+  if (flags.drop_root) body["drop_root"] = true;
+  AddText(body, "agent", flags.agent);
+  AddText(body, "task", flags.task);
+  CLOCHE_TRY(AddLabels(body, flags.labels));
+  AddText(body, "on_violation", flags.on_violation);
+  return body;
+}
+
+Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& around) {
+  if (flags.argv.empty() || flags.argv[0].empty())
+    return Fail(Code::kInvalid, "no command given", "put it after --, e.g. -- make test");
+  Body body = {{"argv", flags.argv}};
+  ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
+  body["env"] = std::move(environment.kept);
+  AddText(body, "cwd", around.cwd);
+  if (flags.pty) body["pty"] = {{"rows", flags.pty->rows}, {"columns", flags.pty->columns}};
+  body["stdin"] = flags.read_stdin;
+  if (flags.background) body["background"] = true;
+  if (flags.fresh) body["fresh"] = true;
+  ASSIGN_OR_RETURN(const Body limits, ParseLimits(flags.limits));
+  for (const auto& [name, value] : limits.items()) body[name] = value;
+  if (flags.timing) body["timing"] = true;
+  AddText(body, "agent", flags.agent);
+  return body;
+}
+
+Result<Body> RunRequest(const SandboxFlags& sandbox, const CommandFlags& command, bool keep,
+                        const Surroundings& around) {
+  ASSIGN_OR_RETURN(Body body, SandboxRequest(sandbox, around));
+  CommandFlags of_command = command;
+  of_command.env = sandbox.env;
+  ASSIGN_OR_RETURN(const Body rest, CommandRequest(of_command, around));
+  body.update(rest);
+  if (keep) body["keep"] = true;
+  return body;
+}
+
+std::string FindProject(const std::string& cwd, const std::string& home,
+                        const std::function<bool(const std::string&)>& exists) {
+  for (std::string directory = cwd; directory.size() > 1;) {
+    if (directory == home) return "";
+    if (exists(directory + "/.git") || exists(directory + "/cloche.toml")) return directory;
+    directory.erase(directory.find_last_of('/'));
+  }
+  return "";
+}
+
+std::string EncodeSegment(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~";
+  std::string out;
+  for (const char c : text) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest) {
+  if (ref.empty()) return Fail(Code::kInvalid, "no sandbox named", "cloche ls shows them");
+  return fmt::format("/v1/sandboxes/{}{}", EncodeSegment(ref), rest);
+}
+
+std::string QueryString(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string out;
+  for (const auto& [name, value] : fields)
+    if (!value.empty())
+      out += fmt::format("{}{}={}", out.empty() ? '?' : '&', name, EncodeSegment(value));
+  return out;
+}
+
+}  // namespace cloche::cli

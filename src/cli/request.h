@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cloche::cli {
+
+// Turns what the user typed into the bodies of openapi.yaml. Pure: what is read from the process
+// and its machine comes in as Surroundings.
+
+struct Surroundings {
+  std::string cwd;
+  std::string home;                      // empty when HOME is unset
+  std::string project;                   // empty when there is none
+  std::vector<std::string> environment;  // NAME=value, unfiltered
+};
+
+// As typed; the key is the flag's name without dashes ("memory").
+using LimitFlags = std::map<std::string, std::string>;
+
+struct SandboxFlags {
+  std::string name;
+  std::string base;
+  LimitFlags limits;
+  std::vector<std::string> ro, rw, hide;
+  bool declared = false;
+  std::vector<std::string> inputs;
+  std::string out;
+  std::string agent, task;
+  std::vector<std::string> labels;  // k=v
+  std::vector<std::string> env;     // NAME or NAME=value, wanted although not on the allowlist
+  bool drop_root = false;
+  std::string on_violation;
+};
+
+struct WindowSize {
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+};
+
+struct CommandFlags {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  LimitFlags limits;  // wall and output only
+  std::string agent;
+  std::optional<WindowSize> pty;
+  bool read_stdin = false;
+  bool background = false;
+  bool fresh = false;
+  bool timing = false;
+};
+
+using Body = nlohmann::ordered_json;
+
+Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& around);
+Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& around);
+// Names, limits and variables come from `sandbox`; argv, terminal and timing from `command`.
+Result<Body> RunRequest(const SandboxFlags& sandbox, const CommandFlags& command, bool keep,
+                        const Surroundings& around);
+
+// What is sent of the environment, and what stays here.
+struct Environment {
+  std::vector<std::string> kept;
+  std::vector<std::string> dropped_secrets;
+  std::vector<std::string> dropped_other;
+};
+Result<Environment> ChooseEnvironment(const std::vector<std::string>& environment,
+                                      const std::vector<std::string>& wanted);
+
+// The nearest directory at or above `cwd` that holds .git or cloche.toml; "" when there is none or
+// when it is the home directory or the root.
+std::string FindProject(const std::string& cwd, const std::string& home,
+                        const std::function<bool(const std::string&)>& exists);
+
+// "/v1/sandboxes/REF" with REF as one path segment, whatever is in it.
+Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest = "");
+std::string EncodeSegment(std::string_view text);
+
+// "?a=1&b=2", skipping empty values; "" without any.
+std::string QueryString(const std::vector<std::pair<std::string, std::string>>& fields);
+
+}  // namespace cloche::cli

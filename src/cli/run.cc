@@ -1,0 +1,33 @@
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/session.h"
+#include "cli/surroundings.h"
+
+namespace cloche::cli {
+
+int Run(Arguments arguments) {
+  SandboxFlags sandbox;
+  CommandFlags command;
+  OutputFlags output;
+  Terminal terminal = Terminal::kAuto;
+  bool keep = false;
+  CLI::App app("Runs a command in a copy of this machine and discards the copy.", "cloche run");
+  AddSandboxFlags(app, sandbox);
+  app.add_flag("--keep", keep, "keep the sandbox, with what the command changed");
+  AddTerminalFlags(app, terminal);
+  AddSessionOutputFlags(app, output);
+  if (auto status = ParseWithCommand(app, "-- COMMAND [ARGUMENT...]", arguments, command.argv))
+    return *status;
+
+  const Streams streams = ChooseStreams(terminal, output.json);
+  Connect(command, streams);
+  command.timing = output.timing;
+  const auto around = ReadSurroundings();
+  if (!around) return FailSession(around.error(), output.json);
+  const auto body = RunRequest(sandbox, command, keep, *around);
+  if (!body) return FailSession(body.error(), output.json);
+  return RunSession("/v1/run", *body, streams, output, AfterCommand::kDiscarded);
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,170 @@
+#include "cli/sandbox_view.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace cloche::cli {
+namespace {
+
+std::string Heading(const char* text, bool colour) {
+  return "\n" + Coloured(colour, "1", text) + "\n";
+}
+
+// Key and value lines for the members of an object, in their order.
+std::string Members(const Json& object, const char* indent = "  ") {
+  Table table({});
+  if (object.is_object())
+    for (const auto& [key, value] : object.items())
+      if (!value.is_null() && value != "") table.AddRow({key, DescribeValue(value)});
+  return table.Render(false, indent);
+}
+
+std::string Lines(const Json& array) {
+  std::string text;
+  for (const Json& item : array) text += "  " + EscapeForTerminal(DescribeValue(item)) + "\n";
+  return text;
+}
+
+std::string LimitSection(const Json& sandbox, bool colour) {
+  std::string text;
+  const Json& limits = Field(sandbox, "limits");
+  Table table({});
+  if (limits.is_object())
+    for (const auto& [name, value] : limits.items())
+      table.AddRow({name, DescribeLimit(name, value)});
+  if (!table.empty()) text += Heading("Limits", colour) + table.Render(false, "  ");
+  for (const Json& reason : Field(sandbox, "not_enforced"))
+    text += "  not enforced here: " + EscapeForTerminal(DescribeValue(reason)) + "\n";
+  return text;
+}
+
+std::string DenialSection(const Json& denials, bool colour) {
+  Table table({"CALL", "ARGUMENTS", "PROCESS", "PID", "CLASS", "COUNT", "LAST"});
+  table.AlignRight(5);
+  for (const Json& denial : denials)
+    table.AddRow({Text(denial, "call"), DescribeValue(Field(denial, "args")),
+                  Text(denial, "process"), DescribeValue(Field(denial, "pid")),
+                  Text(denial, "class"), DescribeValue(Field(denial, "count")),
+                  Text(denial, "last")});
+  if (table.empty()) return Heading("Denied", colour) + "  nothing\n";
+  return Heading("Denied", colour) + table.Render(colour, "  ");
+}
+
+std::string Options(const Json& mount) {
+  std::string text;
+  for (const char* name : {"read_only", "recursive", "optional"})
+    if (Flag(mount, name)) text += std::string(text.empty() ? "" : ", ") + name;
+  if (const double size = Number(mount, "size_bytes"); size > 0)
+    text += (text.empty() ? "" : ", ") + FormatBytes(static_cast<uint64_t>(size));
+  return text;
+}
+
+std::string PlanSections(const Json& plan, bool colour) {
+  const Json& spec = Field(plan, "spec").is_object() ? Field(plan, "spec") : plan;
+  Json scalars = Json::object();
+  for (const Json* part : {&plan, &spec})
+    if (part->is_object())
+      for (const auto& [key, value] : part->items())
+        if (key != "spec" && key != "mounts" && key != "files" && key != "limits")
+          scalars[key] = value;
+  std::string text = Coloured(colour, "1", "Sandbox") + "\n" + Members(scalars);
+
+  Table mounts({"TARGET", "KIND", "SOURCE", "OPTIONS"});
+  for (const Json& mount : Field(spec, "mounts"))
+    mounts.AddRow(
+        {Text(mount, "target"), Text(mount, "kind"), Text(mount, "source", "-"), Options(mount)});
+  if (!mounts.empty()) text += Heading("Mounts, in order", colour) + mounts.Render(colour, "  ");
+
+  Table files({"PATH", "RULE"});
+  for (const Json& rule : Field(spec, "files"))
+    files.AddRow({Text(rule, "path"), Text(rule, "kind")});
+  if (!files.empty()) text += Heading("Files", colour) + files.Render(colour, "  ");
+  if (const Json& limits = Field(plan, "limits"); limits.is_object())
+    text += Heading("Limits", colour) + Members(limits);
+  return text;
+}
+
+}  // namespace
+
+std::string DescribeState(const Json& sandbox) {
+  const std::string reason = Text(sandbox, "reason");
+  return Text(sandbox, "state") + (reason.empty() ? "" : " (" + reason + ")");
+}
+
+std::string DescribeAge(const std::string& rfc3339_utc, time_t now) {
+  tm parts{};
+  if (sscanf(rfc3339_utc.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon,
+             &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6)
+    return "-";
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return FormatAge(difftime(now, timegm(&parts)));
+}
+
+std::string DescribeLimit(const std::string& name, const Json& value) {
+  if (!value.is_number()) return DescribeValue(value);
+  const double number = value.get<double>();
+  if (number == 0) return "unlimited";
+  if (name == "memory" || name == "disk" || name == "output")
+    return FormatBytes(static_cast<uint64_t>(number));
+  if (name == "wall" || name == "idle" || name == "life") return FormatDuration(number);
+  return DescribeValue(value);
+}
+
+std::string DescribeValue(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, item] : value.items())
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? key + "=" : "") + DescribeValue(item);
+  return text.empty() ? "none" : text;
+}
+
+std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
+  Table facts({});
+  facts.AddRow({"id", Text(sandbox, "id")});
+  facts.AddRow({"state", DescribeState(sandbox)});
+  for (const char* key : {"name", "base", "mode", "agent", "task", "labels", "commands"})
+    if (const Json& value = Field(sandbox, key); !value.is_null() && value != "" && !value.empty())
+      facts.AddRow({key, DescribeValue(value)});
+  if (const std::string created = Text(sandbox, "created"); !created.empty())
+    facts.AddRow({"created", created + " (" + DescribeAge(created, now) + " ago)"});
+  if (const Json& usage = Field(sandbox, "usage"); usage.is_object())
+    facts.AddRow(
+        {"usage", fmt::format("{:.2f} s CPU, {}, {:.0f} processes", Number(usage, "cpu_s"),
+                              FormatBytes(static_cast<uint64_t>(Number(usage, "memory_bytes"))),
+                              Number(usage, "pids"))});
+  std::string text = facts.Render(false);
+  text += LimitSection(sandbox, colour);
+  if (const Json& enforced = Field(sandbox, "enforced"); enforced.is_object())
+    text += Heading("Enforced", colour) + Members(enforced);
+  return text + DenialSection(Field(sandbox, "denials"), colour);
+}
+
+std::string DescribePlan(const Json& explanation, bool only_differences, bool colour) {
+  std::string text;
+  if (!only_differences) text += PlanSections(Field(explanation, "plan"), colour);
+  Table differences({});
+  for (const Json& difference : Field(explanation, "differences"))
+    differences.AddRow({Text(difference, "what"), Text(difference, "why")});
+  if (!differences.empty())
+    text += Heading("Differs from this machine", colour) + differences.Render(false, "  ");
+  if (const Json& hidden = Field(explanation, "hidden"); !hidden.empty())
+    text += Heading("Hidden", colour) + Lines(hidden);
+  for (const auto& [key, heading] :
+       {std::pair{"dropped_secrets", "Variables not passed: they look like secrets"},
+        std::pair{"dropped_env", "Variables not passed: not on the allowlist"}})
+    if (const Json& names = Field(explanation, key); !names.empty())
+      text += Heading(heading, colour) + Lines(names);
+  return text.starts_with('\n') ? text.substr(1) : text;
+}
+
+}  // namespace cloche::cli

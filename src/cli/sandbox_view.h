@@ -1,0 +1,22 @@
+#pragma once
+
+#include <ctime>
+#include <string>
+
+#include "cli/print.h"
+
+namespace cloche::cli {
+
+// Sandboxes, plans and other answers as text. Pure.
+
+std::string DescribeState(const Json& sandbox);                       // "stopped (life limit 1 h)"
+std::string DescribeAge(const std::string& rfc3339_utc, time_t now);  // "-" when it is no time
+std::string DescribeLimit(const std::string& name, const Json& value);  // "512 MiB", "unlimited"
+std::string DescribeValue(const Json& value);                           // anything on one line
+
+// All of cloche show.
+std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour);
+// All of cloche explain; `only_differences` leaves out the plan.
+std::string DescribePlan(const Json& explanation, bool only_differences, bool colour);
+
+}  // namespace cloche::cli

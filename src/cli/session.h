@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/request.h"
+
+namespace cloche::cli {
+
+// What run, exec and shell answer when Cloche itself failed, whatever the reason.
+inline constexpr int kOwnFailure = 125;
+
+int FailSession(const Error& error, bool json);
+
+// How the command is connected to this process, decided before the request is made.
+struct Streams {
+  bool pty = false;
+  bool read_stdin = false;
+};
+Streams ChooseStreams(Terminal terminal, bool json);
+void Connect(CommandFlags& command, const Streams& streams);
+
+// Sends the request, relays the command's streams, reports on standard error; returns the exit
+// status.
+int RunSession(const std::string& target, const Body& body, const Streams& streams,
+               const OutputFlags& output, AfterCommand after);
+
+}  // namespace cloche::cli

@@ -1,0 +1,34 @@
+#include <unistd.h>
+
+#include <ctime>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/print.h"
+#include "cli/sandbox_view.h"
+
+namespace cloche::cli {
+
+int Show(Arguments arguments) {
+  bool json = false;
+  std::string ref;
+  CLI::App app("Shows one sandbox.", "cloche show");
+  app.add_option("sandbox", ref, "id, unique prefix of it, or name")->required();
+  AddJsonFlag(app, json);
+  if (auto status = Parse(app, "SANDBOX", arguments)) return *status;
+
+  const auto target = SandboxTarget(ref);
+  if (!target) return PrintError(target.error(), json);
+  const auto sandbox = Call("GET", *target);
+  if (!sandbox) return PrintError(sandbox.error(), json);
+  if (json) {
+    PrintJson(*sandbox);
+  } else {
+    WriteAll(STDOUT_FILENO, DescribeSandbox(*sandbox, time(nullptr), ColourWanted(STDOUT_FILENO)));
+  }
+  return 0;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,139 @@
+#include "daemon/facts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "sys/file.h"
+
+namespace cloche::daemon {
+namespace {
+
+std::string ReadAll(const char* path) {
+  std::string text;
+  sys::ReadFileAt(AT_FDCWD, path, text, 8 << 20);
+  return text;
+}
+
+// mountinfo writes space, tab, newline and backslash as three octal digits.
+std::string Unescape(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain.push_back(static_cast<char>(std::strtol(text.substr(i + 1, 3).c_str(), nullptr, 8)));
+      i += 3;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+std::vector<HostMount> ReadMounts() {
+  std::vector<HostMount> mounts;
+  std::istringstream lines(ReadAll("/proc/self/mountinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    // id parent major:minor root target options [tags] - type source super-options
+    std::istringstream words(line);
+    std::string id, parent, device, root, target, options, word, type, source;
+    words >> id >> parent >> device >> root >> target >> options;
+    while (words >> word && word != "-") {
+    }
+    words >> type >> source;
+    HostMount mount;
+    mount.target = Unescape(target);
+    mount.source = Unescape(source);
+    mount.fs_type = type;
+    mount.read_only = ("," + options + ",").find(",ro,") != std::string::npos;
+    mount.is_file = sys::IsRegularFile(mount.target.c_str());
+    // A later mount on the same place covers the earlier one.
+    std::erase_if(mounts, [&](const HostMount& other) { return other.target == mount.target; });
+    mounts.push_back(std::move(mount));
+  }
+  return mounts;
+}
+
+struct Account {
+  std::string name, home, shell;
+  uint32_t uid = 0;
+};
+
+std::vector<Account> ReadAccounts() {
+  std::vector<Account> accounts;
+  std::istringstream lines(ReadAll("/etc/passwd"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name, password, uid, gid, comment, home, shell;
+    std::getline(fields, name, ':');
+    std::getline(fields, password, ':');
+    std::getline(fields, uid, ':');
+    std::getline(fields, gid, ':');
+    std::getline(fields, comment, ':');
+    std::getline(fields, home, ':');
+    std::getline(fields, shell, ':');
+    if (home.empty() || uid.empty()) continue;
+    accounts.push_back({name, home, shell, static_cast<uint32_t>(std::strtoul(uid.c_str(), nullptr, 10))});
+  }
+  return accounts;
+}
+
+bool IsPerson(const Account& account) {
+  return account.uid == 0 || (account.uid >= 1000 && account.uid != 65534);
+}
+
+}  // namespace
+
+HostFacts GatherHostFacts(Mode mode, const Directories& directories, const sys::CgroupHost& cgroups) {
+  HostFacts facts;
+  facts.mode = mode;
+  std::string release = ReadAll("/proc/sys/kernel/osrelease");
+  std::sscanf(release.c_str(), "%d.%d", &facts.kernel_major, &facts.kernel_minor);
+  facts.hostname = ReadAll("/proc/sys/kernel/hostname");
+  while (!facts.hostname.empty() && facts.hostname.back() == '\n') facts.hostname.pop_back();
+  facts.mounts = ReadMounts();
+  facts.cloche_paths = {directories.state, directories.runtime};
+  facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  facts.cpus = static_cast<int>(std::thread::hardware_concurrency());
+  facts.cgroup = cgroups.version == sys::CgroupVersion::kV2   ? Cgroup::kV2
+                 : cgroups.version == sys::CgroupVersion::kV1 ? Cgroup::kV1
+                                                              : Cgroup::kNone;
+  auto number = [](const char* path) { return sys::ReadNumberAt(AT_FDCWD, path); };
+  facts.apparmor_restricts_userns =
+      number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
+  facts.userns_disabled = number("/proc/sys/kernel/unprivileged_userns_clone") == 0 ||
+                          number("/proc/sys/user/max_user_namespaces") == 0;
+  facts.in_container = access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
+  return facts;
+}
+
+UserFacts GatherUserFacts(const sys::PeerIdentity& peer) {
+  UserFacts user;
+  user.uid = peer.uid;
+  user.gid = peer.gid;
+  user.groups.assign(peer.groups, peer.groups + peer.group_count);
+  for (const Account& account : ReadAccounts()) {
+    if (account.uid != peer.uid) continue;
+    user.name = account.name;
+    user.home = account.home;
+    break;
+  }
+  return user;
+}
+
+std::vector<std::string> OtherHomes(uint32_t uid) {
+  std::vector<std::string> homes;
+  std::string own;
+  for (const Account& account : ReadAccounts()) {
+    if (account.uid == uid && own.empty()) own = account.home;
+    if (account.uid != uid && IsPerson(account) && account.home != "/") homes.push_back(account.home);
+  }
+  std::erase(homes, own);
+  return homes;
+}
+
+}  // namespace cloche::daemon

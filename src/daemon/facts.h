@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "policy/facts.h"
+#include "sys/cgroup.h"
+#include "sys/process.h"
+
+namespace cloche::daemon {
+
+struct Directories {
+  std::string state;    // pool, registry, logs
+  std::string runtime;  // socket
+};
+
+// Reads the machine and the password database; HostFacts and UserFacts are what policy sees.
+HostFacts GatherHostFacts(Mode mode, const Directories& directories, const sys::CgroupHost& cgroups);
+UserFacts GatherUserFacts(const sys::PeerIdentity& peer);
+std::vector<std::string> OtherHomes(uint32_t uid);
+
+}  // namespace cloche::daemon

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spawn_protocol.h"
+#include "daemon/event.h"
+#include "sys/fd.h"
+
+namespace cloche::daemon {
+
+struct SpawnAnswer {
+  SpawnReply reply;
+  std::vector<sys::Fd> fds;
+};
+
+// The socketpair to cloche-spawn, which is our child and outlives us by milliseconds at most.
+class SpawnLink {
+ public:
+  static Result<std::unique_ptr<SpawnLink>> Start(asio::io_context& io, const std::string& program,
+                                                  const std::string& state_dir);
+  Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
+  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
+                         std::vector<int> fds = {});
+  void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
+
+ private:
+  SpawnLink(asio::io_context& io, int socket) : io_(io), socket_(io, socket), ready_(io) {}
+  Task<void> ReadLoop();
+  void FailAll();
+
+  struct Waiting {
+    explicit Waiting(asio::io_context& io) : done(io) {}
+    Event done;
+    SpawnAnswer answer;
+  };
+  asio::io_context& io_;
+  asio::posix::stream_descriptor socket_;
+  Event ready_;
+  SpawnReply ready_reply_{};
+  uint64_t next_ = 1;
+  bool lost_ = false;
+  std::map<uint64_t, std::shared_ptr<Waiting>> waiting_;
+  std::function<void(const SpawnReply&)> on_exited_;
+  std::function<void()> on_lost_;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,333 @@
+#include "policy/cures.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace cloche {
+namespace {
+
+struct ErrnoText {
+  int number;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr std::array kErrnos = {
+    ErrnoText{EPERM, "EPERM", "not permitted"},
+    ErrnoText{ENOENT, "ENOENT", "no such file or directory"},
+    ErrnoText{EIO, "EIO", "input/output error"},
+    ErrnoText{E2BIG, "E2BIG", "too long"},
+    ErrnoText{EBADF, "EBADF", "bad descriptor"},
+    ErrnoText{EAGAIN, "EAGAIN", "too many processes"},
+    ErrnoText{ENOMEM, "ENOMEM", "out of memory"},
+    ErrnoText{EACCES, "EACCES", "access denied"},
+    ErrnoText{EBUSY, "EBUSY", "in use"},
+    ErrnoText{EEXIST, "EEXIST", "exists already"},
+    ErrnoText{EXDEV, "EXDEV", "on another file system"},
+    ErrnoText{ENODEV, "ENODEV", "not known to this kernel"},
+    ErrnoText{ENOTDIR, "ENOTDIR", "not a directory"},
+    ErrnoText{EISDIR, "EISDIR", "is a directory"},
+    ErrnoText{EINVAL, "EINVAL", "refused by the kernel as invalid"},
+    ErrnoText{ENFILE, "ENFILE", "too many open files on this machine"},
+    ErrnoText{EMFILE, "EMFILE", "too many open files"},
+    ErrnoText{EFBIG, "EFBIG", "file too large"},
+    ErrnoText{ENOSPC, "ENOSPC", "no space left"},
+    ErrnoText{EROFS, "EROFS", "read-only file system"},
+    ErrnoText{ERANGE, "ERANGE", "out of range"},
+    ErrnoText{ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
+    ErrnoText{ENOSYS, "ENOSYS", "not in this kernel"},
+    ErrnoText{ELOOP, "ELOOP", "a symbolic link where none may be"},
+    ErrnoText{EPROTO, "EPROTO", "malformed message"},
+    ErrnoText{EOVERFLOW, "EOVERFLOW", "an owner that has no id inside"},
+    ErrnoText{EOPNOTSUPP, "EOPNOTSUPP", "not supported here"},
+    ErrnoText{ETIMEDOUT, "ETIMEDOUT", "timed out"},
+    ErrnoText{ESTALE, "ESTALE", "it has moved"},
+    ErrnoText{EUSERS, "EUSERS", "too many user namespaces within each other"},
+    ErrnoText{EDQUOT, "EDQUOT", "quota used up"},
+};
+
+const ErrnoText* FindErrno(int number) {
+  for (const ErrnoText& each : kErrnos)
+    if (each.number == number) return &each;
+  return nullptr;
+}
+
+constexpr int kAny = 0;
+
+// The first row that fits speaks. An empty operation fits every operation of the stage.
+struct Row {
+  SpawnStage stage;
+  std::string_view operation;
+  int error;
+  bool (*applies)(const HostFacts&);
+  Code code;
+  std::string_view sentence;
+  std::string_view cure;
+};
+
+constexpr auto kAlways = [](const HostFacts&) { return true; };
+constexpr auto kAppArmor = [](const HostFacts& f) { return f.apparmor_restricts_userns; };
+constexpr auto kDisabled = [](const HostFacts& f) { return f.userns_disabled; };
+constexpr auto kContainer = [](const HostFacts& f) { return f.in_container; };
+constexpr auto kRootless = [](const HostFacts& f) { return f.mode == Mode::kRootless; };
+
+constexpr std::string_view kOutsideContainer =
+    "run Cloche on the machine itself, or give the container the rights: docker run --privileged, "
+    "or --cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+    "--security-opt systempaths=unconfined";
+
+constexpr Row kRows[] = {
+    {SpawnStage::kPlan, "", EPERM, kAlways, Code::kDenied,
+     "the plan asks for more than its caller may have",
+     "ask with the user who may, or ask for less"},
+    {SpawnStage::kPlan, "", EACCES, kAlways, Code::kDenied,
+     "the caller may not reach that path outside either", "name a path that you can read"},
+    {SpawnStage::kPlan, "", ENOENT, kAlways, Code::kNotFound, "that path does not exist",
+     "check the spelling"},
+    {SpawnStage::kPlan, "", kAny, kAlways, Code::kInternal, "the plan was refused",
+     "cloched and cloche-spawn may be of different versions: restart the daemon, and report it if "
+     "it stays"},
+
+    {SpawnStage::kPool, "mkfs.btrfs", ENOENT, kAlways, Code::kUnavailable,
+     "mkfs.btrfs is not installed, and copies are kept on btrfs", "apt-get install btrfs-progs"},
+    {SpawnStage::kPool, "", ENODEV, kAlways, Code::kUnavailable,
+     "this kernel has no btrfs, and copies are kept on it", "modprobe btrfs"},
+    {SpawnStage::kPool, "loop", kAny, kContainer, Code::kUnavailable,
+     "there is no loop device in this container", kOutsideContainer},
+    {SpawnStage::kPool, "loop", kAny, kAlways, Code::kUnavailable, "no loop device could be had",
+     "modprobe loop"},
+    {SpawnStage::kPool, "", ENOSPC, kAlways, Code::kExhausted,
+     "the disk that holds the sandboxes' changes is full",
+     "free some space there, or remove sandboxes: cloche ls, cloche rm NAME"},
+    {SpawnStage::kPool, "", EDQUOT, kAlways, Code::kExhausted,
+     "the quota of the sandboxes' changes is used up",
+     "remove sandboxes: cloche ls, cloche rm NAME"},
+    {SpawnStage::kPool, "", EROFS, kAlways, Code::kUnavailable,
+     "the file system of the sandboxes' changes has turned read-only",
+     "look at dmesg; a full disk does this: free some space and restart the daemon"},
+    {SpawnStage::kPool, "", EBUSY, kAlways, Code::kConflict,
+     "the sandbox's changes are in use by another start", "wait for it, or cloche stop NAME"},
+
+    {SpawnStage::kCgroup, "", EROFS, kContainer, Code::kUnavailable,
+     "the container's cgroup file system is read-only", kOutsideContainer},
+    {SpawnStage::kCgroup, "", EACCES, kRootless, Code::kUnavailable,
+     "the cgroup is not delegated to this user",
+     "start the daemon with systemd-run --user -p Delegate=yes cloched"},
+    {SpawnStage::kCgroup, "", EBUSY, kAlways, Code::kUnavailable,
+     "processes sit in the cgroup that should be divided",
+     "start the daemon in a cgroup of its own: systemctl start cloched"},
+    {SpawnStage::kCgroup, "", ENOSPC, kAlways, Code::kExhausted, "no more cgroups can be made",
+     "remove sandboxes: cloche ls, cloche rm NAME"},
+
+    {SpawnStage::kNamespaces, "", EPERM, kAppArmor, Code::kUnavailable,
+     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
+     "install Cloche's AppArmor profile (make install does, as root), or allow it for everyone: "
+     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+    {SpawnStage::kNamespaces, "", EACCES, kAppArmor, Code::kUnavailable,
+     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
+     "install Cloche's AppArmor profile (make install does, as root), or allow it for everyone: "
+     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+    {SpawnStage::kNamespaces, "", EPERM, kDisabled, Code::kUnavailable,
+     "user namespaces are switched off for ordinary users",
+     "sudo sysctl kernel.unprivileged_userns_clone=1, or run the daemon as root"},
+    {SpawnStage::kNamespaces, "", EPERM, kContainer, Code::kUnavailable,
+     "this container may not make namespaces", kOutsideContainer},
+    {SpawnStage::kNamespaces, "", EPERM, kAlways, Code::kUnavailable,
+     "this process may not make namespaces",
+     "run the daemon as root; for ordinary users check sysctl kernel.unprivileged_userns_clone and "
+     "kernel.apparmor_restrict_unprivileged_userns"},
+    {SpawnStage::kNamespaces, "", ENOSPC, kAlways, Code::kExhausted,
+     "the machine's limit of namespaces is reached",
+     "remove sandboxes, or raise it: sudo sysctl user.max_user_namespaces=15000 (and its sisters "
+     "user.max_*_namespaces)"},
+    {SpawnStage::kNamespaces, "", EUSERS, kAlways, Code::kUnavailable,
+     "user namespaces are nested too deeply", "run Cloche further outside"},
+    {SpawnStage::kNamespaces, "", EAGAIN, kAlways, Code::kExhausted,
+     "the limit of processes is reached", "end some, or raise ulimit -u"},
+    {SpawnStage::kNamespaces, "", ENOSYS, kAlways, Code::kUnavailable,
+     "clone3 is missing or filtered",
+     "Linux 6.1 is the oldest supported; an outer container may "
+     "filter it: run Cloche on the machine itself"},
+    {SpawnStage::kNamespaces, "", EINVAL, kAlways, Code::kUnavailable,
+     "this kernel lacks a kind of namespace",
+     "use a kernel with CONFIG_USER_NS, PID_NS, NET_NS, IPC_NS, UTS_NS and CGROUPS"},
+
+    {SpawnStage::kIdmap, "", EINVAL, kAlways, Code::kUnavailable,
+     "that file system cannot be mapped to other user ids",
+     "work on ext4, xfs, btrfs or f2fs, or run the daemon as an ordinary user (rootless mode)"},
+    {SpawnStage::kIdmap, "", EPERM, kContainer, Code::kUnavailable,
+     "this container may not map file systems to other user ids", kOutsideContainer},
+    {SpawnStage::kIdmap, "", EPERM, kAlways, Code::kUnavailable,
+     "a file system mounted by someone else cannot be mapped to other user ids",
+     "run the daemon as the machine's root, or as an ordinary user (rootless mode)"},
+    {SpawnStage::kIdmap, "", ENOSYS, kAlways, Code::kUnavailable,
+     "this kernel cannot map mounts to other user ids", "use Linux 6.1 or newer"},
+
+    {SpawnStage::kOverlay, "", EINVAL, kContainer, Code::kUnavailable,
+     "overlay refuses these layers: in a container the file system is mostly an overlay already",
+     "put Cloche's state on a volume of the container (ext4, xfs, btrfs or tmpfs)"},
+    {SpawnStage::kOverlay, "", EINVAL, kAlways, Code::kUnavailable,
+     "overlay refuses these layers: changes cannot be kept on overlay, NFS, vfat or FUSE",
+     "put Cloche's state directory on ext4, xfs, btrfs or tmpfs"},
+    {SpawnStage::kOverlay, "", ENODEV, kAlways, Code::kUnavailable, "this kernel has no overlay",
+     "modprobe overlay"},
+    {SpawnStage::kOverlay, "", EPERM, kRootless, Code::kUnavailable,
+     "this kernel keeps ordinary users from overlay",
+     "use Linux 6.1 or newer, or run the daemon as "
+     "root"},
+    {SpawnStage::kOverlay, "", ENOENT, kAlways, Code::kNotFound, "that directory does not exist",
+     "check the spelling"},
+    {SpawnStage::kOverlay, "", ENOTDIR, kAlways, Code::kInvalid, "only a directory can be copied",
+     "name a directory"},
+    {SpawnStage::kOverlay, "", EACCES, kAlways, Code::kDenied,
+     "the caller may not read that directory outside either", "name a directory that you can read"},
+    {SpawnStage::kOverlay, "", ENOSPC, kAlways, Code::kExhausted,
+     "the disk that holds the sandboxes' changes is full",
+     "free some space there, or remove sandboxes: cloche ls, cloche rm NAME"},
+    {SpawnStage::kOverlay, "", EDQUOT, kAlways, Code::kExhausted,
+     "the sandbox's disk limit is too small", "give a larger --disk"},
+    {SpawnStage::kOverlay, "", EROFS, kAlways, Code::kExhausted,
+     "the copy turned read-only: its disk limit is used up", "give a larger --disk"},
+    {SpawnStage::kOverlay, "", ELOOP, kAlways, Code::kInvalid,
+     "the directory lies inside Cloche's own state", "name another directory"},
+
+    {SpawnStage::kFiles, "", ENOSPC, kAlways, Code::kExhausted,
+     "no room to prepare the files that are hidden", "give a larger --disk or --inodes"},
+    {SpawnStage::kFiles, "", EDQUOT, kAlways, Code::kExhausted,
+     "no room to prepare the files that are hidden", "give a larger --disk"},
+    {SpawnStage::kFiles, "", EPERM, kRootless, Code::kUnavailable,
+     "whiteouts cannot be made where changes are kept",
+     "put Cloche's state directory on ext4, xfs, btrfs or tmpfs"},
+
+    {SpawnStage::kMounts, "proc", EPERM, kContainer, Code::kUnavailable,
+     "a proc of its own is refused, because the container masks parts of /proc", kOutsideContainer},
+    {SpawnStage::kMounts, "proc", EPERM, kAlways, Code::kUnavailable,
+     "a proc of its own is refused, because something is mounted over parts of /proc",
+     "unmount what findmnt -R /proc shows below it"},
+    {SpawnStage::kMounts, "", ENOENT, kAlways, Code::kNotFound,
+     "that path does not exist (inside, or on the host)",
+     "check the spelling; with a dir: base it "
+     "must exist in the base too"},
+    {SpawnStage::kMounts, "", ENOTDIR, kAlways, Code::kInvalid,
+     "a directory cannot be put over a file",
+     "rootless, only directories outside of home and "
+     "project can be hidden"},
+    {SpawnStage::kMounts, "", EACCES, kAlways, Code::kDenied,
+     "the caller may not reach that path outside either", "name a path that you can read"},
+    {SpawnStage::kMounts, "", EINVAL, kRootless, Code::kUnavailable,
+     "an ordinary user cannot copy across mounts",
+     "see `findmnt` for what is mounted below it and unmount that, or run the daemon as root"},
+    {SpawnStage::kMounts, "", EINVAL, kAlways, Code::kUnavailable,
+     "that path lies on a file system that cannot be mapped to other user ids",
+     "name a path on ext4, xfs, btrfs or f2fs"},
+    {SpawnStage::kMounts, "", ENOSPC, kAlways, Code::kExhausted, "the limit of mounts is reached",
+     "sudo sysctl fs.mount-max=200000"},
+
+    {SpawnStage::kPivot, "", kAny, kAlways, Code::kUnavailable,
+     "the sandbox's root could not be made the root",
+     "run Cloche outside of chroot and containers"},
+    {SpawnStage::kNetwork, "", kAny, kAlways, Code::kUnavailable,
+     "the sandbox's loopback could not be set up", "use a kernel with CONFIG_NET_NS"},
+    {SpawnStage::kLandlock, "", ENOSYS, kAlways, Code::kUnavailable, "this kernel has no Landlock",
+     "use a kernel with CONFIG_SECURITY_LANDLOCK"},
+    {SpawnStage::kLandlock, "", EOPNOTSUPP, kAlways, Code::kUnavailable,
+     "Landlock is built in but not switched on",
+     "add landlock to the kernel's command line: lsm=landlock,... and restart"},
+    {SpawnStage::kSeccomp, "", EBUSY, kAlways, Code::kUnavailable,
+     "another seccomp listener is installed already", "run Cloche outside of that sandbox"},
+    {SpawnStage::kSeccomp, "", kAny, kAlways, Code::kUnavailable,
+     "this kernel or container does not allow the seccomp filter",
+     "use a kernel with CONFIG_SECCOMP_FILTER, on the machine itself"},
+    {SpawnStage::kVerify, "", kAny, kAlways, Code::kUnavailable,
+     "a layer was installed and is not in force, so nothing was started",
+     "run cloche doctor, and report this"},
+
+    {SpawnStage::kNone, "", ENOMEM, kAlways, Code::kExhausted, "the machine is out of memory",
+     "remove sandboxes: cloche ls, cloche rm NAME"},
+    {SpawnStage::kNone, "", EMFILE, kAlways, Code::kExhausted, "too many files are open",
+     "remove sandboxes, or raise the daemon's LimitNOFILE"},
+    {SpawnStage::kNone, "", ENFILE, kAlways, Code::kExhausted, "too many files are open",
+     "remove sandboxes, or raise sysctl fs.file-max"},
+};
+
+const char* StageName(SpawnStage stage) {
+  switch (stage) {
+    case SpawnStage::kNone:
+      return "start sandbox";
+    case SpawnStage::kPlan:
+      return "check plan";
+    case SpawnStage::kPool:
+      return "prepare storage";
+    case SpawnStage::kCgroup:
+      return "make cgroup";
+    case SpawnStage::kNamespaces:
+      return "make namespaces";
+    case SpawnStage::kIdmap:
+      return "map file owners";
+    case SpawnStage::kOverlay:
+      return "make copy";
+    case SpawnStage::kFiles:
+      return "hide files";
+    case SpawnStage::kMounts:
+      return "mount";
+    case SpawnStage::kPivot:
+      return "change root";
+    case SpawnStage::kNetwork:
+      return "set up network";
+    case SpawnStage::kPrivileges:
+      return "drop privileges";
+    case SpawnStage::kLandlock:
+      return "set up Landlock";
+    case SpawnStage::kSeccomp:
+      return "set up seccomp";
+    case SpawnStage::kVerify:
+      return "verify sandbox";
+  }
+  return "start sandbox";
+}
+
+// kNone rows hold for every stage.
+const Row* FindRow(SpawnStage stage, std::string_view operation, int error,
+                   const HostFacts& facts) {
+  for (const SpawnStage wanted : {stage, SpawnStage::kNone})
+    for (const Row& row : kRows)
+      if (row.stage == wanted &&
+          (row.operation.empty() || operation.find(row.operation) != operation.npos) &&
+          (row.error == kAny || row.error == error) && row.applies(facts))
+        return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view ErrnoName(int errno_value) {
+  const ErrnoText* text = FindErrno(errno_value);
+  return text ? text->name : "unknown error";
+}
+
+std::string_view ErrnoMeaning(int errno_value) {
+  const ErrnoText* text = FindErrno(errno_value);
+  return text ? text->meaning : "failed";
+}
+
+Error ExplainLaunchFailure(SpawnStage stage, std::string_view operation, int errno_value,
+                           std::string_view detail, const HostFacts& facts) {
+  const Row* row = FindRow(stage, operation, errno_value, facts);
+  std::string what = StageName(stage);
+  if (!detail.empty()) what += ' ' + EscapeForTerminal(detail);
+  const std::string evidence =
+      fmt::format("{}: {}", EscapeForTerminal(operation),
+                  FindErrno(errno_value) ? std::string(ErrnoName(errno_value))
+                                         : fmt::format("error {}", errno_value));
+  if (!row)
+    return {Code::kInternal, fmt::format("{}: {} ({})", what, ErrnoMeaning(errno_value), evidence),
+            "run cloche doctor; if it finds nothing, report this"};
+  return {row->code, fmt::format("{}: {} ({})", what, row->sentence, evidence),
+          std::string(row->cure)};
+}
+
+}  // namespace cloche

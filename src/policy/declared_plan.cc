@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "policy/paths.h"
+#include "policy/view.h"
+
+namespace cloche {
+namespace {
+
+constexpr uint64_t kRootBytes = uint64_t{1} << 20;  // mount points, nothing else
+constexpr uint64_t kDefaultTmp = uint64_t{64} << 20;
+
+// On merged-/usr systems /bin and its like are symlinks, which the bind follows.
+constexpr const char* kRuntimes[] = {"/usr",   "/bin",   "/sbin",  "/lib",
+                                     "/lib32", "/lib64", "/libx32"};
+
+// What programs read to know who they are, where libraries lie, whom to trust and what time it is.
+constexpr const char* kSettings[] = {
+    "/etc/alternatives",  "/etc/ca-certificates", "/etc/ca-certificates.conf",
+    "/etc/group",         "/etc/ld.so.cache",     "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",  "/etc/localtime",       "/etc/mime.types",
+    "/etc/nsswitch.conf", "/etc/os-release",      "/etc/passwd",
+    "/etc/pki/tls/certs", "/etc/protocols",       "/etc/services",
+    "/etc/ssl/certs",     "/etc/timezone"};
+
+}  // namespace
+
+Result<View> DeclaredOnlyView(const ViewInput& input) {
+  const DeclaredView& declared = *input.request.declared;
+  View view;
+  view.mounts.push_back(TmpfsOp("/", kRootBytes, 0755));
+  const auto show = [&](const char* path) {
+    MountOp op = BindOp(path, true);
+    op.optional = true;
+    view.mounts.push_back(std::move(op));
+  };
+  std::ranges::for_each(kRuntimes, show);
+  std::ranges::for_each(kSettings, show);
+  view.mounts.push_back(TmpfsOp("/run", kRootBytes, 0755));
+  view.mounts.push_back(TmpfsOp("/tmp", declared.tmp.value_or(kDefaultTmp), 01777));
+  const auto replace = [&](const std::string& path, bool read_only) {
+    std::erase_if(view.mounts, [&](const MountOp& op) { return op.target == path; });
+    view.mounts.push_back(BindOp(path, read_only));
+  };
+  for (const std::string& path : declared.inputs) replace(path, true);
+  if (!declared.output.empty()) replace(declared.output, false);
+  SortByDepth(view.mounts);
+  AddProcAndDev(view);
+
+  view.differences.push_back(
+      {"only the declared paths and the system's programs exist", "declared"});
+  if (!declared.output.empty())
+    view.differences.push_back(
+        {fmt::format("{} is the real one: writes there are not a copy", declared.output),
+         "declared"});
+
+  const std::string& cwd = input.request.cwd;
+  const auto holds_cwd = [&](const std::string& path) {
+    return !path.empty() && !cwd.empty() && IsAtOrBelow(cwd, path);
+  };
+  if (holds_cwd(declared.output) || std::ranges::any_of(declared.inputs, holds_cwd))
+    view.cwd = cwd;
+  else
+    view.cwd = declared.output.empty() ? "/tmp" : declared.output;
+  return view;
+}
+
+Result<View> DirectoryView(const ViewInput& input) {
+  View view;
+  view.mounts.push_back(
+      {.kind = MountKind::kOverlay, .source = input.request.base_directory, .target = "/"});
+  AddGrants(input.request, view);
+  for (const std::string& path : input.request.hide) {
+    view.hidden.push_back({path, "--hide"});
+    view.files.push_back({FileRuleKind::kHide, path, "", 0});
+  }
+  SortByDepth(view.mounts);
+  AddProcAndDev(view);
+  view.differences.push_back(
+      {fmt::format("/ is a copy of {}", input.request.base_directory), "base"});
+  view.cwd = "/";
+  return view;
+}
+
+}  // namespace cloche

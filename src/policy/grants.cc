@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "policy/paths.h"
+#include "policy/view.h"
+
+namespace cloche {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Writing there for real would change the host itself, or reach a service that runs as root.
+constexpr std::array kNeverWritable = {"/bin"sv,   "/boot"sv,  "/dev"sv,    "/etc"sv,    "/lib"sv,
+                                       "/lib32"sv, "/lib64"sv, "/libx32"sv, "/proc"sv,   "/run"sv,
+                                       "/sbin"sv,  "/sys"sv,   "/usr"sv,    "/var/run"sv};
+// These exist inside, but are the sandbox's own.
+constexpr std::array kOwnInside = {"/dev"sv, "/proc"sv, "/run"sv, "/sys"sv, "/var/run"sv};
+
+bool Overlap(std::string_view a, std::string_view b) {
+  return IsAtOrBelow(a, b) || IsAtOrBelow(b, a);
+}
+
+Status CheckCloche(const ViewInput& input, std::string_view field, std::string_view path) {
+  for (const std::string& own : input.facts.cloche_paths)
+    if (Overlap(path, own))
+      return Fail(Code::kDenied,
+                  fmt::format("grant {} {}: Cloche keeps its state in {}", field, path, own),
+                  "name a directory that holds no part of it");
+  return {};
+}
+
+Status CheckWritable(const ViewInput& input, std::string_view field, std::string_view path) {
+  const auto deny = [&](std::string_view reason, std::string_view cure) {
+    return Fail(Code::kDenied, fmt::format("grant {} {}: {}", field, path, reason),
+                std::string(cure));
+  };
+  if (path == "/" || IsAtOrBelowAny(path, kNeverWritable))
+    return deny("it belongs to the system, and writes there would be real",
+                "leave it out: the sandbox has a copy of it that it may change");
+  for (const std::string& home : {input.user.home, input.request.home})
+    if (!home.empty() && IsAtOrBelow(home, path))
+      return deny("it holds your home, where other programs take orders from",
+                  "name a directory inside your home, e.g. the project");
+  CLOCHE_TRY(CheckCloche(input, field, path));
+  for (const HiddenPath& hidden : input.hidden.paths)
+    if (Overlap(path, hidden.path))
+      return deny(fmt::format("{} is hidden ({})", hidden.path, hidden.why),
+                  "name a directory that holds no hidden path");
+  return {};
+}
+
+// A bind shows everything below it, so it cannot keep a hidden path hidden.
+Status CheckReadable(const ViewInput& input, std::string_view field, std::string_view path) {
+  const auto refuse = [&](std::string_view reason, std::string cure) {
+    return Fail(Code::kInvalid, fmt::format("grant {} {}: {}", field, path, reason),
+                std::move(cure));
+  };
+  if (path == "/") return refuse("it is everything", "name the directories that are needed");
+  if (IsAtOrBelowAny(path, kOwnInside))
+    return refuse("the sandbox has its own there", "leave it out");
+  CLOCHE_TRY(CheckCloche(input, field, path));
+  for (const HiddenPath& hidden : input.hidden.paths) {
+    if (IsBelow(path, hidden.path))
+      return refuse(
+          fmt::format("it lies in {}, which is hidden ({})", hidden.path, hidden.why),
+          fmt::format("name all of {} with --ro, or copy what is needed elsewhere", hidden.path));
+    if (IsAtOrBelow(hidden.path, path))
+      return refuse(fmt::format("{} below it is hidden ({})", hidden.path, hidden.why),
+                    "name the directories in it that are needed");
+  }
+  return {};
+}
+
+Status CheckHide(const ViewInput& input, std::string_view path) {
+  const SandboxRequest& request = input.request;
+  const auto refuse = [&](std::string_view reason, std::string_view cure) {
+    return Fail(Code::kInvalid, fmt::format("hide {}: {}", path, reason), std::string(cure));
+  };
+  if (path == "/" || IsAtOrBelowAny(path, kOwnInside))
+    return refuse("the sandbox has its own there", "leave it out: nothing of the host is in it");
+  for (const std::string& place : {request.cwd, request.project})
+    if (request.base_directory.empty() && !place.empty() && IsAtOrBelow(place, path))
+      return refuse(fmt::format("{} lies in it, and commands start there", place),
+                    "hide something inside, or start from another directory");
+  for (const auto& list : {request.ro, request.rw})
+    for (const std::string& granted : list)
+      if (Overlap(path, granted))
+        return refuse(fmt::format("{} is bound as it is", granted),
+                      "bind only the directories that hold nothing to hide");
+  return {};
+}
+
+// Nothing of the host's is there, so a command could not start.
+Status CheckStart(const ViewInput& input) {
+  const SandboxRequest& request = input.request;
+  if (!request.base_directory.empty() || request.declared) return {};
+  for (const std::string& place : {request.cwd, request.project}) {
+    if (place.empty()) continue;
+    for (const std::string& own : input.facts.cloche_paths)
+      if (IsAtOrBelow(place, own))
+        return Fail(Code::kDenied, fmt::format("start in {}: Cloche keeps its state there", place),
+                    "change to another directory");
+    for (const std::string_view fresh : {"/dev"sv, "/run"sv, "/sys"sv, "/var/run"sv})
+      if (IsBelow(place, fresh) && place != "/dev/shm")
+        return Fail(Code::kUnavailable,
+                    fmt::format("start in {}: the sandbox has a {} of its own", place, fresh),
+                    "change to a directory on a disk");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckGrants(const ViewInput& input) {
+  const SandboxRequest& request = input.request;
+  for (const std::string& path : request.rw) {
+    CLOCHE_TRY(CheckWritable(input, "rw", path));
+    if (std::ranges::find(request.ro, path) != request.ro.end())
+      return Fail(Code::kInvalid, fmt::format("grant rw {}: it is named with --ro too", path),
+                  "name it once");
+  }
+  for (const std::string& path : request.ro) CLOCHE_TRY(CheckReadable(input, "ro", path));
+  for (const std::string& path : request.hide) CLOCHE_TRY(CheckHide(input, path));
+  if (request.declared) {
+    for (const std::string& path : request.declared->inputs)
+      CLOCHE_TRY(CheckReadable(input, "input", path));
+    if (!request.declared->output.empty())
+      CLOCHE_TRY(CheckWritable(input, "output", request.declared->output));
+  }
+  return CheckStart(input);
+}
+
+void AddGrants(const SandboxRequest& request, View& view) {
+  const auto bind = [&](const std::string& path, bool read_only) {
+    std::erase_if(view.mounts, [&](const MountOp& op) { return IsAtOrBelow(op.target, path); });
+    view.mounts.push_back(BindOp(path, read_only));
+  };
+  std::vector<std::pair<std::string, bool>> grants;
+  for (const std::string& path : request.ro) grants.emplace_back(path, true);
+  for (const std::string& path : request.rw) grants.emplace_back(path, false);
+  std::ranges::stable_sort(grants, {}, [](const auto& grant) { return PathDepth(grant.first); });
+  for (const auto& [path, read_only] : grants) bind(path, read_only);
+  for (const std::string& path : request.ro)
+    view.differences.push_back({fmt::format("{} is read-only", path), "--ro"});
+  for (const std::string& path : request.rw)
+    view.differences.push_back(
+        {fmt::format("{} is the real one: writes there are not a copy", path), "--rw"});
+}
+
+bool IsGranted(const SandboxRequest& request, std::string_view path) {
+  const auto covers = [&](const std::string& grant) { return IsAtOrBelow(path, grant); };
+  return std::ranges::any_of(request.ro, covers) || std::ranges::any_of(request.rw, covers);
+}
+
+void HideProjectGlobs(const SandboxRequest& request, View& view) {
+  if (request.project.empty() || request.project == "/") return;
+  const bool bound = IsGranted(request, request.project);
+  for (const auto& list : {request.ro, request.rw})
+    for (const std::string& grant : list)
+      if (bound ? IsAtOrBelow(request.project, grant) : IsBelow(grant, request.project))
+        view.differences.push_back(
+            {fmt::format(".env files in {} are visible", bound ? request.project : grant),
+             fmt::format("{} is bound as it is", grant)});
+  if (bound) return;
+  view.files.push_back({FileRuleKind::kHideGlob, request.project, std::string(kProjectGlobs), 0});
+  std::string_view rest = kProjectGlobs;
+  while (!rest.empty()) {
+    const std::string_view pattern = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(pattern.size() + 1);
+    if (!pattern.starts_with('!'))
+      view.hidden.push_back(
+          {fmt::format("{}/**/{}", request.project, pattern), "secrets of the project"});
+  }
+}
+
+void SortByDepth(std::vector<MountOp>& mounts) {
+  std::ranges::stable_sort(mounts, {}, [](const MountOp& op) { return PathDepth(op.target); });
+}
+
+void AddProcAndDev(View& view) {
+  view.mounts.push_back({.kind = MountKind::kProc, .target = "/proc"});
+  view.mounts.push_back({.kind = MountKind::kDev, .target = "/dev"});
+}
+
+MountOp OverlayOp(std::string path, bool read_only) {
+  return {.kind = MountKind::kOverlay, .source = path, .target = path, .read_only = read_only};
+}
+
+MountOp BindOp(std::string path, bool read_only) {
+  return {.kind = MountKind::kBind,
+          .source = path,
+          .target = path,
+          .read_only = read_only,
+          .recursive = true};
+}
+
+MountOp TmpfsOp(std::string target, uint64_t size, uint32_t mode) {
+  return {.kind = MountKind::kTmpfs, .target = std::move(target), .size_bytes = size, .mode = mode};
+}
+
+MountOp CoverOp(std::string target) {
+  return {.kind = MountKind::kTmpfs,
+          .target = std::move(target),
+          .read_only = true,
+          .optional = true,
+          .size_bytes = 4096,
+          .mode = 0555};
+}
+
+}  // namespace cloche

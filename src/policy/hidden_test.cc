@@ -1,0 +1,83 @@
+#include "policy/hidden.h"
+
+#include <gmock/gmock.h>
+
+namespace cloche {
+namespace {
+
+const UserFacts kAnna{.uid = 1000, .gid = 1000, .groups = {}, .name = "anna", .home = "/home/anna"};
+
+HostFacts Machine() {
+  return {.other_homes = {"/root", "/home/bob", "/", "/usr/sbin", "/home/anna"},
+          .cloche_paths = {"/var/lib/cloche", "/run/cloche"}};
+}
+
+TEST(Hidden, WhatTheIssueNamesIsHidden) {
+  const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {});
+  for (const char* path : {"/home/anna/.ssh/id_ed25519",
+                           "/home/anna/.aws/credentials",
+                           "/home/anna/.gnupg",
+                           "/home/anna/.netrc",
+                           "/home/anna/.git-credentials",
+                           "/home/anna/.config/gcloud/x",
+                           "/home/anna/.kube/config",
+                           "/home/anna/.docker/config.json",
+                           "/home/anna/.npmrc",
+                           "/home/anna/.pypirc",
+                           "/home/anna/.cargo/credentials.toml",
+                           "/home/anna/.mozilla",
+                           "/home/anna/.local/share/keyrings",
+                           "/home/anna/.bash_history",
+                           "/home/anna/.psql_history",
+                           "/etc/ssh/ssh_host_ed25519_key",
+                           "/etc/ssl/private/x.key",
+                           "/home/bob/anything",
+                           "/root",
+                           "/var/lib/cloche/x",
+                           "/etc/shadow-"})
+    EXPECT_TRUE(hidden.Hides(path)) << path;
+  for (const char* path : {"/", "/usr/sbin", "/home/anna", "/home/anna/.sshx", "/etc/ssl/certs",
+                           "/home/anna/.config", "/home/bobby", "/etc/shadow", "/etc/ssh"})
+    EXPECT_FALSE(hidden.Hides(path)) << path;
+}
+
+TEST(Hidden, HomeIsHiddenByBothItsNames) {
+  const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.home = "/srv/anna"});
+  EXPECT_TRUE(hidden.Hides("/home/anna/.ssh"));
+  EXPECT_TRUE(hidden.Hides("/srv/anna/.ssh"));
+}
+
+TEST(Hidden, AProjectInAnotherHomeKeepsItVisibleButNotItsCredentials) {
+  const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.cwd = "/home/bob/shared/p"});
+  EXPECT_FALSE(hidden.Hides("/home/bob/shared"));
+  EXPECT_TRUE(hidden.Hides("/home/bob/.ssh"));
+  ASSERT_EQ(hidden.differences.size(), 1u);
+  EXPECT_EQ(hidden.differences[0].what, "/home/bob is visible");
+}
+
+TEST(Hidden, WorkingInAHiddenDirectoryOrNamingItShowsIt) {
+  EXPECT_FALSE(
+      DefaultHidden(Machine(), kAnna, {.cwd = "/home/anna/.aws"}).Hides("/home/anna/.aws"));
+  const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.ro = {"/home/anna/.kube"}});
+  EXPECT_FALSE(hidden.Hides("/home/anna/.kube"));
+  EXPECT_EQ(hidden.differences.size(), 1u);
+}
+
+TEST(Hidden, ClochesOwnStateIsNeverShown) {
+  EXPECT_TRUE(
+      DefaultHidden(Machine(), kAnna, {.cwd = "/var/lib/cloche/x"}).Hides("/var/lib/cloche"));
+}
+
+TEST(Hidden, NothingIsListedTwiceOrBelowAnother) {
+  const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.home = "/home/anna"});
+  for (size_t i = 0; i < hidden.paths.size(); ++i)
+    for (size_t j = 0; j < hidden.paths.size(); ++j)
+      if (i != j) {
+        EXPECT_FALSE(hidden.paths[i].path.starts_with(hidden.paths[j].path + "/"))
+            << hidden.paths[i].path;
+        EXPECT_NE(hidden.paths[i].path, hidden.paths[j].path);
+      }
+}
+
+}  // namespace
+}  // namespace cloche

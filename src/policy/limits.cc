@@ -1,0 +1,84 @@
+#include "policy/limits.h"
+
+#include <algorithm>
+
+#include "policy/fields.h"
+
+namespace cloche {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kPiB = uint64_t{1} << 50;
+
+// Half of the machine leaves the host responsive under one memory bomb; the cap keeps two at a
+// time harmless on large machines, where nobody's build needs more by default.
+uint64_t DefaultMemory(const HostFacts& facts) {
+  if (facts.memory_bytes == 0) return 2 * kGiB;
+  return std::clamp(facts.memory_bytes / 2, std::min(256 * kMiB, facts.memory_bytes), 32 * kGiB);
+}
+
+}  // namespace
+
+Result<Limits> ParseLimits(const nlohmann::json& object) {
+  Limits limits;
+  FieldReader reader(object, "limits");
+  reader.Cpus("cpu", limits.cpu);
+  // Below 4 MiB nothing starts: the kernel charges a process's page tables too.
+  reader.Integer("memory", limits.memory, {.least = 4 * kMiB, .most = kPiB, .bytes = true});
+  reader.Integer("disk", limits.disk, {.least = kMiB, .most = kPiB, .bytes = true});
+  reader.Integer("inodes", limits.inodes, {.least = 16, .most = 1'000'000'000'000});
+  // One for init, one for the command.
+  reader.Integer("pids", limits.pids, {.least = 2, .most = 4'194'304});
+  reader.Integer("files", limits.files, {.least = 16, .most = 1'048'576});
+  reader.Integer("output", limits.output,
+                 {.least = kLeastOutput, .most = kMostOutput, .bytes = true});
+  for (auto [key, field] :
+       {std::pair{"wall", &limits.wall}, {"idle", &limits.idle}, {"life", &limits.life}})
+    reader.Seconds(key, *field, {.least = kLeastSeconds, .most = kMostSeconds});
+  reader.Integer("commands", limits.commands,
+                 {.least = 1, .most = 1'000'000'000, .zero_is_unlimited = true});
+  reader.Integer("denials", limits.denials,
+                 {.least = 1, .most = 1'000'000'000, .zero_is_unlimited = true});
+  CLOCHE_TRY(reader.Finish());
+  return limits;
+}
+
+nlohmann::json LimitsToJson(const Limits& limits) {
+  nlohmann::json out = nlohmann::json::object();
+  const auto put = [&](const char* key, const auto& field) {
+    if (field) out[key] = *field;
+  };
+  put("cpu", limits.cpu);
+  put("memory", limits.memory);
+  put("disk", limits.disk);
+  put("inodes", limits.inodes);
+  put("pids", limits.pids);
+  put("files", limits.files);
+  put("output", limits.output);
+  put("wall", limits.wall);
+  put("idle", limits.idle);
+  put("life", limits.life);
+  put("commands", limits.commands);
+  put("denials", limits.denials);
+  return out;
+}
+
+Limits WithDefaults(const Limits& asked, const HostFacts& facts) {
+  return {
+      .cpu = asked.cpu.value_or(0),
+      .memory = asked.memory.value_or(DefaultMemory(facts)),
+      .disk = asked.disk.value_or(kDefaultDisk),
+      .inodes = asked.inodes.value_or(1'000'000),
+      .pids = asked.pids.value_or(1024),
+      .files = asked.files.value_or(65'536),
+      .output = asked.output.value_or(16 * kMiB),
+      .wall = asked.wall.value_or(0),
+      .idle = asked.idle.value_or(0),
+      .life = asked.life.value_or(24 * 3600),
+      .commands = asked.commands.value_or(0),
+      .denials = asked.denials.value_or(0),
+  };
+}
+
+}  // namespace cloche

@@ -1,0 +1,136 @@
+#include "policy/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/paths.h"
+#include "policy/view.h"
+
+namespace cloche {
+namespace {
+
+constexpr const char* kDelegationCure =
+    "start the daemon with `systemd-run --user -p Delegate=yes cloched`, run it as root, or leave "
+    "the limit out";
+
+// Whether the caller asked decides what a limit that cannot be kept becomes: a refusal or a note.
+class LimitPlan {
+ public:
+  LimitPlan(const HostFacts& facts, const Limits& asked, Planned& out)
+      : facts_(facts), asked_(asked), out_(out) {}
+
+  Status Apply() {
+    out_.limits = WithDefaults(asked_, facts_);
+    if (facts_.cgroup == Cgroup::kNone) CLOCHE_TRY(WithoutCgroup());
+    if (facts_.mode == Mode::kRootless) CLOCHE_TRY(WithoutPool());
+    KernelLimits& kernel = out_.plan.limits;
+    kernel.cpu_millis = static_cast<uint64_t>(std::llround(*out_.limits.cpu * 1000));
+    kernel.memory_bytes = *out_.limits.memory;
+    kernel.disk_bytes = *out_.limits.disk;
+    kernel.inodes = *out_.limits.inodes;
+    // Without a cgroup, RLIMIT_NPROC of each command does it.
+    kernel.pids = facts_.cgroup == Cgroup::kNone ? 0 : *out_.limits.pids;
+    return {};
+  }
+
+ private:
+  Status WithoutCgroup() {
+    const char* where =
+        facts_.mode == Mode::kRootless ? "no delegated cgroup here" : "no cgroup controllers here";
+    const auto refuse = [&](const char* name) {
+      return Fail(Code::kUnavailable, fmt::format("limit {}: {}", name, where), kDelegationCure);
+    };
+    if (asked_.memory) return refuse("memory");
+    if (asked_.cpu.value_or(0) > 0) return refuse("cpu");
+    out_.limits.memory = 0;
+    out_.limits.cpu = 0;
+    out_.not_enforced.push_back(fmt::format("memory: {}", where));
+    out_.not_enforced.push_back(fmt::format("cpu: {}", where));
+    return {};
+  }
+
+  // Rootless has no quota; a sized tmpfs as upper is one, where tmpfs can hold overlay's
+  // attributes.
+  Status WithoutPool() {
+    if (!asked_.disk && !asked_.inodes) {
+      out_.limits.disk = 0;
+      out_.limits.inodes = 0;
+      out_.not_enforced.emplace_back(
+          "disk: an ordinary user has no quota; --disk keeps the changes in memory instead");
+      out_.not_enforced.emplace_back("inodes: an ordinary user has no quota");
+      return {};
+    }
+    if (!facts_.KernelAtLeast(6, 6))
+      return Fail(
+          Code::kUnavailable,
+          fmt::format("limit {}: without root it takes Linux 6.6, this is {}.{}",
+                      asked_.disk ? "disk" : "inodes", facts_.kernel_major, facts_.kernel_minor),
+          "run the daemon as root, or leave the limit out");
+    if (!asked_.disk && facts_.memory_bytes > 0)
+      out_.limits.disk = std::min(kDefaultDisk, facts_.memory_bytes / 2);
+    out_.differences.push_back(
+        {"changes are kept in memory", "rootless, only a tmpfs enforces --disk and --inodes"});
+    return {};
+  }
+
+  const HostFacts& facts_;
+  const Limits& asked_;
+  Planned& out_;
+};
+
+Result<View> MakeView(const ViewInput& input) {
+  if (input.request.declared) return DeclaredOnlyView(input);
+  if (!input.request.base_directory.empty()) return DirectoryView(input);
+  return input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
+}
+
+void AddCommonDifferences(bool base_is_host, std::vector<Difference>& out) {
+  out.push_back({"/dev holds only null, zero, full, random, urandom, tty, pts and shm",
+                 "devices of the host are out of reach"});
+  out.push_back({"/proc shows only the sandbox's own processes", "own process namespace"});
+  if (base_is_host) {
+    out.push_back({"/sys is empty", "it describes and steers the host's kernel"});
+    out.push_back(
+        {"services of the host do not run inside", "files are copied, processes are not"});
+  }
+  out.push_back({"the network is loopback only", "nothing leaves the sandbox"});
+  out.push_back({"set-user-id bits have no effect", "every mount is nosuid"});
+}
+
+}  // namespace
+
+Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
+                         const SandboxRequest& request, std::string sandbox_id) {
+  const bool base_is_host = request.base_directory.empty();
+  const ViewInput input{facts, user, request, DefaultHidden(facts, user, request)};
+  CLOCHE_TRY(CheckGrants(input));
+  ASSIGN_OR_RETURN(View view, MakeView(input));
+
+  Planned out;
+  out.plan.sandbox_id = std::move(sandbox_id);
+  CLOCHE_TRY(LimitPlan(facts, request.limits, out).Apply());
+
+  SandboxSpec& spec = out.plan.spec;
+  spec.mode = facts.mode;
+  spec.caller = {user.uid, user.gid, user.groups};
+  std::ranges::sort(spec.caller.groups);
+  spec.base_is_host = base_is_host;
+  spec.root_inside = facts.mode == Mode::kSystem && user.uid == 0 && !request.drop_root;
+  spec.map_root = facts.mode == Mode::kRootless && !base_is_host && !request.drop_root;
+  spec.hostname = facts.hostname;
+  spec.mounts = std::move(view.mounts);
+  spec.files = std::move(view.files);
+
+  std::ranges::move(view.differences, std::back_inserter(out.differences));
+  if (base_is_host && !request.declared)
+    std::ranges::copy(input.hidden.differences, std::back_inserter(out.differences));
+  AddCommonDifferences(base_is_host, out.differences);
+  out.hidden = std::move(view.hidden);
+  out.cwd = std::move(view.cwd);
+  if (out.cwd.empty()) out.cwd = !request.cwd.empty() ? request.cwd : "/";
+  return out;
+}
+
+}  // namespace cloche

@@ -1,0 +1,214 @@
+#include "policy/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/fields.h"
+#include "policy/paths.h"
+
+namespace cloche {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxString = 131'071;  // the kernel's MAX_ARG_STRLEN, less its NUL
+constexpr size_t kMaxStrings = 4096;
+constexpr size_t kMaxArguments = size_t{2} << 20;  // of all argv together
+constexpr size_t kMaxLabels = 64;
+
+bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+void ReadName(FieldReader& reader, std::string& out) {
+  std::string name;
+  const json* given = reader.Find("name");
+  reader.Text("name", name, 4096);
+  if (!given || !reader.ok()) return;
+  reader.Take(CheckSandboxName(name));
+  out = std::move(name);
+}
+
+void ReadBase(FieldReader& reader, std::string& directory) {
+  std::string base = "host";
+  reader.Text("base", base, 4095 + 4);
+  if (!reader.ok() || base == "host") return;
+  if (!base.starts_with("dir:"))
+    return reader.Refuse("base",
+                         fmt::format("'{}' is no base", EscapeForTerminal(base.substr(0, 100))),
+                         "give host, or dir:/absolute/path");
+  Result<std::string> path = CleanPath(std::string_view(base).substr(4), "base");
+  if (!path) return reader.Take(std::unexpected(std::move(path).error()));
+  if (*path == "/") return reader.Refuse("base", "dir:/ is the host itself", "give host");
+  directory = std::move(*path);
+}
+
+// Shown in tables and used as filters, so one line of printable text.
+void ReadWord(FieldReader& reader, const char* key, std::string& out) {
+  const json* given = reader.Find(key);
+  reader.Text(key, out, 128);
+  if (!given || !reader.ok()) return;
+  if (out.empty()) return reader.Refuse(key, "it is empty", "leave it out, or give a name");
+  if (std::ranges::any_of(out, IsControl))
+    reader.Refuse(key, "it holds a control character", "give one line of printable text");
+}
+
+void ReadEnv(FieldReader& reader, std::vector<std::string>& out) {
+  reader.Texts("env", out, kMaxStrings, kMaxString);
+  for (size_t i = 0; reader.ok() && i < out.size(); ++i)
+    if (const size_t equals = out[i].find('='); equals == 0 || equals == std::string::npos)
+      reader.Refuse(fmt::format("env[{}]", i), "it is not NAME=value",
+                    "give a name, =, and the value (which may be empty)");
+}
+
+void ReadLabels(FieldReader& reader, std::map<std::string, std::string>& out) {
+  const json* labels = reader.Object("labels");
+  if (!labels) return;
+  if (labels->size() > kMaxLabels)
+    return reader.Refuse("labels",
+                         fmt::format("{} labels, the most is {}", labels->size(), kMaxLabels),
+                         "give fewer");
+  for (const auto& [key, value] : labels->items()) {
+    const bool good_key = !key.empty() && key.size() <= 63 && std::ranges::all_of(key, [](char c) {
+      return IsLower(c) || IsDigit(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
+             c == '/' || c == '-';
+    });
+    if (!good_key)
+      return reader.Refuse("labels",
+                           fmt::format("bad key '{}'", EscapeForTerminal(key.substr(0, 100))),
+                           "use 1 to 63 of letters, digits and . _ / -");
+    if (!value.is_string() || value.get_ref<const std::string&>().size() > 256 ||
+        std::ranges::any_of(value.get_ref<const std::string&>(), IsControl))
+      return reader.Refuse(fmt::format("labels.{}", key), "bad value",
+                           "give up to 256 bytes of printable text");
+    out.emplace(key, value.get<std::string>());
+  }
+}
+
+void ReadDeclared(FieldReader& reader, std::optional<DeclaredView>& out) {
+  const json* object = reader.Object("declared");
+  if (!object) return;
+  DeclaredView declared;
+  FieldReader inner(*object, "declared");
+  inner.Paths("inputs", declared.inputs);
+  inner.Path("output", declared.output);
+  inner.Integer("tmp", declared.tmp, {.least = 64 << 10, .most = uint64_t{1} << 40, .bytes = true});
+  reader.Take(inner.Finish());
+  out = std::move(declared);
+}
+
+void ReadPty(FieldReader& reader, std::optional<PtySize>& out) {
+  const json* object = reader.Object("pty");
+  if (!object) return;
+  std::optional<uint64_t> rows;
+  std::optional<uint64_t> columns;
+  FieldReader inner(*object, "pty");
+  inner.Integer("rows", rows, {.least = 1, .most = 65'535});
+  inner.Integer("columns", columns, {.least = 1, .most = 65'535});
+  reader.Take(inner.Finish());
+  out = PtySize{static_cast<uint16_t>(rows.value_or(24)),
+                static_cast<uint16_t>(columns.value_or(80))};
+}
+
+void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
+  ReadName(reader, out.name);
+  ReadBase(reader, out.base_directory);
+  reader.Path("cwd", out.cwd);
+  reader.Path("home", out.home);
+  reader.Path("project", out.project);
+  ReadEnv(reader, out.env);
+  if (const json* limits = reader.Object("limits")) {
+    Result<Limits> parsed = ParseLimits(*limits);
+    if (parsed)
+      out.limits = *parsed;
+    else
+      reader.Take(std::unexpected(std::move(parsed).error()));
+  }
+  reader.Paths("ro", out.ro);
+  reader.Paths("rw", out.rw);
+  reader.Paths("hide", out.hide);
+  ReadDeclared(reader, out.declared);
+  reader.Bool("drop_root", out.drop_root);
+  ReadWord(reader, "agent", out.agent);
+  ReadWord(reader, "task", out.task);
+  ReadLabels(reader, out.labels);
+  std::string on_violation = "report";
+  reader.Text("on_violation", on_violation, 32);
+  if (on_violation == "kill")
+    out.on_violation = OnViolation::kKill;
+  else if (on_violation != "report")
+    reader.Refuse("on_violation", "it is neither report nor kill", "give report or kill");
+
+  if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
+    reader.Refuse("declared", "ro, rw and hide have no meaning beside it: nothing else is visible",
+                  "name the paths as inputs or output");
+  if (out.declared && !out.base_directory.empty())
+    reader.Refuse("declared", "it takes its runtimes from the host, not from a directory",
+                  "leave out base, or leave out declared");
+}
+
+void ReadCommand(FieldReader& reader, CommandRequest& out) {
+  reader.Texts("argv", out.argv, kMaxStrings, kMaxString);
+  if (out.argv.empty() || out.argv.front().empty())
+    reader.Refuse("argv", "no command", "give the program and its arguments: [\"ls\", \"-l\"]");
+  size_t total = 0;
+  for (const std::string& argument : out.argv) total += argument.size() + 1;
+  if (total > kMaxArguments)
+    reader.Refuse(
+        "argv",
+        fmt::format("{} together, the most is {}", FormatBytes(total), FormatBytes(kMaxArguments)),
+        "pass long input on standard input or in a file");
+  ReadEnv(reader, out.env);
+  reader.Path("cwd", out.cwd);
+  ReadPty(reader, out.pty);
+  reader.Bool("stdin", out.wants_stdin);
+  reader.Bool("background", out.background);
+  reader.Bool("fresh", out.fresh);
+  reader.Seconds("wall", out.wall, {.least = kLeastSeconds, .most = kMostSeconds});
+  reader.Integer("output", out.output, {.least = kLeastOutput, .most = kMostOutput, .bytes = true});
+  reader.Bool("timing", out.timing);
+  ReadWord(reader, "agent", out.agent);
+  if (out.background && out.wants_stdin)
+    reader.Refuse("background", "a background command has no standard input",
+                  "leave out stdin, or do not run it in the background");
+}
+
+}  // namespace
+
+Status CheckSandboxName(std::string_view name) {
+  if (IsValidSandboxName(name)) return {};
+  return Fail(Code::kInvalid,
+              fmt::format("read name: '{}' is no name for a sandbox",
+                          EscapeForTerminal(name.substr(0, 100))),
+              "use 1 to 63 of a-z, 0-9 and -, beginning with a letter");
+}
+
+Result<SandboxRequest> ParseSandboxRequest(const json& body) {
+  SandboxRequest request;
+  FieldReader reader(body, "");
+  ReadSandbox(reader, request);
+  CLOCHE_TRY(reader.Finish());
+  return request;
+}
+
+Result<CommandRequest> ParseCommandRequest(const json& body) {
+  CommandRequest request;
+  FieldReader reader(body, "");
+  ReadCommand(reader, request);
+  CLOCHE_TRY(reader.Finish());
+  return request;
+}
+
+Result<RunRequest> ParseRunRequest(const json& body) {
+  RunRequest request;
+  FieldReader reader(body, "");
+  ReadSandbox(reader, request.sandbox);
+  ReadCommand(reader, request.command);
+  reader.Bool("keep", request.keep);
+  CLOCHE_TRY(reader.Finish());
+  return request;
+}
+
+}  // namespace cloche

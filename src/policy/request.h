@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "policy/limits.h"
+
+namespace cloche {
+
+// The requests of openapi.yaml, checked: every path absolute and clean (see paths.h), every string
+// free of NUL, every number within sense. What the strings name may still not exist.
+
+struct DeclaredView {
+  std::vector<std::string> inputs;
+  std::string output;  // may be empty
+  std::optional<uint64_t> tmp;
+};
+
+enum class OnViolation { kReport, kKill };
+
+struct SandboxRequest {
+  std::string name;
+  std::string base_directory;  // of "dir:PATH"; empty = the host
+  std::string cwd;
+  std::string home;
+  std::string project;
+  std::vector<std::string> env;
+  Limits limits;
+  std::vector<std::string> ro;
+  std::vector<std::string> rw;
+  std::vector<std::string> hide;
+  std::optional<DeclaredView> declared;
+  bool drop_root = false;
+  std::string agent;
+  std::string task;
+  std::map<std::string, std::string> labels;
+  OnViolation on_violation = OnViolation::kReport;
+};
+
+struct PtySize {
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+};
+
+struct CommandRequest {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string cwd;
+  std::optional<PtySize> pty;
+  bool wants_stdin = false;
+  bool background = false;
+  bool fresh = false;
+  std::optional<double> wall;
+  std::optional<uint64_t> output;
+  bool timing = false;
+  std::string agent;
+};
+
+struct RunRequest {
+  SandboxRequest sandbox;
+  CommandRequest command;
+  bool keep = false;
+};
+
+Result<SandboxRequest> ParseSandboxRequest(const nlohmann::json& body);
+Result<CommandRequest> ParseCommandRequest(const nlohmann::json& body);
+Result<RunRequest> ParseRunRequest(const nlohmann::json& body);
+
+Status CheckSandboxName(std::string_view name);
+
+}  // namespace cloche

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "policy/paths.h"
+#include "policy/view.h"
+
+namespace cloche {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kReplaced = {"/dev"sv, "/proc"sv, "/run"sv, "/sys"sv};
+
+enum class Need {
+  kRequired,    // refuse when it cannot be copied
+  kIfPresent,   // as kRequired, but may not exist
+  kIfPossible,  // else it stays read-only
+  kScratch,     // else a fresh tmpfs
+};
+
+struct Candidate {
+  std::string path;
+  std::string_view what;
+  Need need;
+};
+
+class RootlessBuilder {
+ public:
+  explicit RootlessBuilder(const ViewInput& input) : input_(input), request_(input.request) {}
+
+  Result<View> Build() {
+    view_.mounts.push_back(BindOp("/", true));
+    view_.differences.push_back(
+        {"everything but home, project and temporary directories is read-only",
+         "rootless: an ordinary user can copy only what is his"});
+    std::vector<Candidate> candidates = Candidates();
+    std::ranges::stable_sort(candidates, {}, [](const Candidate& c) { return PathDepth(c.path); });
+    for (const Candidate& candidate : candidates) CLOCHE_TRY(Place(candidate));
+    view_.mounts.push_back(TmpfsOp("/run", kRunBytes, 0755));
+    MountOp sys = CoverOp("/sys");
+    sys.optional = false;
+    view_.mounts.push_back(std::move(sys));
+    view_.differences.push_back(
+        {"/run is empty", "it holds the sockets and locks of the host's services"});
+    AddGrants(request_, view_);
+    AddHidden();
+    HideGlobs();
+    SortByDepth(view_.mounts);
+    AddProcAndDev(view_);
+    return std::move(view_);
+  }
+
+ private:
+  std::vector<Candidate> Candidates() const {
+    const std::string& home = request_.home.empty() ? input_.user.home : request_.home;
+    std::vector<Candidate> result;
+    if (!home.empty()) result.push_back({home, "home", Need::kRequired});
+    // The real home holds the credentials even when HOME points elsewhere.
+    if (!input_.user.home.empty() && input_.user.home != home && input_.user.home != "/")
+      result.push_back({input_.user.home, "home", Need::kIfPresent});
+    if (!request_.project.empty() && request_.project != "/")
+      result.push_back({request_.project, "project", Need::kRequired});
+    else if (!request_.cwd.empty() && request_.cwd != "/" &&
+             !IsAtOrBelowAny(request_.cwd, kReplaced))
+      result.push_back({request_.cwd, "working directory", Need::kIfPossible});
+    result.push_back({"/tmp", "temporary files", Need::kScratch});
+    result.push_back({"/var/tmp", "temporary files", Need::kScratch});
+    return result;
+  }
+
+  Status Place(const Candidate& candidate) {
+    const std::string& path = candidate.path;
+    const bool required = candidate.need == Need::kRequired || candidate.need == Need::kIfPresent;
+    if (path == "/")
+      return Fail(Code::kUnavailable, "copy the home /: rootless, / itself cannot be copied",
+                  "set HOME to your own directory, or run the daemon as root");
+    if (IsAtOrBelowAny(path, kReplaced))
+      return Fail(Code::kUnavailable,
+                  fmt::format("copy the {} {}: the sandbox has its own /{} there", candidate.what,
+                              path, std::string_view(path).substr(1, path.find('/', 1) - 1)),
+                  "work in a directory on a disk");
+    if (IsCopied(path)) return {};
+    for (const std::string& scratch : scratch_)
+      if (IsBelow(path, scratch))
+        return Fail(Code::kUnavailable,
+                    fmt::format("copy the {} {}: {} is empty inside, because a file system is "
+                                "mounted below it",
+                                candidate.what, path, scratch),
+                    "work in another directory, or run the daemon as root");
+    const HostMount* inner = MountBelow(path);
+    if (!inner) {
+      MountOp op = OverlayOp(path);
+      op.optional = candidate.need == Need::kIfPresent;
+      view_.mounts.push_back(std::move(op));
+      copied_.push_back(path);
+      return {};
+    }
+    if (required)
+      return Fail(Code::kUnavailable,
+                  fmt::format("copy the {} {}: {} ({}) is mounted below it, and an ordinary user "
+                              "cannot copy across mounts",
+                              candidate.what, path, inner->target, inner->fs_type),
+                  fmt::format("unmount {}, or run the daemon as root", inner->target));
+    if (candidate.need == Need::kScratch) {
+      view_.mounts.push_back(TmpfsOp(path, kTmpBytes, 01777));
+      scratch_.push_back(path);
+      view_.differences.push_back(
+          {fmt::format("{} is empty", path), fmt::format("{} is mounted below it", inner->target)});
+    } else {
+      view_.differences.push_back({fmt::format("{} is read-only", path),
+                                   fmt::format("{} is mounted below it", inner->target)});
+    }
+    return {};
+  }
+
+  const HostMount* MountBelow(std::string_view path) const {
+    for (const HostMount& mount : input_.facts.mounts)
+      if (IsBelow(mount.target, path)) return &mount;
+    return nullptr;
+  }
+
+  bool IsCopied(std::string_view path) const {
+    return std::ranges::any_of(copied_, [&](auto& each) { return IsAtOrBelow(path, each); });
+  }
+
+  void AddHidden() {
+    for (const HiddenPath& hidden : input_.hidden.paths) {
+      const bool in_scratch =
+          std::ranges::any_of(scratch_, [&](auto& each) { return IsAtOrBelow(hidden.path, each); });
+      const Absence absence{hidden.path, std::string(hidden.why)};
+      if (in_scratch || IsAtOrBelow(hidden.path, "/run")) {
+        view_.hidden.push_back(absence);
+      } else if (IsCopied(hidden.path)) {
+        view_.hidden.push_back(absence);
+        view_.files.push_back({FileRuleKind::kHide, hidden.path, "", 0});
+      } else if (IsInVisibleHome(hidden.path)) {
+        continue;
+      } else if (!hidden.root_only) {
+        view_.hidden.push_back(absence);
+        view_.mounts.push_back(CoverOp(hidden.path));
+      }
+    }
+    for (const std::string& path : request_.hide) {
+      view_.hidden.push_back({path, "--hide"});
+      if (IsCopied(path)) {
+        view_.files.push_back({FileRuleKind::kHide, path, "", 0});
+      } else {
+        // Asked for by name, so a path that cannot be covered must fail and not stay visible.
+        MountOp cover = CoverOp(path);
+        cover.optional = false;
+        view_.mounts.push_back(std::move(cover));
+      }
+    }
+  }
+
+  // Credentials of another user in whose home the project lies: many of them are files, which a
+  // tmpfs cannot cover. He protects them with their modes; said once for each home.
+  bool IsInVisibleHome(const std::string& path) {
+    for (const std::string& home : input_.facts.other_homes) {
+      if (!IsBelow(path, home)) continue;
+      Difference difference{fmt::format("credentials in {} are not hidden", home),
+                            "rootless, nothing outside of the copied directories can be removed"};
+      if (std::ranges::find(view_.differences, difference) == view_.differences.end())
+        view_.differences.push_back(std::move(difference));
+      return true;
+    }
+    return false;
+  }
+
+  void HideGlobs() {
+    if (IsCopied(request_.project)) HideProjectGlobs(request_, view_);
+  }
+
+  const ViewInput& input_;
+  const SandboxRequest& request_;
+  View view_;
+  std::vector<std::string> copied_;
+  std::vector<std::string> scratch_;
+};
+
+}  // namespace
+
+Result<View> RootlessView(const ViewInput& input) { return RootlessBuilder(input).Build(); }
+
+}  // namespace cloche

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/launch_plan.h"
+#include "base/result.h"
+#include "policy/facts.h"
+#include "policy/hidden.h"
+#include "policy/request.h"
+
+namespace cloche {
+
+// What a sandbox sees, before it becomes part of a LaunchPlan. One builder per kind of base.
+
+struct ViewInput {
+  const HostFacts& facts;
+  const UserFacts& user;
+  const SandboxRequest& request;
+  HiddenSet hidden;
+};
+
+struct View {
+  std::vector<MountOp> mounts;
+  std::vector<FileRule> files;
+  std::vector<Difference> differences;
+  std::vector<Absence> hidden;
+  std::string cwd;
+};
+
+Result<View> SystemView(const ViewInput& input);
+Result<View> RootlessView(const ViewInput& input);
+Result<View> DirectoryView(const ViewInput& input);
+Result<View> DeclaredOnlyView(const ViewInput& input);
+
+// grants.cc: which of --ro, --rw, --hide and declared paths are refused, before anything is built.
+Status CheckGrants(const ViewInput& input);
+// Binds --ro and --rw over `mounts`, replacing what they cover.
+void AddGrants(const SandboxRequest& request, View& view);
+bool IsGranted(const SandboxRequest& request, std::string_view path);  // at or below --ro or --rw
+// Names matching kProjectGlobs below the project, if a whiteout can be made there.
+void HideProjectGlobs(const SandboxRequest& request, View& view);
+
+// Parents before children; equal depths keep their order. The last two are the sandbox's own.
+void SortByDepth(std::vector<MountOp>& mounts);
+void AddProcAndDev(View& view);
+
+MountOp OverlayOp(std::string path, bool read_only = false);
+MountOp BindOp(std::string path, bool read_only);
+MountOp TmpfsOp(std::string target, uint64_t size, uint32_t mode);
+MountOp CoverOp(std::string target);  // an empty read-only tmpfs over a host directory
+
+inline constexpr uint64_t kRunBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kTmpBytes = uint64_t{1} << 30;
+
+}  // namespace cloche

@@ -1,0 +1,320 @@
+// Between clone and the sealed init: raw system calls, no allocation, no locks, no return.
+// tools/lint/child_symbols.txt lists everything this file may call.
+#include "spawn/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "sys/landlock.h"
+#include "sys/message.h"
+#include "sys/mount.h"
+#include "sys/process.h"
+#include "sys/seccomp.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr int kControl = 3;  // everything else is closed
+
+// The report socket, for Die: set once, before anything can fail.
+int report_socket = -1;
+
+[[noreturn]] void Die(SpawnStage stage, const char* operation, int error, const char* detail = "") {
+  ChildReport report{};
+  report.stage = stage;
+  report.error = error < 0 ? -error : error;
+  strncpy(report.operation, operation, sizeof report.operation - 1);
+  strncpy(report.detail, detail, sizeof report.detail - 1);
+  sys::SendMessage(report_socket, &report, sizeof report);
+  _exit(1);
+}
+
+int Must(int value, SpawnStage stage, const char* operation, const char* detail = "") {
+  if (value < 0) Die(stage, operation, value, detail);
+  return value;
+}
+
+int MustCall(long value, SpawnStage stage, const char* operation, const char* detail = "") {
+  if (value < 0) Die(stage, operation, errno, detail);
+  return static_cast<int>(value);
+}
+
+// Makes the missing directories of `path` and, at its end, a directory or an empty file. Only our
+// own tmpfs roots and bases without /proc or /dev lack a target.
+void MakeTarget(int root, const char* path, bool directory) {
+  char part[256];
+  int at = MustCall(dup(root), SpawnStage::kMounts, "dup");
+  while (*path == '/') ++path;
+  while (*path != '\0') {
+    size_t size = strcspn(path, "/");
+    if (size >= sizeof part) Die(SpawnStage::kMounts, "make mount point", ENAMETOOLONG, path);
+    memcpy(part, path, size);
+    part[size] = '\0';
+    path += size;
+    while (*path == '/') ++path;
+    if (*path == '\0' && !directory) {
+      int file = openat(at, part, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+      if (file < 0) Die(SpawnStage::kMounts, "make mount point", errno, part);
+      close(file);
+      break;
+    }
+    if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
+      Die(SpawnStage::kMounts, "make mount point", errno, part);
+    int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0) Die(SpawnStage::kMounts, "open mount point", errno, part);
+    close(at);
+    at = next;
+  }
+  close(at);
+}
+
+// A path inside, resolved inside: a symlink in the base cannot lead out. The kernel's own file
+// systems take no symlink at all.
+int OpenTarget(int root, const ChildMount& mount) {
+  const char* path = mount.target;
+  while (*path == '/') ++path;
+  bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev;
+  int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
+  int target = sys::OpenBeneath(root, path, flags, follow);
+  if (target == -ENOENT) {
+    MakeTarget(root, path, mount.directory);
+    target = sys::OpenBeneath(root, path, flags, follow);
+  }
+  return Must(target, SpawnStage::kMounts, "open mount point", mount.target);
+}
+
+int NewTmpfs(uint64_t size, uint32_t mode, uint64_t attributes) {
+  sys::FsContext tmpfs("tmpfs");
+  tmpfs.String("source", "cloche").Number("mode", mode, 8);
+  if (size != 0) tmpfs.Number("size", size);
+  return Must(tmpfs.Mount(attributes), SpawnStage::kMounts, "mount tmpfs", tmpfs.failed());
+}
+
+// The host's null device, and really that: what masks a file must not be replaceable.
+int CloneNull() {
+  int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStage::kMounts, "open_tree",
+                  "/dev/null");
+  struct stat info;
+  if (fstat(tree, &info) < 0 || !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3))
+    Die(SpawnStage::kMounts, "check /dev/null", ENODEV, "/dev/null");
+  return tree;
+}
+
+void MountProc(int target) {
+  sys::FsContext proc("proc");
+  proc.String("source", "proc");
+  int mount = Must(proc.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec),
+                   SpawnStage::kMounts, "mount proc", proc.failed());
+  Must(sys::AttachMountAt(mount, target), SpawnStage::kMounts, "attach", "/proc");
+
+  static constexpr const char* kReadOnly[] = {"sys", "irq", "bus", "fs"};
+  for (const char* name : kReadOnly) {
+    int tree = sys::OpenTree(mount, name, true);
+    if (tree == -ENOENT) continue;
+    Must(tree, SpawnStage::kMounts, "open_tree", name);
+    Must(sys::SetMountFlags(tree, sys::kMountReadOnly, true), SpawnStage::kMounts, "make read-only",
+         name);
+    Must(sys::AttachMount(tree, mount, name), SpawnStage::kMounts, "attach", name);
+    close(tree);
+  }
+  // What the host's /proc tells about the kernel and its other users, and levers on it.
+  static constexpr const char* kMasked[] = {
+      "kcore",       "keys",         "key-users",  "sysrq-trigger", "timer_list", "timer_stats",
+      "sched_debug", "kallsyms",     "kmsg",       "kpagecount",    "kpageflags", "kpagecgroup",
+      "interrupts",  "latency_stats", "slabinfo",  "vmallocinfo",   "acpi",       "asound",
+      "scsi",        "dynamic_debug"};
+  int null = CloneNull();
+  Must(sys::SetMountFlags(null, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
+       SpawnStage::kMounts, "make read-only", "/dev/null");
+  for (const char* name : kMasked) {
+    struct stat info;
+    if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    int cover = S_ISDIR(info.st_mode) ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
+                                      : Must(sys::OpenTree(null, "", false), SpawnStage::kMounts,
+                                             "open_tree", "null");
+    Must(sys::AttachMount(cover, mount, name), SpawnStage::kMounts, "mask", name);
+    close(cover);
+  }
+  close(null);
+  close(mount);
+}
+
+// Returns the root of the sandbox's own devpts: init opens its ptmx there, where nobody inside can
+// put another file in its place.
+int MountDev(int target, bool tty_group) {
+  int dev = NewTmpfs(1 << 20, 0755, sys::kMountNoSuid | sys::kMountNoExec);
+  Must(sys::AttachMountAt(dev, target), SpawnStage::kMounts, "attach", "/dev");
+  static constexpr const char* kNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                           "/dev/random", "/dev/urandom", "/dev/tty"};
+  for (const char* path : kNodes) {
+    const char* name = path + 5;
+    int file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0) Die(SpawnStage::kMounts, "make device", errno, path);
+    close(file);
+    int tree = Must(sys::OpenTree(AT_FDCWD, path, false), SpawnStage::kMounts, "open_tree", path);
+    Must(sys::SetMountFlags(tree, sys::kMountNoSuid | sys::kMountNoExec, false), SpawnStage::kMounts,
+         "mount_setattr", path);
+    Must(sys::AttachMount(tree, dev, name), SpawnStage::kMounts, "attach", path);
+    close(tree);
+  }
+  static constexpr const char* kLinks[][2] = {{"/proc/self/fd", "fd"},
+                                              {"/proc/self/fd/0", "stdin"},
+                                              {"/proc/self/fd/1", "stdout"},
+                                              {"/proc/self/fd/2", "stderr"},
+                                              {"pts/ptmx", "ptmx"}};
+  for (const auto& link : kLinks)
+    MustCall(symlinkat(link[0], dev, link[1]), SpawnStage::kMounts, "symlink", link[1]);
+
+  MustCall(mkdirat(dev, "shm", 0755), SpawnStage::kMounts, "mkdir", "/dev/shm");
+  int shm = NewTmpfs(0, 01777, sys::kMountNoSuid | sys::kMountNoDev);
+  Must(sys::AttachMount(shm, dev, "shm"), SpawnStage::kMounts, "attach", "/dev/shm");
+  close(shm);
+
+  MustCall(mkdirat(dev, "mqueue", 0755), SpawnStage::kMounts, "mkdir", "/dev/mqueue");
+  sys::FsContext mqueue("mqueue");
+  int queue = Must(mqueue.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec),
+                   SpawnStage::kMounts, "mount mqueue", mqueue.failed());
+  Must(sys::AttachMount(queue, dev, "mqueue"), SpawnStage::kMounts, "attach", "/dev/mqueue");
+  close(queue);
+
+  MustCall(mkdirat(dev, "pts", 0755), SpawnStage::kMounts, "mkdir", "/dev/pts");
+  sys::FsContext devpts("devpts");
+  devpts.String("source", "devpts").Flag("newinstance").Number("ptmxmode", 0666, 8).Number("mode", 0620, 8);
+  if (tty_group) devpts.Number("gid", 5);
+  int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStage::kMounts,
+                 "mount devpts", devpts.failed());
+  Must(sys::AttachMount(pts, dev, "pts"), SpawnStage::kMounts, "attach", "/dev/pts");
+  close(dev);
+  return pts;
+}
+
+void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
+  rlimit limit{};
+  getrlimit(resource, &limit);
+  limit.rlim_max = limit.rlim_max < value ? limit.rlim_max : value;
+  limit.rlim_cur = limit.rlim_max;
+  MustCall(setrlimit(resource, &limit), SpawnStage::kPrivileges, "setrlimit", name);
+}
+
+int BuildFileSystem(const ChildPlan& plan, const int* fds) {
+  int pts = -1;
+  size_t next_fd = 0;
+  auto take = [&](const ChildMount& mount) {
+    if (mount.from_parent) return fds[next_fd++];
+    uint64_t attributes = sys::kMountNoSuid | sys::kMountNoDev;
+    if (mount.read_only) attributes |= sys::kMountReadOnly;
+    return NewTmpfs(mount.size_bytes, mount.mode, attributes);
+  };
+  // The root lands on top of the old one, is populated through its fd, and becomes "/" by pivot.
+  int root = take(plan.mounts[0]);
+  Must(sys::AttachMount(root, AT_FDCWD, "/"), SpawnStage::kMounts, "attach", "/");
+  for (size_t i = 1; i < plan.mount_count; ++i) {
+    const ChildMount& mount = plan.mounts[i];
+    int target = OpenTarget(root, mount);
+    switch (mount.kind) {
+      case MountKind::kProc:
+        MountProc(target);
+        break;
+      case MountKind::kDev:
+        pts = MountDev(target, plan.tty_group);
+        break;
+      case MountKind::kOverlay:
+      case MountKind::kBind:
+      case MountKind::kTmpfs: {
+        int fd = take(mount);
+        Must(sys::AttachMountAt(fd, target), SpawnStage::kMounts, "attach", mount.target);
+        close(fd);
+        break;
+      }
+    }
+    close(target);
+  }
+  if (pts < 0) Die(SpawnStage::kPlan, "plan without /dev", EINVAL);
+
+  struct stat expected, now;
+  if (fstat(root, &expected) < 0) Die(SpawnStage::kPivot, "stat root", errno);
+  Must(sys::PivotInto(root), SpawnStage::kPivot, "pivot_root");
+  if (stat("/", &now) < 0 || now.st_dev != expected.st_dev || now.st_ino != expected.st_ino)
+    Die(SpawnStage::kVerify, "root directory", EXDEV);
+  close(root);
+  return pts;
+}
+
+void DropPrivileges(const ChildPlan& plan) {
+  if (plan.set_groups)
+    MustCall(syscall(SYS_setgroups, plan.group_count, plan.groups), SpawnStage::kPrivileges,
+             "setgroups");
+  Limit(RLIMIT_CORE, 0, "core");
+  Limit(RLIMIT_MEMLOCK, 8 << 20, "memlock");
+  Limit(RLIMIT_MSGQUEUE, 1 << 20, "msgqueue");
+  Must(sys::SetNoNewPrivileges(), SpawnStage::kPrivileges, "no_new_privs");
+  Must(sys::DropBoundingExcept(plan.capabilities), SpawnStage::kPrivileges, "drop bounding set");
+  if (plan.become_mapped_root) {
+    MustCall(syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid), SpawnStage::kPrivileges, "setgid");
+    MustCall(syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid), SpawnStage::kPrivileges, "setuid");
+  }
+  Must(sys::SetCapabilities(plan.capabilities), SpawnStage::kPrivileges, "capset");
+  if (getuid() != plan.uid || geteuid() != plan.uid || getgid() != plan.gid)
+    Die(SpawnStage::kVerify, "identity", EPERM);
+  if (!sys::HoldsExactly(plan.capabilities, plan.capabilities))
+    Die(SpawnStage::kVerify, "capabilities", EPERM);
+}
+
+}  // namespace
+
+void RunChild(const ChildPlan& plan) {
+  report_socket = plan.control;
+  // Only the control socket survives; it moves to a fixed number clear of stdio.
+  if (plan.control != kControl) MustCall(dup2(plan.control, kControl), SpawnStage::kMounts, "dup2");
+  report_socket = kControl;
+  Must(sys::CloseFrom(kControl + 1), SpawnStage::kMounts, "close_range");
+
+  char go = 0;
+  int fds[sys::kMaxMessageFds];
+  int fd_count = 0;
+  long got = sys::ReceiveMessage(kControl, &go, 1, fds, fd_count);
+  if (got != 1) _exit(0);  // the parent gave up and knows why
+  if (static_cast<size_t>(fd_count) != plan.fd_count) Die(SpawnStage::kMounts, "receive mounts", EBADMSG);
+
+  if (plan.become_mapped_root) {
+    MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStage::kNamespaces, "setgid");
+    MustCall(syscall(SYS_setresuid, 0, 0, 0), SpawnStage::kNamespaces, "setuid");
+  }
+  Must(sys::UnshareCgroupNamespace(), SpawnStage::kNamespaces, "unshare cgroup namespace");
+  Must(sys::MakeMountsPrivate(), SpawnStage::kMounts, "make mounts private");
+  umask(0);
+  int pts = BuildFileSystem(plan, fds);
+  umask(022);
+
+  Must(sys::BringLoopbackUp(), SpawnStage::kNetwork, "bring lo up");
+  MustCall(sethostname(plan.hostname, strlen(plan.hostname)), SpawnStage::kNamespaces, "sethostname");
+
+  for (int signal = 1; signal < 65; ++signal) ::signal(signal, SIG_DFL);
+  DropPrivileges(plan);
+  sys::LandlockFailure refused = sys::EnterLandlock(sys::FullLandlockDomain(plan.landlock_abi));
+  if (refused.operation) Die(SpawnStage::kLandlock, refused.operation, refused.error, refused.path);
+  // Non-dumpable: no process inside may ptrace pid 1 or open its /proc/1/{exe,fd,mem}. After the
+  // change of credentials, which would reset both.
+  Must(sys::SetDumpable(false), SpawnStage::kPrivileges, "PR_SET_DUMPABLE");
+  Must(sys::DieWithParent(), SpawnStage::kPrivileges, "PR_SET_PDEATHSIG");
+  int listener = Must(sys::InstallSeccomp(*plan.filter), SpawnStage::kSeccomp, "seccomp");
+  if (!sys::SeccompInForce()) Die(SpawnStage::kVerify, "seccomp", EPERM);
+  if (!sys::NoNewPrivilegesInForce()) Die(SpawnStage::kVerify, "no_new_privs", EPERM);
+
+  ChildReport report{};
+  int handed[] = {listener};
+  if (sys::SendMessage(kControl, &report, sizeof report, handed) < 0) _exit(1);
+  close(listener);
+  RunInit(kControl, pts);
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/launch_plan.h"
+#include "base/spawn_protocol.h"
+
+struct sock_fprog;
+
+namespace cloche::spawn {
+
+// What the child needs, laid out by the parent before clone. The child allocates nothing.
+struct ChildMount {
+  MountKind kind{};
+  bool from_parent = false;  // its fd comes with the go message, in order
+  bool directory = true;
+  bool read_only = false;
+  uint64_t size_bytes = 0;
+  uint32_t mode = 0;
+  const char* target = nullptr;
+};
+
+struct ChildPlan {
+  const ChildMount* mounts = nullptr;
+  size_t mount_count = 0;
+  size_t fd_count = 0;
+  bool become_mapped_root = false;  // system mode: leave the host's uid 0 first
+  bool set_groups = false;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  const gid_t* groups = nullptr;
+  size_t group_count = 0;
+  uint64_t capabilities = 0;
+  bool tty_group = false;  // gid 5 is mapped
+  const char* hostname = nullptr;
+  const sock_fprog* filter = nullptr;
+  int landlock_abi = 0;
+  int control = -1;
+};
+
+// Child to parent, once: the sandbox is sealed (with the seccomp listener), or why not.
+struct ChildReport {
+  SpawnStage stage{};
+  int32_t error = 0;
+  char operation[40] = {};
+  char detail[200] = {};
+};
+
+[[noreturn]] void RunChild(const ChildPlan& plan);
+
+// init.cc: pid 1 of the sandbox, after it is sealed.
+[[noreturn]] void RunInit(int control, int pts);
+
+}  // namespace cloche::spawn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "base/spawn_protocol.h"
+
+namespace cloche::spawn {
+
+// Why a step did not work, in the terms policy/cures.cc turns into a sentence.
+struct Failure {
+  SpawnStage stage{};
+  std::string operation;
+  int error = 0;  // errno
+  std::string detail;
+};
+
+template <typename T>
+using Outcome = std::expected<T, Failure>;
+
+inline std::unexpected<Failure> Failed(SpawnStage stage, std::string operation, int error,
+                                       std::string detail = "") {
+  return std::unexpected(
+      Failure{stage, std::move(operation), error < 0 ? -error : error, std::move(detail)});
+}
+
+}  // namespace cloche::spawn

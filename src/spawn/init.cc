@@ -1,0 +1,304 @@
+// Pid 1 of a sandbox: starts the commands it is handed, reaps, reports. It runs inside every layer
+// it imposes, allocates nothing, and trusts nothing that commands can write.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/command_image.h"
+#include "spawn/child.h"
+#include "sys/message.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr uint32_t kMaxStrings = 1 << 17;
+constexpr uint32_t kMaxImage = 8 << 20;
+constexpr size_t kMaxRunning = 1024;
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+struct Running {
+  uint32_t command = 0;
+  pid_t pid = 0;  // 0 = free
+};
+Running running[kMaxRunning];
+
+// A mapped command image, checked once: every offset lies inside and every string ends inside.
+struct Image {
+  const CommandHeader* head = nullptr;
+  char* bytes = nullptr;
+  char** pointers = nullptr;  // argv, nullptr, env, nullptr
+  size_t pointer_bytes = 0;
+  size_t size = 0;
+  char** argv() const { return pointers; }
+  char** env() const { return pointers + head->argc + 1; }
+};
+
+bool MapImage(int fd, Image& image) {
+  struct stat info;
+  if (fstat(fd, &info) < 0 || info.st_size < static_cast<off_t>(sizeof(CommandHeader)) ||
+      info.st_size > kMaxImage)
+    return false;
+  image.size = static_cast<size_t>(info.st_size);
+  void* mapped = mmap(nullptr, image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  if (mapped == MAP_FAILED) return false;
+  image.bytes = static_cast<char*>(mapped);
+  image.head = reinterpret_cast<const CommandHeader*>(image.bytes);
+  const CommandHeader& head = *image.head;
+  if (head.magic != CommandHeader{}.magic || head.total != image.size || head.argc == 0 ||
+      head.argc > kMaxStrings || head.envc > kMaxStrings)
+    return false;
+  size_t count = head.argc + head.envc;
+  size_t text_start = sizeof head + 4 * count;
+  if (text_start >= image.size || image.bytes[image.size - 1] != '\0') return false;
+  auto inside = [&](uint32_t offset) { return offset >= text_start && offset < image.size; };
+  if (!inside(head.cwd)) return false;
+
+  image.pointer_bytes = (count + 2) * sizeof(char*);
+  mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  image.pointers = static_cast<char**>(mapped);
+  const uint32_t* offsets = reinterpret_cast<const uint32_t*>(image.bytes + sizeof head);
+  for (size_t i = 0; i < count; ++i) {
+    if (!inside(offsets[i])) return false;
+    image.pointers[i < head.argc ? i : i + 1] = image.bytes + offsets[i];
+  }
+  return true;
+}
+
+void UnmapImage(Image& image) {
+  if (image.bytes) munmap(image.bytes, image.size);
+  if (image.pointers) munmap(image.pointers, image.pointer_bytes);
+  image = {};
+}
+
+void Reply(int control, const InitMessage& message, const int* fd = nullptr) {
+  if (fd)
+    sys::SendMessage(control, &message, sizeof message, std::span<const int>(fd, 1));
+  else
+    sys::SendMessage(control, &message, sizeof message);
+}
+
+// Written by the vforked child, which shares our memory until it execs.
+struct ExecFailure {
+  volatile uint32_t stage = 0;
+  volatile int error = 0;
+};
+
+[[noreturn]] void GiveUp(ExecFailure& failure, ExecStage stage) {
+  failure.error = errno;
+  failure.stage = static_cast<uint32_t>(stage);
+  _exit(127);
+}
+
+void SetLimit(__rlimit_resource_t resource, uint64_t value, ExecFailure& failure) {
+  if (value == 0) return;
+  rlimit limit{};
+  getrlimit(resource, &limit);
+  if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(resource, &limit) < 0) GiveUp(failure, ExecStage::kLimits);
+}
+
+const char* FindPath(char* const* env) {
+  for (; *env; ++env)
+    if (strncmp(*env, "PATH=", 5) == 0) return *env + 5;
+  return kDefaultPath;
+}
+
+// execvp without the allocation, and with the errno a shell would report.
+void Execute(const Image& image) {
+  const char* name = image.argv()[0];
+  if (strchr(name, '/')) {
+    execve(name, image.argv(), image.env());
+    return;
+  }
+  int remembered = ENOENT;
+  char candidate[4096];
+  size_t name_size = strlen(name);
+  if (name_size == 0) {
+    errno = ENOENT;
+    return;
+  }
+  for (const char* at = FindPath(image.env()); at;) {
+    size_t size = strcspn(at, ":");
+    if (size + name_size + 2 <= sizeof candidate) {
+      memcpy(candidate, size == 0 ? "." : at, size == 0 ? 1 : size);
+      size_t used = size == 0 ? 1 : size;
+      candidate[used] = '/';
+      memcpy(candidate + used + 1, name, name_size + 1);
+      execve(candidate, image.argv(), image.env());
+      if (errno != ENOENT && errno != ENOTDIR) remembered = errno;
+      if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
+    }
+    at = at[size] == ':' ? at + size + 1 : nullptr;
+  }
+  errno = remembered;
+}
+
+[[noreturn]] void BecomeCommand(const Image& image, const int* stdio, ExecFailure& failure) {
+  if (setsid() < 0) GiveUp(failure, ExecStage::kSession);
+  bool pty = (image.head->flags & kCommandPty) != 0;
+  for (int i = 0; i < 3; ++i)
+    if (dup2(stdio[pty ? 0 : i], i) < 0) GiveUp(failure, ExecStage::kSession);
+  if (pty && ioctl(0, TIOCSCTTY, 0) < 0) GiveUp(failure, ExecStage::kSession);
+  sys::CloseFrom(3);
+  SetLimit(RLIMIT_NOFILE, image.head->open_files, failure);
+  SetLimit(RLIMIT_NPROC, image.head->processes, failure);
+  SetLimit(RLIMIT_FSIZE, image.head->file_bytes, failure);
+  if (chdir(image.bytes + image.head->cwd) < 0) GiveUp(failure, ExecStage::kDirectory);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  Execute(image);
+  GiveUp(failure, ExecStage::kExec);
+}
+
+bool OpenPty(int pts, const Image& image, int& master, int& slave) {
+  master = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0) return false;
+  int unlock = 0;
+  if (ioctl(master, TIOCSPTLCK, &unlock) < 0) return false;
+  slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (slave < 0) return false;
+  winsize size{};
+  size.ws_row = image.head->rows;
+  size.ws_col = image.head->columns;
+  ioctl(master, TIOCSWINSZ, &size);
+  return true;
+}
+
+void StartCommand(int control, int pts, const InitMessage& request, const int* fds, int fd_count) {
+  InitMessage reply{};
+  reply.command = request.command;
+  reply.op = InitOp::kFailed;
+  auto fail = [&](ExecStage stage, int error) {
+    reply.stage = static_cast<uint32_t>(stage);
+    reply.value = error;
+    Reply(control, reply);
+  };
+
+  Running* slot = nullptr;
+  for (Running& candidate : running)
+    if (candidate.pid == 0) {
+      slot = &candidate;
+      break;
+    }
+  if (!slot) return fail(ExecStage::kFork, EAGAIN);
+
+  Image image;
+  if (fd_count < 1 || !MapImage(fds[0], image)) {
+    UnmapImage(image);
+    return fail(ExecStage::kImage, EINVAL);
+  }
+  bool pty = (image.head->flags & kCommandPty) != 0;
+  int master = -1, slave = -1;
+  if (fd_count != (pty ? 1 : 4)) {
+    UnmapImage(image);
+    return fail(ExecStage::kImage, EBADMSG);
+  }
+  if (pty && !OpenPty(pts, image, master, slave)) {
+    int error = errno;
+    if (master >= 0) close(master);
+    UnmapImage(image);
+    return fail(ExecStage::kPty, error);
+  }
+  ExecFailure failure;
+  pid_t pid = vfork();
+  if (pid == 0) BecomeCommand(image, pty ? &slave : fds + 1, failure);
+  int fork_error = errno;
+  if (slave >= 0) close(slave);
+  UnmapImage(image);
+  if (pid < 0) {
+    fail(ExecStage::kFork, fork_error);
+  } else if (failure.stage != 0) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    fail(static_cast<ExecStage>(failure.stage), failure.error);
+  } else {
+    *slot = {request.command, pid};
+    reply.op = InitOp::kStarted;
+    reply.pid = pid;
+    Reply(control, reply, master >= 0 ? &master : nullptr);
+  }
+  if (master >= 0) close(master);
+}
+
+void Reap(int control) {
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) return;
+    for (Running& slot : running) {
+      if (slot.pid != pid) continue;
+      InitMessage report{};
+      report.op = InitOp::kExited;
+      report.command = slot.command;
+      report.value = status;
+      report.pid = pid;
+      auto micros = [](const timeval& time) {
+        return static_cast<uint64_t>(time.tv_sec) * 1000000 + static_cast<uint64_t>(time.tv_usec);
+      };
+      report.user_us = micros(usage.ru_utime);
+      report.system_us = micros(usage.ru_stime);
+      report.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);
+      report.blocks_in = static_cast<uint64_t>(usage.ru_inblock);
+      report.blocks_out = static_cast<uint64_t>(usage.ru_oublock);
+      slot.pid = 0;
+      Reply(control, report);
+      break;
+    }
+  }
+}
+
+void SignalCommand(const InitMessage& request) {
+  for (const Running& slot : running)
+    if (slot.pid != 0 && slot.command == request.command) kill(-slot.pid, request.value);
+}
+
+}  // namespace
+
+void RunInit(int control, int pts) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &child, nullptr);
+  int children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  fcntl(control, F_SETFD, FD_CLOEXEC);
+  fcntl(pts, F_SETFD, FD_CLOEXEC);
+  if (children < 0) _exit(1);
+  for (;;) {
+    pollfd waits[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
+    if (poll(waits, 2, -1) < 0 && errno != EINTR) _exit(1);
+    if (waits[1].revents != 0) {
+      signalfd_siginfo ignored;
+      while (read(children, &ignored, sizeof ignored) > 0) {
+      }
+      Reap(control);
+    }
+    if (waits[0].revents == 0) continue;
+    InitMessage request{};
+    int fds[4];
+    int fd_count = 0;
+    long got = sys::ReceiveMessage(control, &request, sizeof request, fds, fd_count);
+    if (got == 0 || got == -ECONNRESET) _exit(0);  // nobody is left to serve: the namespace ends
+    if (got == static_cast<long>(sizeof request)) {
+      if (request.op == InitOp::kExec) StartCommand(control, pts, request, fds, fd_count);
+      if (request.op == InitOp::kSignal) SignalCommand(request);
+      if (request.op == InitOp::kKillAll) kill(-1, SIGKILL);
+    }
+    for (int i = 0; i < fd_count; ++i) close(fds[i]);
+  }
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,135 @@
+#include "spawn/keeper.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "sys/message.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr size_t kMaxCounted = 200000;
+constexpr int kGrowIntervalMs = 250;
+
+// Walks an upper written by an attacker: fds only, no symlink followed, bounded.
+class ChangeCount {
+ public:
+  ChangeCount(SpawnReply& reply, bool user_xattr)
+      : reply_(reply), origin_(user_xattr ? "user.overlay.origin" : "trusted.overlay.origin") {}
+
+  void Upper(int upper) {
+    for (int index = 0;; ++index) {
+      sys::Fd slot(openat(upper, std::to_string(index).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!slot.valid()) return;
+      sys::Fd top(openat(slot.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (top.valid()) Directory(std::move(top));
+    }
+  }
+
+ private:
+  void Directory(sys::Fd top) {
+    std::vector<sys::Fd> pending;
+    pending.push_back(std::move(top));
+    while (!pending.empty() && seen_ < kMaxCounted) {
+      sys::Fd here = std::move(pending.back());
+      pending.pop_back();
+      DIR* list = fdopendir(here.Release());
+      if (!list) continue;
+      while (dirent* entry = readdir(list)) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        ++seen_;
+        struct stat info;
+        if (fstatat(dirfd(list), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+        if (S_ISCHR(info.st_mode) && info.st_rdev == 0) {
+          ++reply_.deleted;
+        } else if (S_ISDIR(info.st_mode)) {
+          sys::Fd child(openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+          if (!child.valid()) continue;
+          bool copied = fgetxattr(child.get(), origin_, nullptr, 0) >= 0;
+          if (!copied) ++reply_.added;
+          if (pending.size() < 512) pending.push_back(std::move(child));
+        } else {
+          Count(dirfd(list), entry->d_name, info);
+        }
+      }
+      closedir(list);
+    }
+  }
+
+  void Count(int dir, const char* name, const struct stat& info) {
+    bool copied = false;
+    if (S_ISREG(info.st_mode)) {
+      sys::Fd file(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      copied = file.valid() && fgetxattr(file.get(), origin_, nullptr, 0) >= 0;
+      reply_.changed_bytes += static_cast<uint64_t>(info.st_size);
+    }
+    ++(copied ? reply_.changed : reply_.added);
+  }
+
+  SpawnReply& reply_;
+  const char* origin_;
+  size_t seen_ = 0;
+};
+
+[[noreturn]] void RunKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, int tasks) {
+  sys::DieWithParent();
+  store.EmptyTrash();
+  std::vector<std::string> groups;  // still busy
+  for (;;) {
+    pollfd wait{tasks, POLLIN, 0};
+    int ready = poll(&wait, 1, groups.empty() ? kGrowIntervalMs * 4 : 5);
+    if (ready < 0 && errno != EINTR) _exit(1);
+    if (ready == 0) store.GrowIfNeeded();
+    bool sweep = false;
+    while (ready > 0) {
+      KeeperTask task{};
+      int fds[1];
+      int fd_count = 0;
+      long got = sys::ReceiveMessage(tasks, &task, sizeof task, fds, fd_count, true);
+      if (got == 0) _exit(0);
+      if (got != static_cast<long>(sizeof task)) break;
+      if (task.kind == KeeperTask::Kind::kCount && fd_count == 1) {
+        SpawnReply reply{};
+        reply.op = SpawnOp::kReply;
+        reply.number = task.number;
+        memcpy(reply.sandbox, task.sandbox, sizeof reply.sandbox);
+        sys::Fd upper(fds[0]);
+        ChangeCount(reply, task.user_xattr != 0).Upper(upper.get());
+        sys::SendMessage(daemon, &reply, sizeof reply);
+      } else if (task.kind == KeeperTask::Kind::kSweep) {
+        task.cgroup[sizeof task.cgroup - 1] = '\0';
+        if (task.cgroup[0] != '\0') groups.push_back(task.cgroup);
+        sweep = true;
+      }
+    }
+    std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
+    if (sweep) store.EmptyTrash();
+  }
+}
+
+}  // namespace
+
+sys::Fd StartKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, pid_t& pid) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return sys::Fd();
+  sys::Fd ours(pair[0]), theirs(pair[1]);
+  pid = fork();
+  if (pid == 0) {
+    ours.Reset();
+    RunKeeper(store, cgroups, daemon, theirs.get());
+  }
+  return pid > 0 ? std::move(ours) : sys::Fd();
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "spawn/store.h"
+#include "sys/cgroup.h"
+#include "sys/fd.h"
+
+namespace cloche::spawn {
+
+// A process of its own for everything that takes time after a sandbox: counting what it changed,
+// deleting uppers and control groups, growing the pool. Spawn's loop never waits for it.
+struct KeeperTask {
+  enum class Kind : uint32_t { kCount = 1, kSweep = 2 };
+  Kind kind{};
+  uint32_t user_xattr = 0;
+  uint64_t number = 0;     // kCount: of the request to answer; fd: the upper
+  char sandbox[32] = {};   // kCount
+  char cgroup[32] = {};    // kSweep: to be removed, "" = none
+};
+
+// Forks it. `daemon` is cloched's socket: the keeper answers kCount itself.
+sys::Fd StartKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, pid_t& pid);
+
+}  // namespace cloche::spawn

@@ -1,0 +1,129 @@
+// cloche-spawn: the only privileged code. Started by cloched with one end of a socketpair; takes
+// launch plans, checks and executes them, decides nothing. Single-threaded, no exceptions.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "spawn/server.h"
+#include "sys/file.h"
+#include "sys/landlock.h"
+#include "sys/message.h"
+#include "sys/mount.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+// Rootless: root over our own mounts, nobody else's. The map is our uid alone.
+Outcome<void> BecomeOwnRoot() {
+  std::string uid = std::to_string(getuid()), gid = std::to_string(getgid());
+  if (int error = sys::EnterOwnUserAndMountNamespace(); error < 0)
+    return Failed(SpawnStage::kNamespaces, "unshare user namespace", error);
+  auto put = [](const char* file, const std::string& value) -> Outcome<void> {
+    if (int error = sys::WriteFileAt(AT_FDCWD, file, value); error < 0)
+      return Failed(SpawnStage::kNamespaces, "write id map", error, file);
+    return {};
+  };
+  if (auto done = put("/proc/self/setgroups", "deny"); !done) return done;
+  if (auto done = put("/proc/self/uid_map", uid + " " + uid + " 1\n"); !done) return done;
+  return put("/proc/self/gid_map", gid + " " + gid + " 1\n");
+}
+
+Outcome<std::string> MakeScratch(const std::string& state_path) {
+  std::string scratch = state_path + "/mnt";
+  mkdir(scratch.c_str(), 0700);
+  sys::FsContext tmpfs("tmpfs");
+  tmpfs.String("source", "cloche").Number("mode", 0700, 8);
+  sys::Fd mount(tmpfs.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec));
+  if (!mount.valid()) return Failed(SpawnStage::kMounts, "mount scratch", mount.get());
+  if (int error = sys::AttachMount(mount.get(), AT_FDCWD, scratch.c_str()); error < 0)
+    return Failed(SpawnStage::kMounts, "attach scratch", error, scratch);
+  for (const char* name : {"lower", "mask", "upper"})
+    if (mkdirat(mount.get(), name, 0700) < 0) return Failed(SpawnStage::kMounts, "make scratch", errno);
+  return scratch;
+}
+
+// A tag for control groups: daemons with different state directories live side by side.
+std::string TagOf(int state_dir) {
+  struct stat info{};
+  fstat(state_dir, &info);
+  char tag[40];
+  snprintf(tag, sizeof tag, "%lx-%lx", static_cast<unsigned long>(info.st_dev),
+           static_cast<unsigned long>(info.st_ino));
+  return tag;
+}
+
+int Refuse(int daemon, const Failure& failure) {
+  SpawnReply reply{};
+  reply.op = SpawnOp::kReady;
+  reply.value = failure.error == 0 ? EIO : failure.error;
+  reply.stage = failure.stage;
+  snprintf(reply.operation, sizeof reply.operation, "%s", failure.operation.c_str());
+  snprintf(reply.detail, sizeof reply.detail, "%s", failure.detail.c_str());
+  sys::SendMessage(daemon, &reply, sizeof reply);
+  return 1;
+}
+
+int Main(const std::string& state_path, sys::Fd daemon) {
+  const bool privileged = geteuid() == 0;
+  signal(SIGPIPE, SIG_IGN);
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);  // cloched decides
+  umask(022);
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+
+  // Of the host's mount namespace: opened before we leave it, it tells when that changes.
+  sys::Fd host_mounts(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  sys::CgroupHost groups = sys::FindCgroups(privileged);
+
+  if (privileged) {
+    if (int error = sys::UnshareMountNamespace(); error < 0)
+      return Refuse(daemon.get(), {SpawnStage::kNamespaces, "unshare mount namespace", -error, ""});
+    if (int error = sys::KeepCapabilitiesAcrossIds(); error < 0)
+      return Refuse(daemon.get(), {SpawnStage::kPrivileges, "set securebits", -error, ""});
+  } else if (auto done = BecomeOwnRoot(); !done) {
+    return Refuse(daemon.get(), done.error());
+  }
+  if (int error = sys::MakeMountsSlave(); error < 0)
+    return Refuse(daemon.get(), {SpawnStage::kMounts, "make mounts slave", -error, ""});
+  if (sys::LandlockAbi() < 1)
+    return Refuse(daemon.get(), {SpawnStage::kLandlock, "landlock_create_ruleset", ENOSYS, ""});
+
+  sys::Fd state(open(state_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!state.valid()) return Refuse(daemon.get(), {SpawnStage::kPool, "open state", errno, state_path});
+  auto scratch = MakeScratch(state_path);
+  if (!scratch) return Refuse(daemon.get(), scratch.error());
+  auto store = Store::Open(state.get(), state_path, privileged);
+  if (!store) return Refuse(daemon.get(), store.error());
+  sys::CgroupTree tree;
+  std::string failed;
+  if (int error = sys::CgroupTree::Open(groups, TagOf(state.get()), tree, failed); error < 0)
+    return Refuse(daemon.get(), {SpawnStage::kCgroup, "make cgroup", -error, failed});
+
+  Workshop workshop(*store, tree, *scratch);
+  Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon),
+                std::move(host_mounts), *store, tree, workshop);
+  int result = server.Run();
+  tree.RemoveAll();
+  return result;
+}
+
+}  // namespace
+}  // namespace cloche::spawn
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fprintf(stderr, "cloche-spawn is started by cloched: cloche-spawn STATE-DIRECTORY SOCKET-FD\n");
+    return 2;
+  }
+  int fd = atoi(argv[2]);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return cloche::spawn::Main(argv[1], cloche::sys::Fd(fd));
+}

@@ -1,0 +1,275 @@
+#include "spawn/mask.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "sys/file.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+// A project larger than this is not searched further; names beyond stay visible. 40,000 entries
+// take about 40 ms, off the clock.
+constexpr size_t kMaxGlobEntries = 40000;
+
+bool SkippedDirectory(const char* name) {
+  for (const char* skip : {".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".cache",
+                           "vendor", ".tox"})
+    if (strcmp(name, skip) == 0) return true;
+  return false;
+}
+
+int64_t ModificationTime(const struct stat& info) {
+  return info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
+}
+
+std::vector<std::string> Lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t end = text.find('\n');
+    if (end == std::string_view::npos) end = text.size();
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool Matches(const std::vector<std::string>& patterns, const char* name) {
+  bool matched = false;
+  for (const std::string& pattern : patterns) {
+    bool negative = pattern[0] == '!';
+    if (fnmatch(pattern.c_str() + (negative ? 1 : 0), name, FNM_PERIOD) == 0) matched = !negative;
+  }
+  return matched;
+}
+
+// shadow(5) and gshadow(5): the second field of each line is the password.
+std::string BlankHashes(const std::string& text) {
+  std::string blanked;
+  for (const std::string& line : Lines(text)) {
+    size_t first = line.find(':');
+    size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    blanked += line.substr(0, first) + ":*" + line.substr(second) + "\n";
+  }
+  return blanked;
+}
+
+std::pair<std::string, std::string> SplitLast(const std::string& path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace
+
+std::pair<int, std::string> OverlayOf(const SandboxSpec& spec, const std::string& path) {
+  int best = -1;
+  size_t best_size = 0;
+  for (size_t i = 0; i < spec.mounts.size(); ++i) {
+    const std::string& target = spec.mounts[i].target;
+    bool below = target == "/" || (path.starts_with(target) &&
+                                   (path.size() == target.size() || path[target.size()] == '/'));
+    if (!below || target.size() < best_size) continue;
+    best = spec.mounts[i].kind == MountKind::kOverlay ? static_cast<int>(i) : -1;
+    best_size = target.size();
+  }
+  if (best < 0) return {-1, ""};
+  std::string rest = path.substr(spec.mounts[static_cast<size_t>(best)].target == "/" ? 0 : best_size);
+  while (!rest.empty() && rest.front() == '/') rest.erase(0, 1);
+  return {best, rest};
+}
+
+class MaskBuilder {
+ public:
+  MaskBuilder(Mask& mask, const SandboxSpec& spec, const std::vector<int>& lowers)
+      : mask_(mask), spec_(spec) {
+    size_t next = 0;
+    for (const MountOp& op : spec.mounts)
+      lowers_.push_back(op.kind == MountKind::kOverlay ? lowers[next++] : -1);
+  }
+
+  Outcome<void> Apply(const FileRule& rule) {
+    auto [mount, rest] = OverlayOf(spec_, rule.path);
+    if (mount < 0 || rest.empty()) return {};
+    if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
+    return Place(mount, rest, rule);
+  }
+
+ private:
+  // Mirrors the directories that lead to `parent` into the mask layer. Returns its directory there
+  // (and in the lower), or an invalid fd when the lower has no such directory: nothing to hide.
+  Outcome<std::pair<sys::Fd, sys::Fd>> Descend(int mount, const std::string& parent) {
+    size_t index = 0;
+    for (int i = 0; i < mount; ++i)
+      if (spec_.mounts[static_cast<size_t>(i)].kind == MountKind::kOverlay) ++index;
+    std::string layer = std::to_string(index);
+    sys::Fd below(openat(lowers_[static_cast<size_t>(mount)], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
+    sys::Fd here;
+    if (!mask_.used_[index]) {
+      if (auto made = Mirror(mask_.root_.get(), layer, below.get()); !made)
+        return std::unexpected(made.error());
+      mask_.used_[index] = true;
+    }
+    here = sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::string_view rest = parent;
+    while (!rest.empty()) {
+      size_t end = std::min(rest.find('/'), rest.size());
+      std::string part(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (part.empty()) continue;
+      sys::Fd next(openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!next.valid()) return std::pair{sys::Fd(), sys::Fd()};
+      if (auto made = Mirror(here.get(), part, next.get()); !made) return std::unexpected(made.error());
+      here = sys::Fd(openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!here.valid()) return std::pair{sys::Fd(), sys::Fd()};  // hidden itself, or a file
+      below = std::move(next);
+    }
+    return std::pair{std::move(here), std::move(below)};
+  }
+
+  // A directory of the mask layer shows its own owner and mode inside, so it copies the lower's.
+  Outcome<void> Mirror(int dir, const std::string& name, int like) {
+    if (mkdirat(dir, name.c_str(), 0700) < 0) {
+      if (errno == EEXIST) return {};
+      return Failed(SpawnStage::kFiles, "make mask directory", errno, rule_path_);
+    }
+    struct stat info;
+    if (fstat(like, &info) < 0) return Failed(SpawnStage::kFiles, "stat lower", errno, rule_path_);
+    sys::Fd made(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    bool owned = fchown(made.get(), info.st_uid, info.st_gid) == 0 || spec_.mode == Mode::kRootless;
+    if (!owned || fchmod(made.get(), info.st_mode & 07777) < 0)
+      return Failed(SpawnStage::kFiles, "copy directory attributes", errno, rule_path_);
+    timespec times[2] = {info.st_atim, info.st_mtim};
+    futimens(made.get(), times);
+    return {};
+  }
+
+  Outcome<void> Place(int mount, const std::string& rest, const FileRule& rule) {
+    rule_path_ = rule.path;
+    auto [parent, name] = SplitLast(rest);
+    auto places = Descend(mount, parent);
+    if (!places) return std::unexpected(places.error());
+    auto& [here, below] = *places;
+    if (!here.valid()) return {};
+    // Also where nothing exists yet: it stays hidden when the host makes it later.
+    if (rule.kind == FileRuleKind::kHide) {
+      if (mknodat(here.get(), name.c_str(), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+        return Failed(SpawnStage::kFiles, "make whiteout", errno, rule.path);
+      return {};
+    }
+    if (rule.kind == FileRuleKind::kDirectory) {
+      if (mkdirat(here.get(), name.c_str(), rule.mode) < 0 && errno != EEXIST)
+        return Failed(SpawnStage::kFiles, "make directory", errno, rule.path);
+      if (fchownat(here.get(), name.c_str(), spec_.caller.uid, spec_.caller.gid, AT_SYMLINK_NOFOLLOW) < 0)
+        return Failed(SpawnStage::kFiles, "chown directory", errno, rule.path);
+      return {};
+    }
+    return Replace(here.get(), below.get(), name, rule);
+  }
+
+  Outcome<void> Replace(int here, int below, const std::string& name, const FileRule& rule) {
+    std::string content = rule.content;
+    struct stat like{};
+    like.st_mode = rule.mode;
+    like.st_uid = spec_.caller.uid;
+    like.st_gid = spec_.caller.gid;
+    if (rule.kind == FileRuleKind::kBlankHashes) {
+      sys::Fd file(openat(below, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      if (!file.valid() && errno == ENOENT) return {};
+      if (!file.valid() || fstat(file.get(), &like) < 0 || !S_ISREG(like.st_mode))
+        return Failed(SpawnStage::kFiles, "read", errno, rule.path);
+      std::string text;
+      if (int error = sys::ReadFileAt(below, name.c_str(), text, 16 << 20); error < 0)
+        return Failed(SpawnStage::kFiles, "read", error, rule.path);
+      content = BlankHashes(text);
+    }
+    sys::Fd file(openat(here, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.valid()) return Failed(SpawnStage::kFiles, "write", errno, rule.path);
+    ssize_t written = write(file.get(), content.data(), content.size());
+    if (written != static_cast<ssize_t>(content.size()))
+      return Failed(SpawnStage::kFiles, "write", errno, rule.path);
+    if (fchown(file.get(), like.st_uid, like.st_gid) < 0 || fchmod(file.get(), like.st_mode & 07777) < 0)
+      return Failed(SpawnStage::kFiles, "set owner", errno, rule.path);
+    return {};
+  }
+
+  Outcome<void> Search(int mount, const FileRule& rule, const std::string& top) {
+    const std::vector<std::string> patterns = Lines(rule.content);
+    const MountOp& op = spec_.mounts[static_cast<size_t>(mount)];
+    std::vector<std::string> pending = {top};
+    size_t entries = 0;
+    while (!pending.empty() && entries < kMaxGlobEntries) {
+      std::string where = std::move(pending.back());
+      pending.pop_back();
+      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(), O_RDONLY | O_DIRECTORY,
+                                false);
+      if (fd < 0) continue;
+      struct stat info;
+      if (fstat(fd, &info) == 0)
+        mask_.seen_.push_back({(op.source == "/" ? "" : op.source) + "/" + where, ModificationTime(info)});
+      DIR* list = fdopendir(fd);
+      if (!list) {
+        close(fd);
+        continue;
+      }
+      std::vector<std::string> found;
+      while (dirent* entry = readdir(list)) {
+        ++entries;
+        const char* name = entry->d_name;
+        if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
+        if (Matches(patterns, name))
+          found.push_back(where + "/" + name);
+        else if (entry->d_type == DT_DIR && !SkippedDirectory(name))
+          pending.push_back(where + "/" + name);
+      }
+      closedir(list);
+      for (const std::string& path : found) {
+        FileRule hide;
+        hide.path = rule.path + "/...";
+        if (auto placed = Place(mount, path, hide); !placed) return placed;
+      }
+    }
+    return {};
+  }
+
+  Mask& mask_;
+  const SandboxSpec& spec_;
+  std::vector<int> lowers_;  // by mount, -1 where it is no overlay
+  std::string rule_path_;
+};
+
+Outcome<Mask> Mask::Build(int dir, const std::string& name, const SandboxSpec& spec,
+                          const std::vector<int>& lowers) {
+  Mask mask;
+  mask.name_ = name;
+  mask.used_.assign(lowers.size(), false);
+  if (mkdirat(dir, name.c_str(), 0755) < 0)
+    return Failed(SpawnStage::kFiles, "make mask", errno, name);
+  mask.root_ = sys::Fd(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!mask.root_.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, name);
+  MaskBuilder builder(mask, spec, lowers);
+  for (const FileRule& rule : spec.files)
+    if (auto applied = builder.Apply(rule); !applied) return std::unexpected(applied.error());
+  return mask;
+}
+
+bool Mask::UpToDate() const {
+  for (const Seen& seen : seen_) {
+    struct stat info;
+    if (lstat(seen.path.c_str(), &info) < 0 || ModificationTime(info) != seen.mtime_ns) return false;
+  }
+  return true;
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "base/launch_plan.h"
+#include "spawn/mask.h"
+#include "sys/fd.h"
+
+namespace cloche::spawn {
+
+// A sealed sandbox as spawn holds it: prepared (no id yet) or handed out.
+struct Sandbox {
+  std::string name;  // of its upper in once/ and of its cgroup
+  std::string id;    // once handed out
+  uint32_t slot = 0;
+  uint32_t uid_base = 0;
+  pid_t pid = 0;
+  bool kept = false;     // its upper is kept/id, not once/name
+  bool discard = false;  // remove the upper when init is gone
+  uint64_t number = 0;   // of the request whose reply waits for init's end
+  sys::Fd pidfd, control, listener, upper;
+  std::shared_ptr<Mask> mask;
+};
+
+}  // namespace cloche::spawn

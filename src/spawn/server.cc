@@ -1,0 +1,329 @@
+#include "spawn/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "spawn/check.h"
+#include "sys/file.h"
+#include "sys/message.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr size_t kMaxPlan = 8 << 20;
+// After a request the command it started gets the CPU first; stock is refilled when this is over.
+constexpr int kRefillDelayMs = 2;
+
+template <size_t N>
+void Fill(char (&to)[N], const std::string& from) {
+  size_t size = std::min(from.size(), N - 1);
+  memcpy(to, from.data(), size);
+  to[size] = '\0';
+}
+
+Outcome<LaunchPlan> ReadPlan(int memfd) {
+  struct stat info;
+  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 || info.st_size > static_cast<off_t>(kMaxPlan))
+    return Failed(SpawnStage::kPlan, "plan is not a sealed memfd", EINVAL);
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  if (pread(memfd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return Failed(SpawnStage::kPlan, "read plan", EIO);
+  auto plan = DecodePlan(bytes);
+  if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
+  return std::move(*plan);
+}
+
+uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end - start); }
+
+}  // namespace
+
+Server::Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store,
+               sys::CgroupTree& cgroups, Workshop& workshop)
+    : mode_(mode),
+      daemon_(std::move(daemon)),
+      host_mounts_(std::move(host_mounts)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      store_(store),
+      cgroups_(cgroups),
+      workshop_(workshop) {
+  RestartKeeper();
+  epoll_event event{EPOLLIN, {.u64 = 0}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, daemon_.get(), &event);
+  event = {EPOLLPRI, {.u64 = 1}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, host_mounts_.get(), &event);
+}
+
+void Server::RestartKeeper() {
+  keeper_ = StartKeeper(store_, cgroups_, daemon_.get(), keeper_pid_);
+}
+
+void Server::Watch(const Sandbox& sandbox) {
+  epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(sandbox.pid)}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sandbox.pidfd.get(), &event);
+}
+
+int Server::Run() {
+  SpawnReply ready{};
+  ready.op = SpawnOp::kReady;
+  sys::SendMessage(daemon_.get(), &ready, sizeof ready);
+  bool refill = false;
+  while (!quit_) {
+    epoll_event events[32];
+    int count = epoll_wait(epoll_.get(), events, 32, refill ? kRefillDelayMs : 1000);
+    if (count < 0 && errno != EINTR) return 1;
+    // Requests first: a person waits for them.
+    for (int i = 0; i < count; ++i)
+      if (events[i].data.u64 == 0) HandleRequest();
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.u64 == 1) shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
+      if (events[i].data.u64 > 1) InitEnded(static_cast<pid_t>(events[i].data.u64));
+    }
+    if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
+    if (count == 0 && refill) Refill();
+    refill = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
+  }
+  return 0;
+}
+
+void Server::HandleRequest() {
+  SpawnRequest request{};
+  int fds[4];
+  int fd_count = 0;
+  long got = sys::ReceiveMessage(daemon_.get(), &request, sizeof request, fds, fd_count);
+  if (got == 0 || got == -ECONNRESET) {
+    quit_ = true;
+    return;
+  }
+  request.sandbox[sizeof request.sandbox - 1] = '\0';
+  if (got == static_cast<long>(sizeof request)) {
+    switch (request.op) {
+      case SpawnOp::kLaunch:
+        Launch(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
+      case SpawnOp::kKill:
+        End(request, false);
+        break;
+      case SpawnOp::kDiscard:
+        End(request, true);
+        break;
+      case SpawnOp::kFreeze:
+      case SpawnOp::kThaw: {
+        auto found = ids_.find(request.sandbox);
+        Failure failure{SpawnStage::kCgroup, "freeze", ESRCH, request.sandbox};
+        if (found != ids_.end())
+          failure.error = -cgroups_.Freeze(alive_[found->second].name, request.op == SpawnOp::kFreeze);
+        Answer(request, failure.error == 0 ? nullptr : &failure);
+        break;
+      }
+      default: {
+        Failure failure{SpawnStage::kPlan, "unknown request", EINVAL, ""};
+        Answer(request, &failure);
+      }
+    }
+  }
+  for (int i = 0; i < fd_count; ++i) close(fds[i]);
+}
+
+void Server::Answer(const SpawnRequest& request, const Failure* failure) {
+  SpawnReply reply{};
+  reply.op = SpawnOp::kReply;
+  reply.number = request.number;
+  memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
+  if (failure) {
+    reply.value = failure->error == 0 ? EIO : failure->error;
+    reply.stage = failure->stage;
+    Fill(reply.operation, failure->operation);
+    Fill(reply.detail, failure->detail);
+  }
+  sys::SendMessage(daemon_.get(), &reply, sizeof reply);
+}
+
+void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
+  uint64_t received = sys::MonotonicMicros();
+  auto outcome = [&]() -> Outcome<void> {
+    if (fds.size() != 2) return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
+    auto plan = ReadPlan(fds[0]);
+    if (!plan) return std::unexpected(plan.error());
+    sys::PeerIdentity peer;
+    if (int error = sys::PeerOf(fds[1], peer); error < 0)
+      return Failed(SpawnStage::kPlan, "read the client's credentials", error);
+    if (auto checked = CheckPlan(*plan, peer, mode_); !checked) return checked;
+    if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStage::kPlan, "sandbox runs", EEXIST);
+
+    std::string key = EncodeSpec(plan->spec);
+    if (plan->keep) {
+      auto kept = store_.OpenKept(plan->sandbox_id);
+      if (kept) {
+        auto built = workshop_.Build(plan->spec, plan->sandbox_id);
+        if (!built) return std::unexpected(built.error());
+        Watch(*built);
+        return HandOver(request, *plan, std::move(*built), false, received, sys::MonotonicMicros());
+      }
+    }
+    auto prepared = shelf_.Take(key, plan->spec, [&](Sandbox s) { Dispose(std::move(s)); });
+    bool from_shelf = prepared.has_value();
+    if (!from_shelf) {
+      auto built = workshop_.Build(plan->spec);
+      shelf_.MarkBroken(key, !built.has_value());
+      if (!built) return std::unexpected(built.error());
+      Watch(*built);
+      prepared = std::move(*built);
+    }
+    return HandOver(request, *plan, std::move(*prepared), from_shelf, received, sys::MonotonicMicros());
+  }();
+  if (!outcome) Answer(request, &outcome.error());
+}
+
+Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
+                               bool from_shelf, uint64_t received, uint64_t prepared) {
+  auto limit = [&]() -> Outcome<void> {
+    std::string failed;
+    bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
+    if (grouped) {
+      int error = cgroups_.SetLimits(sandbox.name, plan.limits.cpu_millis, plan.limits.memory_bytes,
+                                     plan.limits.pids, failed);
+      if (error < 0) return Failed(SpawnStage::kCgroup, "set limit", error, failed);
+    }
+    if (plan.keep && !sandbox.kept) {
+      auto kept = store_.Keep(sandbox.name, plan.sandbox_id);
+      if (!kept) return std::unexpected(kept.error());
+      sandbox.kept = true;
+    }
+    return store_.SetLimit(sandbox.upper.get(), plan.limits.disk_bytes);
+  };
+  sandbox.id = plan.sandbox_id;
+  if (auto limited = limit(); !limited) {
+    sandbox.discard = true;
+    Dispose(std::move(sandbox));
+    return limited;
+  }
+  uint64_t limited = sys::MonotonicMicros();
+
+  SpawnReply reply{};
+  reply.op = SpawnOp::kReply;
+  reply.number = request.number;
+  memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
+  reply.init_pid = sandbox.pid;
+  reply.uid_base = sandbox.uid_base;
+  reply.flags = from_shelf ? kFlagFromPool : 0;
+  int fds[4] = {sandbox.control.get(), sandbox.pidfd.get(), sandbox.listener.get(), -1};
+  size_t fd_count = 3;
+  sys::Fd oom;
+  if (cgroups_.host().version != sys::CgroupVersion::kNone) {
+    reply.flags |= cgroups_.host().version == sys::CgroupVersion::kV2 ? kFlagCgroupV2 : kFlagCgroupV1;
+    Fill(reply.cgroup, cgroups_.PathOf(sandbox.name));
+    oom = cgroups_.WatchOom(sandbox.name);
+    if (oom.valid()) fds[fd_count++] = oom.get();
+  }
+  reply.timing_us[kTimePrepare] = Since(received, prepared);
+  reply.timing_us[kTimeLimits] = Since(prepared, limited);
+  reply.timing_us[kTimeHandOver] = Since(limited, sys::MonotonicMicros());
+  sys::SendMessage(daemon_.get(), &reply, sizeof reply, std::span<const int>(fds, fd_count));
+  sandbox.control.Reset();
+  sandbox.listener.Reset();
+  ids_[sandbox.id] = sandbox.pid;
+  pid_t pid = sandbox.pid;
+  alive_[pid] = std::move(sandbox);
+  return {};
+}
+
+void Server::End(const SpawnRequest& request, bool discard) {
+  auto found = ids_.find(request.sandbox);
+  if (found == ids_.end()) {
+    // Not running: its upper may still be there.
+    if (discard) {
+      auto removed = store_.Discard(request.sandbox, true);
+      Answer(request, removed ? nullptr : &removed.error());
+      KeeperTask sweep{};
+      sweep.kind = KeeperTask::Kind::kSweep;
+      sys::SendMessage(keeper_.get(), &sweep, sizeof sweep);
+    } else {
+      Answer(request, nullptr);
+    }
+    return;
+  }
+  Sandbox& sandbox = alive_[found->second];
+  sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+  sandbox.discard = discard;
+  ids_.erase(found);
+  if (discard && (request.flags & kFlagSummary) != 0) {
+    KeeperTask task{};
+    task.kind = KeeperTask::Kind::kCount;
+    task.user_xattr = mode_ == Mode::kRootless;
+    task.number = request.number;
+    memcpy(task.sandbox, request.sandbox, sizeof task.sandbox);
+    int upper[] = {sandbox.upper.get()};
+    if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) > 0) return;
+  }
+  // `stop` answers when the processes are gone; `discard` when that is certain to happen.
+  if (discard)
+    Answer(request, nullptr);
+  else
+    sandbox.number = request.number;
+}
+
+void Server::Dispose(Sandbox sandbox) {
+  sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+  sandbox.discard = true;
+  pid_t pid = sandbox.pid;
+  alive_[pid] = std::move(sandbox);
+}
+
+void Server::InitEnded(pid_t pid) {
+  int status = 0;
+  if (waitpid(pid, &status, WNOHANG) != pid) return;
+  auto found = alive_.find(pid);
+  if (found == alive_.end()) {
+    shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });  // one in stock died: trust none
+    found = alive_.find(pid);
+    if (found == alive_.end()) return;
+  }
+  Sandbox sandbox = std::move(found->second);
+  alive_.erase(found);
+  CleanUp(sandbox);
+  if (sandbox.number != 0) {
+    SpawnRequest request{};
+    request.number = sandbox.number;
+    Fill(request.sandbox, sandbox.id);
+    Answer(request, nullptr);
+  }
+  if (!sandbox.id.empty()) {
+    ids_.erase(sandbox.id);
+    SpawnReply event{};
+    event.op = SpawnOp::kExited;
+    event.value = status;
+    Fill(event.sandbox, sandbox.id);
+    sys::SendMessage(daemon_.get(), &event, sizeof event);
+  }
+}
+
+// The rename into trash/ is the record on disk that the rest still has to happen.
+void Server::CleanUp(Sandbox& sandbox) {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, sandbox.pidfd.get(), nullptr);
+  if (sandbox.discard || !sandbox.kept)
+    (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
+  workshop_.Release(sandbox);
+  KeeperTask task{};
+  task.kind = KeeperTask::Kind::kSweep;
+  if (cgroups_.host().version != sys::CgroupVersion::kNone) Fill(task.cgroup, sandbox.name);
+  sys::SendMessage(keeper_.get(), &task, sizeof task);
+}
+
+void Server::Refill() {
+  auto next = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); });
+  if (!next) return;
+  auto built = workshop_.Build(next->second);
+  shelf_.MarkBroken(next->first, !built.has_value());
+  if (!built) return;
+  Watch(*built);
+  shelf_.Put(next->first, std::move(*built));
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/spawn_protocol.h"
+#include "spawn/keeper.h"
+#include "spawn/shelf.h"
+#include "spawn/store.h"
+#include "spawn/workshop.h"
+
+namespace cloche::spawn {
+
+// Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
+class Server {
+ public:
+  Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store, sys::CgroupTree& cgroups,
+         Workshop& workshop);
+  int Run();  // until cloched goes; everything it started goes with it
+
+ private:
+  void HandleRequest();
+  void Launch(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<void> HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
+                         bool from_shelf, uint64_t received, uint64_t prepared);
+  void End(const SpawnRequest& request, bool discard);
+  void Answer(const SpawnRequest& request, const Failure* failure);
+  void InitEnded(pid_t pid);
+  void Refill();
+  void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
+  void Watch(const Sandbox& sandbox);
+  void CleanUp(Sandbox& sandbox);
+  void RestartKeeper();
+
+  Mode mode_;
+  sys::Fd daemon_, host_mounts_, epoll_, keeper_;
+  pid_t keeper_pid_ = 0;
+  Store& store_;
+  sys::CgroupTree& cgroups_;
+  Workshop& workshop_;
+  Shelf shelf_;
+  std::map<pid_t, Sandbox> alive_;    // handed out or being disposed of, by init's pid
+  std::map<std::string, pid_t> ids_;  // handed out
+  bool quit_ = false;
+};
+
+}  // namespace cloche::spawn

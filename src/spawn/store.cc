@@ -1,0 +1,229 @@
+#include "spawn/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sys/btrfs.h"
+#include "sys/file.h"
+#include "sys/kernel_abi.h"
+#include "sys/mount.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr uint64_t kGiB = 1ull << 30;
+constexpr uint64_t kFirstSize = 4 * kGiB;
+constexpr uint64_t kStep = 4 * kGiB;
+constexpr uint64_t kLowWater = 3 * kGiB;
+constexpr uint64_t kHostReserve = 2 * kGiB;
+
+sys::Fd OpenDirectory(int dir, const char* name) {
+  mkdirat(dir, name, 0700);
+  return sys::Fd(openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+uint64_t FreeBytes(int fd) {
+  struct statfs info;
+  if (fstatfs(fd, &info) < 0) return 0;
+  return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize);
+}
+
+int MakeFileSystem(const std::string& path) {
+  const char* arguments[] = {"mkfs.btrfs", "--quiet", "--nodiscard", "--metadata", "single",
+                             "--data", "single", path.c_str(), nullptr};
+  const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
+  pid_t child;
+  for (const char* program : {"/usr/sbin/mkfs.btrfs", "/sbin/mkfs.btrfs", "/usr/bin/mkfs.btrfs"}) {
+    if (access(program, X_OK) < 0) continue;
+    int error = posix_spawn(&child, program, nullptr, nullptr, const_cast<char**>(arguments),
+                            const_cast<char**>(environment));
+    if (error != 0) return -error;
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+  }
+  return -ENOENT;
+}
+
+}  // namespace
+
+Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
+  const char* final_name = "pool.img";
+  image_ = sys::Fd(openat(state_dir, final_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!image_.valid()) {
+    // Under another name until it is a file system: a crash in between leaves no half-made pool.
+    const char* draft_name = "pool.img.new";
+    unlinkat(state_dir, draft_name, 0);
+    image_ = sys::Fd(openat(state_dir, draft_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!image_.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
+    uint64_t room = FreeBytes(image_.get());
+    uint64_t size = std::min(kFirstSize, room > kHostReserve ? room - kHostReserve : 0);
+    if (size < 256ull << 20) {
+      unlinkat(state_dir, draft_name, 0);
+      return Failed(SpawnStage::kPool, "create pool image", ENOSPC, state_path);
+    }
+    if (int error = posix_fallocate(image_.get(), 0, static_cast<off_t>(size)); error != 0) {
+      unlinkat(state_dir, draft_name, 0);
+      return Failed(SpawnStage::kPool, "allocate pool image", error, state_path);
+    }
+    if (int error = MakeFileSystem(state_path + "/" + draft_name); error < 0)
+      return Failed(SpawnStage::kPool, "mkfs.btrfs", error, state_path);
+    if (renameat(state_dir, draft_name, state_dir, final_name) < 0)
+      return Failed(SpawnStage::kPool, "rename pool image", errno, state_path);
+  }
+  // Not our copy of the daemon only: the kernel would mount one image twice and destroy it.
+  if (flock(image_.get(), LOCK_EX | LOCK_NB) < 0)
+    return Failed(SpawnStage::kPool, "lock pool image", errno, state_path + "/pool.img");
+
+  char device[32];
+  if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)
+    return Failed(SpawnStage::kPool, "attach loop device", error, state_path + "/pool.img");
+  sys::FsContext pool("btrfs");
+  pool.Source(device);
+  int mount = pool.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoAtime);
+  if (mount < 0) return Failed(SpawnStage::kPool, "mount pool", mount, pool.failed());
+  sys::Fd mounted(mount);
+  root_ = sys::Fd(openat(mounted.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Attached (only in our own mount namespace), because idmapped clones of a detached mount are
+  // refused before 6.15.
+  OpenDirectory(state_dir, "pool");
+  if (int error = sys::AttachMount(mounted.get(), state_dir, "pool"); error < 0)
+    return Failed(SpawnStage::kPool, "attach pool", error, state_path);
+  if (int error = sys::EnableQuota(root_.get()); error < 0)
+    return Failed(SpawnStage::kPool, "enable quota", error);
+  btrfs_ = true;
+  return {};
+}
+
+Outcome<Store> Store::Open(int state_dir, const std::string& state_path, bool privileged) {
+  Store store;
+  if (privileged) {
+    if (auto opened = store.OpenImage(state_dir, state_path); !opened)
+      return std::unexpected(opened.error());
+  } else {
+    store.root_ = OpenDirectory(state_dir, "pool");
+    if (!store.root_.valid()) return Failed(SpawnStage::kPool, "open pool", errno, state_path);
+    if (flock(store.root_.get(), LOCK_EX | LOCK_NB) < 0)
+      return Failed(SpawnStage::kPool, "lock pool", errno, state_path);
+  }
+  int root = store.root_.get();
+  store.once_ = OpenDirectory(root, "once");
+  store.kept_ = OpenDirectory(root, "kept");
+  store.masks_ = OpenDirectory(root, "masks");
+  store.trash_ = OpenDirectory(root, "trash");
+  if (!store.once_.valid() || !store.kept_.valid() || !store.masks_.valid() ||
+      !store.trash_.valid())
+    return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
+  for (int dir : {store.once_.get(), store.masks_.get()}) {
+    std::vector<std::string> names;
+    DIR* list = fdopendir(dup(dir));
+    if (!list) continue;
+    rewinddir(list);
+    while (dirent* entry = readdir(list))
+      if (entry->d_name[0] != '.') names.push_back(entry->d_name);
+    closedir(list);
+    for (const std::string& name : names)
+      if (auto moved = store.MoveToTrash(dir, name); !moved) return std::unexpected(moved.error());
+  }
+  return store;
+}
+
+Outcome<sys::Fd> Store::Create(const std::string& name) {
+  int error = btrfs_ ? sys::CreateSubvolume(once_.get(), name.c_str())
+                     : (mkdirat(once_.get(), name.c_str(), 0700) < 0 ? -errno : 0);
+  if (error < 0) return Failed(SpawnStage::kPool, "create upper", error, name);
+  sys::Fd upper(openat(once_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!upper.valid()) return Failed(SpawnStage::kPool, "open upper", errno, name);
+  return upper;
+}
+
+Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id) {
+  if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
+    return Failed(SpawnStage::kPool, "keep upper", errno, id);
+  if (fsync(kept_.get()) < 0) return Failed(SpawnStage::kPool, "keep upper", errno, id);
+  return OpenKept(id);
+}
+
+Outcome<sys::Fd> Store::OpenKept(const std::string& id) {
+  sys::Fd upper(openat(kept_.get(), id.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!upper.valid()) return Failed(SpawnStage::kPool, "open kept upper", errno, id);
+  return upper;
+}
+
+Outcome<void> Store::MoveToTrash(int dir, const std::string& name) {
+  for (;;) {
+    std::string target = name + "." + std::to_string(++serial_);
+    if (renameat2(dir, name.c_str(), trash_.get(), target.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno == ENOENT) return {};
+    if (errno != EEXIST) return Failed(SpawnStage::kPool, "discard upper", errno, name);
+  }
+}
+
+Outcome<void> Store::Discard(const std::string& name, bool kept) {
+  return MoveToTrash(kept ? kept_.get() : once_.get(), name);
+}
+
+Outcome<void> Store::DiscardMask(const std::string& name) { return MoveToTrash(masks_.get(), name); }
+
+Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
+  if (!btrfs_) return {};
+  if (int error = sys::LimitSubvolume(upper, bytes); error < 0)
+    return Failed(SpawnStage::kPool, "set disk limit", error);
+  return {};
+}
+
+void Store::EmptyTrash() {
+  std::vector<std::string> names;
+  DIR* list = fdopendir(dup(trash_.get()));
+  if (!list) return;
+  rewinddir(list);
+  while (dirent* entry = readdir(list))
+    if (entry->d_name[0] != '.') names.push_back(entry->d_name);
+  closedir(list);
+  for (const std::string& name : names) {
+    int64_t id = -1;
+    if (btrfs_) {
+      sys::Fd upper(openat(trash_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (upper.valid()) id = sys::SubvolumeId(upper.get());
+      upper.Reset();
+      if (sys::DestroySubvolume(trash_.get(), name.c_str()) == 0) {
+        // Fails while the cleaner still holds the tree; such groups go at the next round.
+        if (id > 0) sys::DestroyQuotaGroup(root_.get(), static_cast<uint64_t>(id));
+        continue;
+      }
+    }
+    sys::RemoveTree(trash_.get(), name.c_str());
+  }
+}
+
+Outcome<void> Store::Grow(uint64_t to_bytes) {
+  if (int error = posix_fallocate(image_.get(), 0, static_cast<off_t>(to_bytes)); error != 0)
+    return Failed(SpawnStage::kPool, "grow pool image", error);
+  if (int error = sys::RefreshLoopSize(loop_.get()); error < 0)
+    return Failed(SpawnStage::kPool, "grow loop device", error);
+  if (int error = sys::ResizeToDevice(root_.get()); error < 0)
+    return Failed(SpawnStage::kPool, "grow pool", error);
+  return {};
+}
+
+void Store::GrowIfNeeded() {
+  if (!btrfs_ || FreeBytes(root_.get()) >= kLowWater) return;
+  struct stat info;
+  if (fstat(image_.get(), &info) < 0) return;
+  uint64_t room = FreeBytes(image_.get());
+  if (room < kStep + kHostReserve) return;  // the quota of a sandbox then meets ENOSPC first
+  (void)Grow(static_cast<uint64_t>(info.st_size) + kStep);
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+
+#include "spawn/failure.h"
+#include "sys/fd.h"
+
+namespace cloche::spawn {
+
+// Where uppers live: one directory (system: a btrfs subvolume in the pool image) per sandbox.
+//   once/   uppers of prepared and disposable sandboxes: whatever is here at start is rubbish
+//   kept/   uppers of `cloche new`, by sandbox id
+//   masks/  layers that hide files, shared by sandboxes; rubbish at start
+//   trash/  to be deleted; being here *is* the record that it must be
+class Store {
+ public:
+  static Outcome<Store> Open(int state_dir, const std::string& state_path, bool privileged);
+
+  bool has_quota() const { return btrfs_; }
+  int root() const { return root_.get(); }
+  int masks() const { return masks_.get(); }
+  int trash() const { return trash_.get(); }
+
+  Outcome<sys::Fd> Create(const std::string& name);                           // once/name
+  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id);      // once -> kept
+  Outcome<sys::Fd> OpenKept(const std::string& id);
+  Outcome<void> Discard(const std::string& name, bool kept);                  // -> trash
+  Outcome<void> DiscardMask(const std::string& name);
+  Outcome<void> SetLimit(int upper, uint64_t bytes);
+
+  // Called by the keeper process, never in spawn's loop.
+  void EmptyTrash();
+  void GrowIfNeeded();
+
+ private:
+  Outcome<void> OpenImage(int state_dir, const std::string& state_path);
+  Outcome<void> MoveToTrash(int dir, const std::string& name);
+  Outcome<void> Grow(uint64_t to_bytes);
+  sys::Fd root_, once_, kept_, masks_, trash_;
+  sys::Fd image_, loop_;
+  bool btrfs_ = false;
+  unsigned serial_ = 0;
+};
+
+}  // namespace cloche::spawn

@@ -1,0 +1,373 @@
+#include "spawn/workshop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "spawn/child.h"
+#include "sys/file.h"
+#include "sys/landlock.h"
+#include "sys/message.h"
+#include "sys/mount.h"
+#include "sys/process.h"
+
+namespace cloche::spawn {
+namespace {
+
+// Host ids of sandboxes: above everything /etc/subuid hands out by default (100000 and up, a
+// 65536 range per user), below 2^31. The upper half of a slot takes ids above 65535.
+constexpr uint32_t kFirstId = 1u << 30;
+constexpr uint32_t kSlotSize = 1u << 17;
+constexpr uint32_t kSlots = 1u << 13;
+constexpr uint32_t kPlainIds = 65536;
+constexpr int kReportTimeoutMs = 10000;
+
+bool IsDirectory(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string IdMap(uint32_t base, std::vector<uint32_t> ids) {
+  std::string map = "0 " + std::to_string(base) + " " + std::to_string(kPlainIds) + "\n";
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  uint32_t next = base + kPlainIds;
+  for (uint32_t id : ids)
+    if (id >= kPlainIds)
+      map += std::to_string(id) + " " + std::to_string(next++) + " 1\n";
+  return map;
+}
+
+}  // namespace
+
+Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path)
+    : store_(store),
+      cgroups_(cgroups),
+      scratch_path_(std::move(scratch_path)),
+      filter_(sys::CompileSandboxFilter()),
+      landlock_abi_(sys::LandlockAbi()) {}
+
+Outcome<uint32_t> Workshop::TakeSlot() {
+  for (uint32_t slot = 0; slot < kSlots; ++slot)
+    if (slots_.insert(slot).second) return slot;
+  return Failed(SpawnStage::kNamespaces, "find a free id range", EAGAIN);
+}
+
+void Workshop::Release(Sandbox& sandbox) {
+  slots_.erase(sandbox.slot);
+  if (sandbox.mask && sandbox.mask.use_count() == 1) (void)store_.DiscardMask(sandbox.mask->name());
+  sandbox.mask.reset();
+}
+
+void Workshop::ForgetMask(const std::string& spec_key) {
+  auto found = masks_.find(spec_key);
+  if (found == masks_.end()) return;
+  if (found->second.use_count() == 1) (void)store_.DiscardMask(found->second->name());
+  masks_.erase(found);
+}
+
+Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
+                                                 const std::vector<sys::Fd>& sources) {
+  std::string key = EncodeSpec(spec);
+  if (auto found = masks_.find(key); found != masks_.end()) {
+    if (found->second->UpToDate()) return found->second;
+    ForgetMask(key);
+  }
+  std::vector<int> lowers;
+  for (size_t i = 0; i < spec.mounts.size(); ++i)
+    if (spec.mounts[i].kind == MountKind::kOverlay) lowers.push_back(sources[i].get());
+  auto mask = Mask::Build(store_.masks(), "m" + std::to_string(++serial_), spec, lowers);
+  if (!mask) return std::unexpected(mask.error());
+  return masks_[key] = std::make_shared<Mask>(std::move(*mask));
+}
+
+Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox) {
+  std::string proc = "/proc/" + std::to_string(sandbox.pid);
+  std::string uids, gids;
+  if (spec.mode == Mode::kSystem) {
+    std::vector<uint32_t> groups = spec.caller.groups;
+    groups.push_back(spec.caller.gid);
+    uids = IdMap(sandbox.uid_base, {spec.caller.uid});
+    gids = IdMap(sandbox.uid_base, groups);
+  } else {
+    std::string uid = std::to_string(spec.caller.uid), gid = std::to_string(spec.caller.gid);
+    uids = (spec.map_root ? "0" : uid) + " " + uid + " 1\n";
+    gids = (spec.map_root ? "0" : gid) + " " + gid + " 1\n";
+    if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/setgroups").c_str(), "deny"); error < 0)
+      return Failed(SpawnStage::kNamespaces, "write setgroups", error);
+  }
+  if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/uid_map").c_str(), uids); error < 0)
+    return Failed(SpawnStage::kNamespaces, "write uid_map", error, uids);
+  if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/gid_map").c_str(), gids); error < 0)
+    return Failed(SpawnStage::kNamespaces, "write gid_map", error, gids);
+  return {};
+}
+
+// Per overlay "N/u" and "N/w". The root of the merged view shows u's attributes: they are the
+// lower root's. The work directory is always new: a volatile mount refuses one that was used.
+Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, int upper,
+                                             const std::vector<sys::Fd>& sources) {
+  for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
+    if (spec.mounts[i].kind != MountKind::kOverlay) continue;
+    std::string name = std::to_string(index++);
+    if (!sources[i].valid() || !IsDirectory(sources[i].get())) continue;
+    mkdirat(upper, name.c_str(), 0700);
+    sys::Fd slot(openat(upper, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!slot.valid()) return Failed(SpawnStage::kPool, "open upper slot", errno, name);
+    if (int error = sys::RemoveTree(slot.get(), "w"); error < 0)
+      return Failed(SpawnStage::kPool, "clear work directory", error, name);
+    if (mkdirat(slot.get(), "w", 0700) < 0)
+      return Failed(SpawnStage::kPool, "make work directory", errno, name);
+    if (mkdirat(slot.get(), "u", 0700) < 0) {
+      if (errno == EEXIST) continue;
+      return Failed(SpawnStage::kPool, "make upper directory", errno, name);
+    }
+    struct stat like;
+    if (fstat(sources[i].get(), &like) < 0) return Failed(SpawnStage::kPool, "stat lower", errno);
+    bool owned = fchownat(slot.get(), "u", like.st_uid, like.st_gid, 0) == 0 ||
+                 spec.mode == Mode::kRootless;
+    if (!owned || fchmodat(slot.get(), "u", like.st_mode & 07777, 0) < 0)
+      return Failed(SpawnStage::kPool, "set upper attributes", errno, name);
+    timespec times[2] = {like.st_atim, like.st_mtim};
+    utimensat(slot.get(), "u", times, 0);
+  }
+  return {};
+}
+
+// A clone of `directory`'s mount, idmapped (system mode), attached at scratch/slot until detached
+// by the caller: kernels before 6.15 refuse an overlay over detached mounts.
+Outcome<sys::Fd> Workshop::AttachedClone(int directory, const char* slot, int user_namespace) {
+  sys::Fd clone(sys::OpenTree(directory, "", false));
+  if (!clone.valid()) return Failed(SpawnStage::kIdmap, "open_tree", clone.get(), slot);
+  if (user_namespace >= 0)
+    if (int error = sys::IdmapMount(clone.get(), user_namespace); error < 0)
+      return Failed(SpawnStage::kIdmap, "mount_setattr", error, slot);
+  if (int error = sys::AttachMount(clone.get(), AT_FDCWD, (scratch_path_ + "/" + slot).c_str());
+      error < 0)
+    return Failed(SpawnStage::kIdmap, "move_mount", error, slot);
+  return clone;
+}
+
+Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index,
+                                       int source, const Sandbox& sandbox, int user_namespace) {
+  struct Detach {
+    const std::string& path;
+    ~Detach() {
+      for (const char* slot : {"/lower", "/mask", "/upper"}) sys::DetachMount((path + slot).c_str());
+    }
+  } detach{scratch_path_};
+  std::string name = std::to_string(index);
+
+  auto lower = AttachedClone(source, "lower", user_namespace);
+  if (!lower) {
+    lower.error().detail = op.source;
+    return std::unexpected(lower.error());
+  }
+  sys::Fd mask;
+  if (sandbox.mask->HasLayer(index)) {
+    auto clone = AttachedClone(sandbox.mask->root(), "mask", user_namespace);
+    if (!clone) return std::unexpected(clone.error());
+    mask = sys::Fd(openat(clone->get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  auto upper = AttachedClone(sandbox.upper.get(), "upper", user_namespace);
+  if (!upper) return std::unexpected(upper.error());
+  sys::Fd up(openat(upper->get(), (name + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  sys::Fd work(openat(upper->get(), (name + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!up.valid() || !work.valid()) return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
+
+  sys::OverlayLayers layers;
+  layers.lower = lower->get();
+  layers.mask = mask.valid() ? mask.get() : -1;
+  layers.upper = up.get();
+  layers.work = work.get();
+  layers.user_xattr = spec.mode == Mode::kRootless;
+  uint64_t attributes = sys::kMountNoSuid | sys::kMountNoDev;
+  if (op.read_only) attributes |= sys::kMountReadOnly;
+  const char* failed = "";
+  if (spec.mode == Mode::kSystem) sys::SetFsIds(sandbox.uid_base, sandbox.uid_base);
+  int mount = sys::MakeOverlay(layers, attributes, failed);
+  if (spec.mode == Mode::kSystem) sys::SetFsIds(0, 0);
+  if (mount < 0) return Failed(SpawnStage::kOverlay, failed, mount, op.source);
+  return sys::Fd(mount);
+}
+
+Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
+                                                   const std::vector<sys::Fd>& sources) {
+  sys::Fd user_namespace;
+  if (spec.mode == Mode::kSystem) {
+    std::string path = "/proc/" + std::to_string(sandbox.pid) + "/ns/user";
+    user_namespace = sys::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!user_namespace.valid()) return Failed(SpawnStage::kNamespaces, "open user namespace", errno);
+  }
+  std::vector<sys::Fd> mounts;
+  for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
+    const MountOp& op = spec.mounts[i];
+    size_t overlay = index;
+    if (op.kind == MountKind::kOverlay) ++index;
+    if (!sources[i].valid()) continue;
+    if (op.kind == MountKind::kOverlay && IsDirectory(sources[i].get())) {
+      auto mount = MakeOverlay(spec, op, overlay, sources[i].get(), sandbox, user_namespace.get());
+      if (!mount) return std::unexpected(mount.error());
+      mounts.push_back(std::move(*mount));
+      continue;
+    }
+    // A bind, or a single file: there is no overlay of a file, so it is shown read-only.
+    bool read_only = op.read_only || op.kind == MountKind::kOverlay;
+    sys::Fd clone(sys::OpenTree(AT_FDCWD, op.source.c_str(), op.recursive));
+    if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), op.source);
+    if (user_namespace.valid())
+      if (int error = sys::IdmapMount(clone.get(), user_namespace.get()); error < 0)
+        return Failed(SpawnStage::kIdmap, "mount_setattr", error, op.source);
+    uint64_t flags = sys::kMountNoSuid | sys::kMountNoDev | (read_only ? sys::kMountReadOnly : 0);
+    if (int error = sys::SetMountFlags(clone.get(), flags, op.recursive); error < 0)
+      return Failed(SpawnStage::kMounts, "mount_setattr", error, op.source);
+    mounts.push_back(std::move(clone));
+  }
+  return mounts;
+}
+
+Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
+                              const std::vector<sys::Fd>& sources) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    return Failed(SpawnStage::kNamespaces, "socketpair", errno);
+  sandbox.control = sys::Fd(pair[0]);
+  sys::Fd theirs(pair[1]);
+
+  std::vector<ChildMount> mounts;
+  size_t fd_count = 0;
+  for (size_t i = 0; i < spec.mounts.size(); ++i) {
+    const MountOp& op = spec.mounts[i];
+    bool from_parent = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
+    if (from_parent && !sources[i].valid()) continue;
+    bool directory = !from_parent || IsDirectory(sources[i].get());
+    mounts.push_back({op.kind, from_parent, directory, op.read_only, op.size_bytes, op.mode,
+                      op.target.c_str()});
+    fd_count += from_parent ? 1 : 0;
+  }
+  if (mounts.empty() || fd_count > sys::kMaxMessageFds)
+    return Failed(SpawnStage::kPlan, "count mounts", E2BIG);
+  sock_fprog program{static_cast<unsigned short>(filter_.code.size()), filter_.code.data()};
+
+  ChildPlan plan;
+  plan.mounts = mounts.data();
+  plan.mount_count = mounts.size();
+  plan.fd_count = fd_count;
+  plan.become_mapped_root = spec.mode == Mode::kSystem;
+  plan.set_groups = spec.mode == Mode::kSystem;
+  plan.uid = spec.map_root ? 0 : spec.caller.uid;
+  plan.gid = spec.map_root ? 0 : spec.caller.gid;
+  plan.groups = spec.caller.groups.data();
+  plan.group_count = spec.caller.groups.size();
+  plan.capabilities = spec.root_inside || spec.map_root ? sys::RootInsideCapabilities() : 0;
+  plan.tty_group = spec.mode == Mode::kSystem;
+  plan.hostname = spec.hostname.c_str();
+  plan.filter = &program;
+  plan.landlock_abi = landlock_abi_;
+  plan.control = theirs.get();
+
+  const bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
+  std::string failed;
+  if (grouped)
+    if (int error = cgroups_.Create(sandbox.name, failed); error < 0)
+      return Failed(SpawnStage::kCgroup, "make cgroup", error, failed);
+  sys::Fd group = grouped ? cgroups_.Open(sandbox.name) : sys::Fd();
+
+  int pidfd = -1;
+  long pid = sys::CloneSandbox(group.get(), pidfd);
+  if (pid == 0) RunChild(plan);
+  if (pid < 0) return Failed(SpawnStage::kNamespaces, "clone3", static_cast<int>(pid));
+  sandbox.pid = static_cast<pid_t>(pid);
+  sandbox.pidfd = sys::Fd(pidfd);
+  theirs.Reset();
+
+  if (grouped && !group.valid())
+    if (int error = cgroups_.Attach(sandbox.name, sandbox.pid, failed); error < 0)
+      return Failed(SpawnStage::kCgroup, "enter cgroup", error, failed);
+  if (auto written = WriteIdMaps(spec, sandbox); !written) return written;
+  auto made = MakeMounts(spec, sandbox, sources);
+  if (!made) return std::unexpected(made.error());
+
+  std::vector<int> fds;
+  for (const sys::Fd& mount : *made) fds.push_back(mount.get());
+  if (long sent = sys::SendMessage(sandbox.control.get(), "g", 1, fds); sent < 0)
+    return Failed(SpawnStage::kNamespaces, "start child", static_cast<int>(sent));
+  made->clear();
+
+  pollfd wait{sandbox.control.get(), POLLIN, 0};
+  if (poll(&wait, 1, kReportTimeoutMs) <= 0)
+    return Failed(SpawnStage::kNamespaces, "wait for child", ETIMEDOUT);
+  ChildReport report{};
+  int received[1];
+  int received_count = 0;
+  long got = sys::ReceiveMessage(sandbox.control.get(), &report, sizeof report, received, received_count);
+  if (received_count == 1) sandbox.listener = sys::Fd(received[0]);
+  if (got != static_cast<long>(sizeof report))
+    return Failed(SpawnStage::kNamespaces, "child died", ECHILD);
+  if (report.error != 0) {
+    report.operation[sizeof report.operation - 1] = report.detail[sizeof report.detail - 1] = '\0';
+    return Failed(report.stage, report.operation, report.error, report.detail);
+  }
+  if (!sandbox.listener.valid()) return Failed(SpawnStage::kVerify, "seccomp listener", EPERM);
+  return {};
+}
+
+Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& kept_id,
+                                  Sandbox& sandbox) {
+  auto slot = TakeSlot();
+  if (!slot) return std::unexpected(slot.error());
+  sandbox.slot = *slot;
+  sandbox.uid_base = kFirstId + *slot * kSlotSize;
+  sandbox.name = "s" + std::to_string(++serial_);
+
+  // Detached clones without what is mounted below: what an overlay of them would show.
+  std::vector<sys::Fd> sources;
+  for (const MountOp& op : spec.mounts) {
+    sys::Fd source;
+    if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
+      source = sys::Fd(sys::OpenTree(AT_FDCWD, op.source.c_str(), false));
+      if (source.get() == -EINVAL && op.kind == MountKind::kBind)  // locked mounts below: only as a whole
+        source = sys::Fd(open(op.source.c_str(), O_PATH | O_CLOEXEC));
+      if (!source.valid() && !op.optional)
+        return Failed(SpawnStage::kMounts, "open_tree", source.get(), op.source);
+    }
+    sources.push_back(std::move(source));
+  }
+  auto mask = MaskFor(spec, sources);
+  if (!mask) return std::unexpected(mask.error());
+  sandbox.mask = *mask;
+
+  auto upper = kept_id.empty() ? store_.Create(sandbox.name) : store_.OpenKept(kept_id);
+  if (!upper) return std::unexpected(upper.error());
+  sandbox.upper = std::move(*upper);
+  sandbox.kept = !kept_id.empty();
+  // A mount at full quota silently turns read-only, so the limit is lifted until it is mounted.
+  if (sandbox.kept)
+    if (auto lifted = store_.SetLimit(sandbox.upper.get(), 0); !lifted) return lifted;
+  if (auto made = MakeUpperDirectories(spec, sandbox.upper.get(), sources); !made) return made;
+  return Clone(spec, sandbox, sources);
+}
+
+Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const std::string& kept_id) {
+  Sandbox sandbox;
+  auto built = BuildInto(spec, kept_id, sandbox);
+  if (built) return sandbox;
+  if (sandbox.pid > 0) {
+    sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+    while (waitpid(sandbox.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (!sandbox.name.empty()) cgroups_.Remove(sandbox.name);
+  if (sandbox.upper.valid() && !sandbox.kept) (void)store_.Discard(sandbox.name, false);
+  if (!sandbox.name.empty()) Release(sandbox);
+  return std::unexpected(built.error());
+}
+
+}  // namespace cloche::spawn

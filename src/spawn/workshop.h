@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/launch_plan.h"
+#include "spawn/failure.h"
+#include "spawn/sandbox.h"
+#include "spawn/store.h"
+#include "sys/cgroup.h"
+#include "sys/seccomp.h"
+
+namespace cloche::spawn {
+
+// Builds sandboxes: namespaces, id maps, layers, and a sealed init waiting for commands.
+class Workshop {
+ public:
+  // `scratch` is a directory of our own mount namespace where layers are attached for a moment.
+  Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path);
+
+  // `kept_id` empty: a new upper; otherwise the one a stopped sandbox left.
+  Outcome<Sandbox> Build(const SandboxSpec& spec, const std::string& kept_id = "");
+  // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
+  void Release(Sandbox& sandbox);
+  void ForgetMask(const std::string& spec_key);
+
+ private:
+  Outcome<void> BuildInto(const SandboxSpec& spec, const std::string& kept_id, Sandbox& sandbox);
+  Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox, const std::vector<sys::Fd>& sources);
+  Outcome<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
+  Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec, const std::vector<sys::Fd>& sources);
+  Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, int upper,
+                                     const std::vector<sys::Fd>& sources);
+  Outcome<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
+                                           const std::vector<sys::Fd>& sources);
+  Outcome<sys::Fd> MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index, int source,
+                               const Sandbox& sandbox, int user_namespace);
+  Outcome<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
+  Outcome<uint32_t> TakeSlot();
+
+  Store& store_;
+  sys::CgroupTree& cgroups_;
+  std::string scratch_path_;
+  sys::SeccompProgram filter_;
+  int landlock_abi_ = 0;
+  uint64_t serial_ = 0;
+  std::set<uint32_t> slots_;
+  std::map<std::string, std::shared_ptr<Mask>> masks_;  // by encoded spec
+};
+
+}  // namespace cloche::spawn

@@ -1,0 +1,108 @@
+#include "sys/btrfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "sys/kernel_abi.h"
+
+namespace cloche::sys {
+namespace {
+
+int Ioctl(int fd, unsigned long request, void* argument) {
+  return ioctl(fd, request, argument) < 0 ? -errno : 0;
+}
+
+template <size_t N>
+bool CopyName(char (&to)[N], const char* name) {
+  size_t size = strlen(name);
+  if (size >= N) return false;
+  memcpy(to, name, size + 1);
+  return true;
+}
+
+}  // namespace
+
+int CreateSubvolume(int dir, const char* name) {
+  btrfs_ioctl_vol_args arguments{};
+  if (!CopyName(arguments.name, name)) return -ENAMETOOLONG;
+  return Ioctl(dir, BTRFS_IOC_SUBVOL_CREATE, &arguments);
+}
+
+int DestroySubvolume(int dir, const char* name) {
+  btrfs_ioctl_vol_args arguments{};
+  if (!CopyName(arguments.name, name)) return -ENAMETOOLONG;
+  return Ioctl(dir, BTRFS_IOC_SNAP_DESTROY, &arguments);
+}
+
+int64_t SubvolumeId(int subvolume) {
+  btrfs_ioctl_ino_lookup_args arguments{};
+  arguments.objectid = BTRFS_FIRST_FREE_OBJECTID;
+  int error = Ioctl(subvolume, BTRFS_IOC_INO_LOOKUP, &arguments);
+  return error < 0 ? error : static_cast<int64_t>(arguments.treeid);
+}
+
+int EnableQuota(int pool) {
+  btrfs_ioctl_quota_ctl_args arguments{};
+  arguments.cmd = kBtrfsEnableSimpleQuota;
+  int error = Ioctl(pool, BTRFS_IOC_QUOTA_CTL, &arguments);
+  if (error == 0 || error == -EEXIST) return 0;
+  arguments = {};
+  arguments.cmd = BTRFS_QUOTA_CTL_ENABLE;
+  error = Ioctl(pool, BTRFS_IOC_QUOTA_CTL, &arguments);
+  return error == -EEXIST ? 0 : error;
+}
+
+int LimitSubvolume(int subvolume, uint64_t bytes) {
+  btrfs_ioctl_qgroup_limit_args arguments{};  // qgroupid 0: the subvolume behind the fd
+  arguments.lim.flags = BTRFS_QGROUP_LIMIT_MAX_RFER;
+  arguments.lim.max_rfer = bytes == 0 ? static_cast<uint64_t>(-1) : bytes;
+  return Ioctl(subvolume, BTRFS_IOC_QGROUP_LIMIT, &arguments);
+}
+
+int DestroyQuotaGroup(int pool, uint64_t subvolume_id) {
+  btrfs_ioctl_qgroup_create_args arguments{};
+  arguments.create = 0;
+  arguments.qgroupid = subvolume_id;
+  return Ioctl(pool, BTRFS_IOC_QGROUP_CREATE, &arguments);
+}
+
+int ResizeToDevice(int pool) {
+  btrfs_ioctl_vol_args arguments{};
+  CopyName(arguments.name, "max");
+  return Ioctl(pool, BTRFS_IOC_RESIZE, &arguments);
+}
+
+int AttachLoop(int file, Fd& device, char (&path)[32]) {
+  Fd control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
+  if (!control.valid()) return -errno;
+  for (int attempt = 0; attempt < 32; ++attempt) {
+    int number = ioctl(control.get(), LOOP_CTL_GET_FREE);
+    if (number < 0) return -errno;
+    snprintf(path, sizeof path, "/dev/loop%d", number);
+    Fd candidate(open(path, O_RDWR | O_CLOEXEC));
+    if (!candidate.valid()) return -errno;
+    loop_config config{};
+    config.fd = static_cast<uint32_t>(file);
+    config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+    CopyName(reinterpret_cast<char(&)[64]>(config.info.lo_file_name), "cloche-pool");
+    int error = Ioctl(candidate.get(), LOOP_CONFIGURE, &config);
+    if (error == 0) {
+      device = std::move(candidate);
+      return 0;
+    }
+    if (error != -EBUSY) return error;  // EBUSY: somebody else was faster
+  }
+  return -EBUSY;
+}
+
+int RefreshLoopSize(int device) {
+  return ioctl(device, LOOP_SET_CAPACITY, 0) < 0 ? -errno : 0;
+}
+
+}  // namespace cloche::sys

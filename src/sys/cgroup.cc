@@ -1,0 +1,284 @@
+#include "sys/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "sys/file.h"
+
+namespace cloche::sys {
+namespace {
+
+constexpr uint64_t kCpuPeriodUs = 100000;
+
+int Put(const std::string& path, const std::string& value) {
+  return WriteFileAt(AT_FDCWD, path.c_str(), value);
+}
+
+bool Has(const std::string& list, const std::string& word) {
+  return (" " + list + " ").find(" " + word + " ") != std::string::npos;
+}
+
+std::string ReadLine(const std::string& path) {
+  std::string text;
+  if (ReadFileAt(AT_FDCWD, path.c_str(), text) < 0) return "";
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+struct MountLine {
+  std::string target, type, options;
+};
+
+std::vector<MountLine> CgroupMounts() {
+  std::vector<MountLine> found;
+  std::string text;
+  ReadFileAt(AT_FDCWD, "/proc/self/mounts", text, 4 << 20);
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = text.find('\n', at);
+    if (end == std::string::npos) end = text.size();
+    std::vector<std::string> words;
+    size_t word = at;
+    while (word < end) {
+      size_t space = std::min(text.find(' ', word), end);
+      words.push_back(text.substr(word, space - word));
+      word = space + 1;
+    }
+    if (words.size() >= 4 && words[2].starts_with("cgroup"))
+      found.push_back({words[1], words[2], words[3]});
+    at = end + 1;
+  }
+  return found;
+}
+
+std::string OwnUnifiedPath() {
+  std::string text;
+  ReadFileAt(AT_FDCWD, "/proc/self/cgroup", text);
+  size_t at = text.starts_with("0::") ? 0 : text.find("\n0::");
+  if (at == std::string::npos) return "/";
+  at = text.find("::", at) + 2;
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+}  // namespace
+
+CgroupHost FindCgroups(bool privileged) {
+  CgroupHost host;
+  for (const MountLine& mount : CgroupMounts()) {
+    std::string options = "," + mount.options + ",";
+    auto has = [&](const char* name) {
+      return options.find("," + std::string(name) + ",") != std::string::npos;
+    };
+    if (mount.type == "cgroup2") host.unified = mount.target;
+    if (mount.type != "cgroup") continue;
+    if (has("memory")) host.memory = mount.target;
+    if (has("pids")) host.pids = mount.target;
+    if (has("cpu")) host.cpu = mount.target;
+    if (has("cpuacct")) host.cpuacct = mount.target;
+  }
+  if (host.unified.empty()) {
+    host.why_not = "no cgroup2 file system is mounted";
+    return host;
+  }
+  // As root: beside the init system's own groups. Otherwise only where systemd delegated.
+  std::string parent = privileged ? "" : OwnUnifiedPath();
+  if (parent == "/") parent.clear();
+  std::string controllers = ReadLine(host.unified + parent + "/cgroup.controllers");
+  if (Has(controllers, "memory") && Has(controllers, "pids") && Has(controllers, "cpu")) {
+    if (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
+        access((host.unified + parent).c_str(), W_OK) == 0) {
+      host.version = CgroupVersion::kV2;
+      host.parent = parent;
+      return host;
+    }
+    host.why_not = "no cgroup was delegated to this user";
+    return host;
+  }
+  if (privileged && !host.memory.empty() && !host.pids.empty() && !host.cpu.empty()) {
+    host.version = CgroupVersion::kV1;
+    return host;
+  }
+  host.why_not = privileged ? "the memory, pids and cpu controllers are not available"
+                            : "no cgroup was delegated to this user";
+  return host;
+}
+
+CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup) {
+  CgroupUsage usage;
+  auto number = [](const std::string& path, const char* key = "") {
+    return ReadNumberAt(AT_FDCWD, path.c_str(), key);
+  };
+  if (host.version == CgroupVersion::kV2) {
+    std::string dir = host.unified + cgroup;
+    usage.cpu_us = number(dir + "/cpu.stat", "usage_usec");
+    usage.memory_bytes = number(dir + "/memory.current");
+    usage.peak_bytes = number(dir + "/memory.peak");
+    usage.pids = number(dir + "/pids.current");
+    usage.oom_kills = number(dir + "/memory.events", "oom_kill");
+  } else if (host.version == CgroupVersion::kV1) {
+    int64_t nanos = number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
+    usage.cpu_us = nanos < 0 ? -1 : nanos / 1000;
+    usage.memory_bytes = number(host.memory + cgroup + "/memory.usage_in_bytes");
+    usage.peak_bytes = number(host.memory + cgroup + "/memory.max_usage_in_bytes");
+    usage.pids = number(host.pids + cgroup + "/pids.current");
+    usage.oom_kills = number(host.memory + cgroup + "/memory.oom_control", "oom_kill");
+  }
+  if (usage.oom_kills < 0) usage.oom_kills = 0;
+  return usage;
+}
+
+namespace {
+
+std::vector<std::string> Hierarchies(const CgroupHost& host) {
+  if (host.version == CgroupVersion::kV2) return {host.unified};
+  std::vector<std::string> all = {host.memory, host.pids, host.cpu};
+  if (!host.cpuacct.empty() && host.cpuacct != host.cpu) all.push_back(host.cpuacct);
+  all.push_back(host.unified);
+  return all;
+}
+
+}  // namespace
+
+std::string CgroupTree::CorePath(const std::string& name) const {
+  return host_.unified + PathOf(name);
+}
+
+int CgroupTree::Open(CgroupHost host, const std::string& tag, CgroupTree& tree,
+                     std::string& failed) {
+  tree.host_ = std::move(host);
+  tree.parent_ = tree.host_.parent + "/cloche-" + tag;
+  if (tree.host_.version == CgroupVersion::kNone) return 0;
+  tree.RemoveAll();
+  for (const std::string& hierarchy : Hierarchies(tree.host_)) {
+    failed = hierarchy + tree.parent_;
+    if (mkdir(failed.c_str(), 0755) < 0 && errno != EEXIST) return -errno;
+  }
+  if (tree.host_.version == CgroupVersion::kV2) {
+    for (const std::string& dir : {tree.host_.unified + tree.host_.parent, failed}) {
+      std::string control = dir + "/cgroup.subtree_control";
+      std::string enabled = ReadLine(control);
+      for (const char* controller : {"memory", "pids", "cpu"}) {
+        if (Has(enabled, controller)) continue;
+        failed = control;
+        if (int error = Put(control, std::string("+") + controller); error < 0) return error;
+      }
+      failed = tree.host_.unified + tree.parent_;
+    }
+  }
+  return 0;
+}
+
+int CgroupTree::Create(const std::string& name, std::string& failed) const {
+  for (const std::string& hierarchy : Hierarchies(host_)) {
+    failed = hierarchy + PathOf(name);
+    if (mkdir(failed.c_str(), 0755) < 0) return -errno;
+  }
+  return 0;
+}
+
+Fd CgroupTree::Open(const std::string& name) const {
+  if (host_.version != CgroupVersion::kV2) return Fd();
+  return Fd(open(CorePath(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+int CgroupTree::Attach(const std::string& name, int pid, std::string& failed) const {
+  for (const std::string& hierarchy : Hierarchies(host_)) {
+    failed = hierarchy + PathOf(name) + "/cgroup.procs";
+    if (int error = Put(failed, std::to_string(pid)); error < 0) return error;
+  }
+  return 0;
+}
+
+int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory,
+                          uint64_t pids, std::string& failed) const {
+  auto put = [&](const std::string& path, const std::string& value) {
+    failed = path;
+    return Put(path, value);
+  };
+  std::string quota = std::to_string(cpu_millis * kCpuPeriodUs / 1000);
+  if (host_.version == CgroupVersion::kV2) {
+    std::string dir = host_.unified + PathOf(name);
+    if (cpu_millis != 0)
+      if (int e = put(dir + "/cpu.max", quota + " " + std::to_string(kCpuPeriodUs)); e < 0) return e;
+    if (memory != 0) {
+      if (int e = put(dir + "/memory.max", std::to_string(memory)); e < 0) return e;
+      int e = put(dir + "/memory.swap.max", "0");
+      if (e < 0 && e != -ENOENT) return e;  // absent when the kernel has no swap accounting
+    }
+    if (pids != 0)
+      if (int e = put(dir + "/pids.max", std::to_string(pids)); e < 0) return e;
+    return 0;
+  }
+  if (cpu_millis != 0) {
+    std::string dir = host_.cpu + PathOf(name);
+    if (int e = put(dir + "/cpu.cfs_period_us", std::to_string(kCpuPeriodUs)); e < 0) return e;
+    if (int e = put(dir + "/cpu.cfs_quota_us", quota); e < 0) return e;
+  }
+  if (memory != 0) {
+    std::string dir = host_.memory + PathOf(name);
+    if (int e = put(dir + "/memory.limit_in_bytes", std::to_string(memory)); e < 0) return e;
+    int e = put(dir + "/memory.memsw.limit_in_bytes", std::to_string(memory));
+    if (e < 0 && e != -ENOENT) return e;
+  }
+  if (pids != 0)
+    if (int e = put(host_.pids + PathOf(name) + "/pids.max", std::to_string(pids)); e < 0) return e;
+  return 0;
+}
+
+Fd CgroupTree::WatchOom(const std::string& name) const {
+  if (host_.version == CgroupVersion::kV2)
+    return Fd(open((host_.unified + PathOf(name) + "/memory.events").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string dir = host_.memory + PathOf(name);
+  Fd control(open((dir + "/memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
+  Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!control.valid() || !event.valid()) return Fd();
+  std::string line = std::to_string(event.get()) + " " + std::to_string(control.get());
+  if (Put(dir + "/cgroup.event_control", line) < 0) return Fd();
+  return event;
+}
+
+int CgroupTree::Kill(const std::string& name) const { return Put(CorePath(name) + "/cgroup.kill", "1"); }
+
+int CgroupTree::Freeze(const std::string& name, bool frozen) const {
+  return Put(CorePath(name) + "/cgroup.freeze", frozen ? "1" : "0");
+}
+
+int CgroupTree::Remove(const std::string& name) const {
+  int result = 0;
+  for (const std::string& hierarchy : Hierarchies(host_))
+    if (rmdir((hierarchy + PathOf(name)).c_str()) < 0 && errno != ENOENT) result = -errno;
+  return result;
+}
+
+void CgroupTree::RemoveAll() const {
+  if (host_.version == CgroupVersion::kNone) return;
+  std::vector<std::string> names;
+  for (const std::string& hierarchy : Hierarchies(host_)) {
+    DIR* list = opendir((hierarchy + parent_).c_str());
+    if (!list) continue;
+    while (dirent* entry = readdir(list))
+      if (entry->d_type == DT_DIR && entry->d_name[0] != '.') names.push_back(entry->d_name);
+    closedir(list);
+  }
+  for (const std::string& name : names) Kill(name);
+  // A killed process leaves its group when it has exited; that takes milliseconds, seldom more.
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    bool busy = false;
+    for (const std::string& name : names) busy |= Remove(name) == -EBUSY;
+    if (!busy) break;
+    timespec pause{0, 10000000};
+    nanosleep(&pause, nullptr);
+  }
+  for (const std::string& hierarchy : Hierarchies(host_)) rmdir((hierarchy + parent_).c_str());
+}
+
+}  // namespace cloche::sys

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <string>
+
+#include "sys/fd.h"
+
+namespace cloche::sys {
+
+enum class CgroupVersion { kNone, kV1, kV2 };
+
+// Where this process may make control groups. v2 wherever its controllers are usable; v1 (with
+// cgroup.kill and cgroup.freeze from the unified tree beside it) on hybrid machines.
+struct CgroupHost {
+  CgroupVersion version = CgroupVersion::kNone;
+  std::string unified;  // mount point of cgroup2, v2 and hybrid
+  std::string parent;   // v2: directory below `unified` we may create in ("" = its root)
+  std::string memory, pids, cpu, cpuacct;  // v1 mount points
+  std::string why_not;  // kNone: the reason
+};
+CgroupHost FindCgroups(bool privileged);
+
+struct CgroupUsage {
+  int64_t cpu_us = -1;
+  int64_t memory_bytes = -1;
+  int64_t peak_bytes = -1;
+  int64_t pids = -1;
+  int64_t oom_kills = 0;
+};
+// By path, for readers without privileges. `cgroup` is the path below the hierarchy's mount point.
+CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup);
+
+// The groups of one daemon: a common parent and a child per sandbox.
+class CgroupTree {
+ public:
+  // Makes the parent and removes what an earlier daemon with the same tag left, killing it first.
+  static int Open(CgroupHost host, const std::string& tag, CgroupTree& tree, std::string& failed);
+
+  const CgroupHost& host() const { return host_; }
+  std::string PathOf(const std::string& name) const { return parent_ + "/" + name; }
+
+  int Create(const std::string& name, std::string& failed) const;
+  // v2: a directory fd for CLONE_INTO_CGROUP; v1: -1, use Attach.
+  Fd Open(const std::string& name) const;
+  int Attach(const std::string& name, int pid, std::string& failed) const;
+  int SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory, uint64_t pids,
+                std::string& failed) const;
+  Fd WatchOom(const std::string& name) const;
+  int Kill(const std::string& name) const;
+  int Freeze(const std::string& name, bool frozen) const;
+  int Remove(const std::string& name) const;  // -EBUSY while processes remain
+  void RemoveAll() const;                     // kill and remove every child, then the parent
+
+ private:
+  std::string CorePath(const std::string& name) const;  // where cgroup.procs/kill/freeze are
+  CgroupHost host_;
+  std::string parent_;  // "/cloche-TAG", with the v2 delegation prefix
+};
+
+}  // namespace cloche::sys

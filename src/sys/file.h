@@ -1,0 +1,24 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+
+namespace cloche::sys {
+
+// Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
+int WriteFileAt(int dir, const char* path, std::string_view content);
+int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
+
+// The number after `key` in "key value\n" lines, or the first number when key is empty; -1 if none.
+int64_t ReadNumberAt(int dir, const char* path, std::string_view key = "");
+
+// Removes `name` below `dir` with everything in it. Follows no symlink and crosses no mount.
+// Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
+int RemoveTree(int dir, const char* name);
+
+bool IsRegularFile(const char* path);
+uint64_t MonotonicMicros();
+
+}  // namespace cloche::sys

@@ -1,0 +1,131 @@
+#include "sys/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sys/kernel_abi.h"
+
+namespace cloche::sys {
+namespace {
+
+int Checked(long value) { return value < 0 ? -errno : static_cast<int>(value); }
+
+}  // namespace
+
+int OpenTree(int dir, const char* path, bool recursive) {
+  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0u) |
+                   (*path == '\0' ? AT_EMPTY_PATH : 0u);
+  return Checked(syscall(SYS_open_tree, dir, path, flags));
+}
+
+int IdmapMount(int mount, int user_namespace) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_IDMAP;
+  attributes.userns_fd = static_cast<uint64_t>(user_namespace);
+  return Checked(
+      syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
+}
+
+int SetMountFlags(int mount, uint64_t set, bool recursive) {
+  mount_attr attributes{};
+  attributes.attr_set = set;
+  return Checked(syscall(SYS_mount_setattr, mount, "",
+                         AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes,
+                         sizeof attributes));
+}
+
+int AttachMount(int mount, int dir, const char* path) {
+  return Checked(syscall(SYS_move_mount, mount, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH));
+}
+
+int AttachMountAt(int mount, int directory) {
+  return Checked(syscall(SYS_move_mount, mount, "", directory, "",
+                         MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+int DetachMount(const char* path) { return Checked(umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW)); }
+
+int MakeMountsPrivate() { return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)); }
+int MakeMountsSlave() { return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr)); }
+
+int PivotInto(int new_root) {
+  if (fchdir(new_root) < 0) return -errno;
+  if (syscall(SYS_pivot_root, ".", ".") < 0) return -errno;
+  // The old root now lies on top of the new one; what is below "." is detached with it.
+  if (umount2(".", MNT_DETACH) < 0) return -errno;
+  return Checked(chdir("/"));
+}
+
+FsContext::FsContext(const char* type) {
+  fd_ = Checked(syscall(SYS_fsopen, type, FSOPEN_CLOEXEC));
+  if (fd_ < 0) error_ = fd_;
+}
+
+FsContext::~FsContext() {
+  if (fd_ >= 0) close(fd_);
+}
+
+FsContext& FsContext::String(const char* key, const char* value) {
+  if (error_ == 0) {
+    error_ = Checked(syscall(SYS_fsconfig, fd_, FSCONFIG_SET_STRING, key, value, 0));
+    failed_ = key;
+  }
+  return *this;
+}
+
+FsContext& FsContext::Number(const char* key, uint64_t value, int base) {
+  char text[32];
+  snprintf(text, sizeof text, base == 8 ? "%lo" : "%lu", value);
+  return String(key, text);
+}
+
+FsContext& FsContext::Flag(const char* key) {
+  if (error_ == 0) {
+    error_ = Checked(syscall(SYS_fsconfig, fd_, FSCONFIG_SET_FLAG, key, nullptr, 0));
+    failed_ = key;
+  }
+  return *this;
+}
+
+int FsContext::Mount(uint64_t attributes) {
+  if (error_ < 0) return error_;
+  error_ = Checked(syscall(SYS_fsconfig, fd_, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
+  failed_ = "create";
+  if (error_ < 0) return error_;
+  failed_ = "fsmount";
+  return Checked(syscall(SYS_fsmount, fd_, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
+}
+
+int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& failed) {
+  char lower[64], upper[32], work[32];
+  if (layers.mask >= 0)
+    snprintf(lower, sizeof lower, "/proc/self/fd/%d:/proc/self/fd/%d", layers.mask, layers.lower);
+  else
+    snprintf(lower, sizeof lower, "/proc/self/fd/%d", layers.lower);
+  snprintf(upper, sizeof upper, "/proc/self/fd/%d", layers.upper);
+  snprintf(work, sizeof work, "/proc/self/fd/%d", layers.work);
+
+  FsContext overlay("overlay");
+  overlay.String("source", "cloche")
+      .String("lowerdir", lower)
+      .String("upperdir", upper)
+      .String("workdir", work);
+  if (layers.user_xattr) {
+    overlay.Flag("userxattr");
+  } else {
+    overlay.String("redirect_dir", "on");
+    overlay.String("metacopy", "off");
+  }
+  // Without volatile every unmount syncs the whole pool. With xino=on inode numbers exceed 2^53.
+  overlay.String("xino", "off").String("index", "off").Flag("volatile");
+  int mount = overlay.Mount(attributes);
+  failed = overlay.failed();
+  return mount;
+}
+
+}  // namespace cloche::sys

@@ -1,0 +1,220 @@
+#include "sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <iterator>
+
+namespace cloche::sys {
+namespace {
+
+int Checked(long value) { return value < 0 ? -errno : static_cast<int>(value); }
+
+constexpr int kLastCapability = 40;
+
+bool HoldsNothing() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  return syscall(SYS_capget, &header, data) == 0 && (data[0].permitted | data[1].permitted) == 0;
+}
+
+}  // namespace
+
+long CloneSandbox(int own_cgroup, int& pidfd) {
+  clone_args arguments{};
+  arguments.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                    CLONE_NEWUTS | CLONE_PIDFD;
+  if (own_cgroup >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<uint64_t>(own_cgroup);
+  }
+  arguments.exit_signal = SIGCHLD;
+  arguments.pidfd = reinterpret_cast<uint64_t>(&pidfd);
+  long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+  return pid < 0 ? -errno : pid;
+}
+
+int UnshareCgroupNamespace() { return Checked(syscall(SYS_unshare, CLONE_NEWCGROUP)); }
+int EnterOwnUserAndMountNamespace() {
+  return Checked(syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS));
+}
+int UnshareMountNamespace() { return Checked(syscall(SYS_unshare, CLONE_NEWNS)); }
+
+int KeepCapabilitiesAcrossIds() {
+  return Checked(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0));
+}
+
+void SetFsIds(uid_t uid, gid_t gid) {
+  syscall(SYS_setfsgid, gid);
+  syscall(SYS_setfsuid, uid);
+}
+
+int PidfdSignal(int pidfd, int signal) {
+  return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+int CloseFrom(unsigned first) { return Checked(syscall(SYS_close_range, first, ~0u, 0)); }
+
+int SetCloseOnExecFrom(unsigned first) {
+  return Checked(syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC));
+}
+
+int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS |
+                (follow_inside ? RESOLVE_IN_ROOT : RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+  return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
+}
+
+namespace {
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+}
+
+int SealedMemfd(const char* name, const void* data, size_t size) {
+  Fd memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory.valid()) return -errno;
+  const char* at = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t written = write(memory.get(), at, size);
+    if (written < 0) return -errno;
+    at += written;
+    size -= static_cast<size_t>(written);
+  }
+  if (fcntl(memory.get(), F_ADD_SEALS, kSeals) < 0) return -errno;
+  return memory.Release();
+}
+
+bool IsSealed(int memfd) { return (fcntl(memfd, F_GET_SEALS) & kSeals) == kSeals; }
+
+int StartWithSocket(const char* program, const char* argument) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return -errno;
+  Fd ours(pair[0]), theirs(pair[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  const char* arguments[] = {program, argument, "3", nullptr};
+  const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
+  pid_t child;
+  int error = posix_spawn(&child, program, &actions, nullptr, const_cast<char**>(arguments),
+                          const_cast<char**>(environment));
+  posix_spawn_file_actions_destroy(&actions);
+  return error != 0 ? -error : ours.Release();
+}
+
+int BecomeUser(uid_t uid, gid_t gid) {
+  if (setgroups(0, nullptr) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+    return -errno;
+  if (int error = SetNoNewPrivileges(); error < 0) return error;
+  if (getuid() != uid || geteuid() != uid || getgid() != gid) return -EPERM;
+  return HoldsNothing() ? 0 : -EPERM;
+}
+
+int DropBoundingExcept(uint64_t keep) {
+  for (int capability = 0; capability <= 63; ++capability) {
+    if ((keep >> capability & 1) != 0) continue;
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) {
+      if (errno == EINVAL && capability > kLastCapability) break;  // past what the kernel knows
+      return -errno;
+    }
+  }
+  return 0;
+}
+
+int SetCapabilities(uint64_t mask) {
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) return -errno;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  data[0].effective = data[0].permitted = static_cast<uint32_t>(mask);
+  data[1].effective = data[1].permitted = static_cast<uint32_t>(mask >> 32);
+  return Checked(syscall(SYS_capset, &header, data));
+}
+
+bool HoldsExactly(uint64_t effective, uint64_t bounding) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) < 0) return false;
+  uint64_t now = data[0].effective | static_cast<uint64_t>(data[1].effective) << 32;
+  uint64_t permitted = data[0].permitted | static_cast<uint64_t>(data[1].permitted) << 32;
+  uint64_t inheritable = data[0].inheritable | static_cast<uint64_t>(data[1].inheritable) << 32;
+  if (now != effective || permitted != effective || inheritable != 0) return false;
+  for (int capability = 0; capability <= kLastCapability; ++capability) {
+    int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+    if (held < 0) return false;
+    if (static_cast<uint64_t>(held) != (bounding >> capability & 1)) return false;
+  }
+  return true;
+}
+
+int SetNoNewPrivileges() { return Checked(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); }
+int DieWithParent() { return Checked(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)); }
+int SetDumpable(bool dumpable) { return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0)); }
+bool SeccompInForce() { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER; }
+bool NoNewPrivilegesInForce() { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
+
+int BringLoopbackUp() {
+  Fd socket_fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket_fd.valid()) return -errno;
+  ifreq request{};
+  memcpy(request.ifr_name, "lo", 3);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  return Checked(ioctl(socket_fd.get(), SIOCSIFFLAGS, &request));
+}
+
+uint64_t RootInsideCapabilities() {
+  uint64_t mask = 0;
+  for (int capability :
+       {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID,
+        CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_MKNOD, CAP_AUDIT_WRITE, CAP_SETFCAP})
+    mask |= uint64_t{1} << capability;
+  return mask;
+}
+
+const char* CapabilityName(int capability) {
+  static constexpr const char* kNames[] = {
+      "chown",          "dac_override",     "dac_read_search",  "fowner",       "fsetid",
+      "kill",           "setgid",           "setuid",           "setpcap",      "linux_immutable",
+      "net_bind_service", "net_broadcast",  "net_admin",        "net_raw",      "ipc_lock",
+      "ipc_owner",      "sys_module",       "sys_rawio",        "sys_chroot",   "sys_ptrace",
+      "sys_pacct",      "sys_admin",        "sys_boot",         "sys_nice",     "sys_resource",
+      "sys_time",       "sys_tty_config",   "mknod",            "lease",        "audit_write",
+      "audit_control",  "setfcap",          "mac_override",     "mac_admin",    "syslog",
+      "wake_alarm",     "block_suspend",    "audit_read",       "perfmon",      "bpf",
+      "checkpoint_restore"};
+  if (capability < 0 || static_cast<size_t>(capability) >= std::size(kNames)) return "?";
+  return kNames[capability];
+}
+
+int PeerOf(int socket, PeerIdentity& peer) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) return -errno;
+  peer.uid = credentials.uid;
+  peer.gid = credentials.gid;
+  peer.pid = credentials.pid;
+  size = sizeof peer.groups;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, peer.groups, &size) < 0) return -errno;
+  peer.group_count = size / sizeof(gid_t);
+  return 0;
+}
+
+}  // namespace cloche::sys

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "sys/fd.h"
+
+namespace cloche::sys {
+
+// clone3 with new user, mount, pid, network, ipc, uts (and, with `own_cgroup` >= 0, born into that
+// v2 group) namespaces. 0 in the child, the pid in the parent (with `pidfd` set), or -errno.
+long CloneSandbox(int own_cgroup, int& pidfd);
+
+int UnshareCgroupNamespace();
+int EnterOwnUserAndMountNamespace();  // rootless: this process becomes privileged over itself
+int UnshareMountNamespace();
+// File-system ids of a mapped root, while keeping our capabilities: an overlay remembers them.
+int KeepCapabilitiesAcrossIds();
+void SetFsIds(uid_t uid, gid_t gid);
+int PidfdSignal(int pidfd, int signal);
+int CloseFrom(unsigned first);                       // close_range to the end
+int SetCloseOnExecFrom(unsigned first);
+int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
+int SealedMemfd(const char* name, const void* data, size_t size);
+bool IsSealed(int memfd);
+
+// Starts `program ARGUMENT 3` with one end of a SEQPACKET socketpair as fd 3 and an empty
+// environment; returns our end or -errno.
+int StartWithSocket(const char* program, const char* argument);
+int BecomeUser(uid_t uid, gid_t gid);  // for good, no groups, no_new_privs, verified
+
+// Allocation-free.
+int DropBoundingExcept(uint64_t keep);
+int SetCapabilities(uint64_t mask);  // permitted = effective = mask, inheritable and ambient empty
+bool HoldsExactly(uint64_t effective, uint64_t bounding);
+int SetNoNewPrivileges();
+int DieWithParent();
+int SetDumpable(bool dumpable);
+bool SeccompInForce();  // act, then verify
+bool NoNewPrivilegesInForce();
+int BringLoopbackUp();
+
+// Docker's default capabilities without NET_RAW.
+uint64_t RootInsideCapabilities();
+const char* CapabilityName(int capability);
+
+struct PeerIdentity {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  pid_t pid = 0;
+  size_t group_count = 0;
+  gid_t groups[256] = {};
+};
+int PeerOf(int socket, PeerIdentity& peer);  // who connected, by the kernel
+
+}  // namespace cloche::sys

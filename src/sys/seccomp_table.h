@@ -1,0 +1,80 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <span>
+
+namespace cloche::sys {
+
+// The system call policy of every sandbox as data. seccomp.cc compiles it to BPF; Decide reads it
+// directly, for the daemon (what was denied, and how bad is that) and as the compiler's reference.
+
+enum class SyscallAbi : uint8_t { kX86_64, kAarch64 };
+
+enum class DenialClass : uint8_t {
+  kNone,       // not denied
+  kQuiet,      // tools do it every day: an errno and nothing else
+  kReported,   // tools may do it, a person wants to know: notified
+  kViolation,  // nobody does it by accident: notified, and may end the sandbox
+};
+
+struct Verdict {
+  DenialClass denial = DenialClass::kNone;
+  int error = 0;  // what the caller sees when it is denied
+
+  constexpr bool allowed() const { return denial == DenialClass::kNone; }
+  constexpr bool notified() const {
+    return denial == DenialClass::kReported || denial == DenialClass::kViolation;
+  }
+  constexpr bool operator==(const Verdict&) const = default;
+};
+
+// All conditions look at the low 32 bits of one argument, because the kernel truncates each of
+// these arguments to int: a filter that compared 64 bits would be passed with garbage above.
+struct Condition {
+  enum class Compare : uint8_t { kAlways, kMaskedEqual, kAtMost };
+  Compare compare = Compare::kAlways;
+  uint8_t argument = 0;
+  uint32_t mask = 0;
+  uint32_t value = 0;
+};
+
+struct ArgumentRule {
+  Condition conditions[3];  // all must hold
+  Verdict verdict;
+};
+
+struct CallRule {
+  Verdict otherwise;                      // when no rule matches
+  std::span<const ArgumentRule> rules{};  // the first that matches decides
+};
+
+struct SyscallEntry {
+  const char* name;
+  int x86_64;  // -1: does not exist there
+  int aarch64;
+  const CallRule* rule = nullptr;  // nullptr: allowed whatever the arguments
+
+  constexpr int number(SyscallAbi abi) const {
+    return abi == SyscallAbi::kX86_64 ? x86_64 : aarch64;
+  }
+};
+
+// Every call that is decided on; all others, future ones included, do not exist (ENOSYS, quiet).
+std::span<const SyscallEntry> SyscallTable();
+
+Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6]);
+
+// For the architecture this is built for; "syscall_N" is left to the caller when nullptr.
+const char* SyscallName(int number);
+DenialClass ClassOf(int number, const uint64_t (&arguments)[6]);
+
+#if defined(__x86_64__)
+inline constexpr SyscallAbi kNativeAbi = SyscallAbi::kX86_64;
+#elif defined(__aarch64__)
+inline constexpr SyscallAbi kNativeAbi = SyscallAbi::kAarch64;
+#else
+#error "no system call table for this architecture"
+#endif
+
+}  // namespace cloche::sys

@@ -1,0 +1,314 @@
+#include "sys/seccomp.h"
+
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sys/bpf_evaluator.h"
+
+namespace cloche::sys {
+namespace {
+
+constexpr uint32_t kForeignArchitectures[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_MIPS, 0};
+
+uint32_t ArchOf(SyscallAbi abi) {
+  return abi == SyscallAbi::kX86_64 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64;
+}
+
+uint32_t Filtered(const SeccompProgram& program, uint32_t arch, int number,
+                  const uint64_t (&arguments)[6]) {
+  seccomp_data data{};
+  data.nr = number;
+  data.arch = arch;
+  std::copy(std::begin(arguments), std::end(arguments), data.args);
+  const auto action = EvaluateBpf(program.code, data);
+  EXPECT_TRUE(action.has_value()) << "the program is not valid BPF";
+  return action.value_or(0);
+}
+
+// Values around everything the table compares with, clean and with garbage in the high half.
+std::vector<uint64_t> InterestingValues() {
+  std::set<uint64_t> values = {0, 1, 2, 3, 5, 6, 10, 16, 17, 40, 0x7fffffff, ~0ull};
+  for (const SyscallEntry& entry : SyscallTable()) {
+    if (entry.rule == nullptr) continue;
+    for (const ArgumentRule& rule : entry.rule->rules) {
+      for (const Condition& condition : rule.conditions) {
+        for (uint32_t value :
+             {condition.value, condition.value + 1, condition.value - 1, condition.value | 0x80800u,
+              condition.mask & (0u - condition.mask)}) {
+          values.insert(value);
+          values.insert(value | 0x100000000ull);
+        }
+      }
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+class SeccompTable : public testing::TestWithParam<SyscallAbi> {};
+INSTANTIATE_TEST_SUITE_P(EveryArchitecture, SeccompTable,
+                         testing::Values(SyscallAbi::kX86_64, SyscallAbi::kAarch64),
+                         [](const auto& tested) {
+                           return tested.param == SyscallAbi::kX86_64 ? "x86_64" : "aarch64";
+                         });
+
+TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForEveryCallAndInterestingArgument) {
+  const SeccompProgram program = CompileFilter(GetParam());
+  const std::vector<uint64_t> values = InterestingValues();
+  for (int number = 0; number <= 600; number++) {
+    for (size_t position = 0; position < 3; position++) {
+      for (uint64_t value : values) {
+        uint64_t arguments[6] = {2, 2, 0, 0, 0, 0};
+        arguments[position] = value;
+        ASSERT_EQ(Filtered(program, ArchOf(GetParam()), number, arguments),
+                  FilterAction(Decide(GetParam(), number, arguments)))
+            << "call " << number << " argument " << position << " = " << value;
+      }
+    }
+  }
+}
+
+TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForRandomCalls) {
+  const SeccompProgram program = CompileFilter(GetParam());
+  const std::vector<uint64_t> values = InterestingValues();
+  std::vector<int> with_rules;
+  for (const SyscallEntry& entry : SyscallTable()) {
+    if (entry.rule != nullptr && !entry.rule->rules.empty() && entry.number(GetParam()) >= 0) {
+      with_rules.push_back(entry.number(GetParam()));
+    }
+  }
+  std::mt19937_64 random(20261115);
+  for (int i = 0; i < 200'000; i++) {
+    const int number = i % 2 == 0 ? static_cast<int>(random() % 0x40000000) % 520
+                                  : with_rules[random() % with_rules.size()];
+    uint64_t arguments[6];
+    for (uint64_t& argument : arguments) {
+      argument = random() % 4 == 0 ? random() : values[random() % values.size()];
+    }
+    ASSERT_EQ(Filtered(program, ArchOf(GetParam()), number, arguments),
+              FilterAction(Decide(GetParam(), number, arguments)))
+        << "call " << number << " (" << arguments[0] << ", " << arguments[1] << ", " << arguments[2]
+        << ") in round " << i;
+  }
+}
+
+TEST_P(SeccompTable, CallsOfAnotherArchitectureKill) {
+  const SeccompProgram program = CompileFilter(GetParam());
+  for (int number = -1; number <= 600; number++) {
+    for (uint32_t arch : kForeignArchitectures) {
+      EXPECT_EQ(Filtered(program, arch, number, {}), SECCOMP_RET_KILL_PROCESS);
+    }
+  }
+  const SyscallAbi other =
+      GetParam() == SyscallAbi::kX86_64 ? SyscallAbi::kAarch64 : SyscallAbi::kX86_64;
+  EXPECT_EQ(Filtered(program, ArchOf(other), 0, {}), SECCOMP_RET_KILL_PROCESS);
+}
+
+TEST_P(SeccompTable, ProgramIsDeterministicAndLoadable) {
+  const SeccompProgram program = CompileFilter(GetParam());
+  const SeccompProgram again = CompileFilter(GetParam());
+  ASSERT_EQ(program.code.size(), again.code.size());
+  EXPECT_EQ(
+      memcmp(program.code.data(), again.code.data(), program.code.size() * sizeof(sock_filter)), 0);
+  EXPECT_LT(program.code.size(), 1000u);
+  for (size_t at = 0; at < program.code.size(); at++) {
+    const sock_filter& step = program.code[at];
+    if (BPF_CLASS(step.code) != BPF_JMP) continue;
+    const bool always = BPF_OP(step.code) == BPF_JA;
+    EXPECT_LT(at + 1 + (always ? step.k : std::max(step.jt, step.jf)), program.code.size());
+  }
+  EXPECT_EQ(BPF_CLASS(program.code.back().code), BPF_RET);
+}
+
+TEST_P(SeccompTable, NoNumberOrNameIsListedTwice) {
+  std::set<std::string> names;
+  std::set<int> numbers;
+  for (const SyscallEntry& entry : SyscallTable()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    if (entry.number(GetParam()) < 0) continue;
+    EXPECT_TRUE(numbers.insert(entry.number(GetParam())).second) << entry.name;
+  }
+}
+
+TEST(SeccompFilter, X32CallsKillAndTheSkippedCallDoesNot) {
+  const SeccompProgram program = CompileFilter(SyscallAbi::kX86_64);
+  for (int number = 0; number <= 600; number++) {
+    EXPECT_EQ(Filtered(program, AUDIT_ARCH_X86_64, number | 0x40000000, {}),
+              SECCOMP_RET_KILL_PROCESS);
+  }
+  EXPECT_EQ(Filtered(program, AUDIT_ARCH_X86_64, -2, {}), SECCOMP_RET_KILL_PROCESS);
+  EXPECT_EQ(Filtered(program, AUDIT_ARCH_X86_64, -1, {}), SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+// The headers of the machine this is built on are the witness for the numbers in the table.
+TEST(SeccompTableNumbers, AgreeWithTheKernelHeaders) {
+  std::map<std::string, int> known;
+  for (const char* path :
+       {"/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"}) {
+    std::ifstream header(path);
+    for (std::string word, name; header >> word;) {
+      int number = 0;
+      if (word == "#define" && header >> name >> number && name.starts_with("__NR_")) {
+        known[name.substr(5)] = number;
+      }
+      header.clear();
+    }
+  }
+  if (known.empty()) GTEST_SKIP() << "no x86_64 system call header on this machine";
+  int compared = 0;
+  for (const SyscallEntry& entry : SyscallTable()) {
+    const auto found = known.find(entry.name);
+    if (found == known.end()) {
+      EXPECT_TRUE(entry.x86_64 >= 450 || entry.x86_64 == 335 || entry.x86_64 == 336) << entry.name;
+      continue;
+    }
+    EXPECT_EQ(entry.x86_64, found->second) << entry.name;
+    compared++;
+  }
+  EXPECT_GT(compared, 300);
+}
+
+Verdict OnX86(const char* name, std::vector<uint64_t> given = {}) {
+  uint64_t arguments[6] = {};
+  std::copy(given.begin(), given.end(), arguments);
+  for (const SyscallEntry& entry : SyscallTable()) {
+    if (std::string(name) == entry.name) {
+      return Decide(SyscallAbi::kX86_64, entry.x86_64, arguments);
+    }
+  }
+  ADD_FAILURE() << name << " is not in the table";
+  return {};
+}
+
+TEST(SeccompPolicy, WhatInitNeedsAfterItInstalledTheFilterIsAllowed) {
+  for (const char* name : {"sendmsg",
+                           "recvmsg",
+                           "fork",
+                           "vfork",
+                           "clone",
+                           "wait4",
+                           "waitid",
+                           "execve",
+                           "setsid",
+                           "setpgid",
+                           "prctl",
+                           "setrlimit",
+                           "prlimit64",
+                           "openat",
+                           "close",
+                           "close_range",
+                           "dup2",
+                           "dup3",
+                           "fcntl",
+                           "signalfd4",
+                           "ppoll",
+                           "poll",
+                           "epoll_create1",
+                           "epoll_ctl",
+                           "epoll_pwait",
+                           "rt_sigprocmask",
+                           "rt_sigaction",
+                           "rt_sigreturn",
+                           "kill",
+                           "chdir",
+                           "fchdir",
+                           "mmap",
+                           "munmap",
+                           "exit_group",
+                           "setresuid",
+                           "setresgid",
+                           "setgroups",
+                           "capset",
+                           "getrusage",
+                           "pidfd_open",
+                           "pidfd_send_signal",
+                           "landlock_restrict_self",
+                           "umask",
+                           "fstat"}) {
+    EXPECT_TRUE(OnX86(name).allowed()) << name;
+  }
+  EXPECT_TRUE(OnX86("ioctl", {3, TIOCGPTPEER}).allowed());
+  EXPECT_TRUE(OnX86("ioctl", {3, TIOCSCTTY}).allowed());
+  EXPECT_TRUE(OnX86("ioctl", {3, TIOCSWINSZ}).allowed());
+}
+
+TEST(SeccompPolicy, DebuggersWorkAmongTheSandboxesOwnProcesses) {
+  for (const char* name : {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"}) {
+    EXPECT_TRUE(OnX86(name).allowed()) << name;
+  }
+  EXPECT_TRUE(OnX86("personality", {0x0040000}).allowed());
+  EXPECT_TRUE(OnX86("personality", {0xffffffff}).allowed());
+  EXPECT_FALSE(OnX86("personality", {0x0400000}).allowed());  // READ_IMPLIES_EXEC
+}
+
+TEST(SeccompPolicy, EverydayDenialsAreQuietAndCarryTheErrnoToolsExpect) {
+  const Verdict no_protocol{DenialClass::kQuiet, EPROTONOSUPPORT};
+  EXPECT_EQ(OnX86("socket", {AF_NETLINK, SOCK_RAW, 9}), no_protocol);  // audit: useradd
+  EXPECT_EQ(OnX86("socket", {AF_NETLINK, SOCK_RAW, 4}), no_protocol);  // sock_diag: ss
+  EXPECT_EQ(OnX86("socket", {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262}), no_protocol);  // Go
+  EXPECT_EQ(OnX86("keyctl"), (Verdict{DenialClass::kQuiet, ENOSYS}));
+  EXPECT_EQ(OnX86("clone3"), (Verdict{DenialClass::kQuiet, ENOSYS}));
+  EXPECT_EQ(OnX86("io_uring_setup"), (Verdict{DenialClass::kQuiet, ENOSYS}));
+  EXPECT_EQ(OnX86("syslog"), (Verdict{DenialClass::kQuiet, EPERM}));
+  EXPECT_EQ(OnX86("prctl", {1000}), (Verdict{DenialClass::kQuiet, EINVAL}));
+}
+
+TEST(SeccompPolicy, ThingsToolsProbeAreReportedAndAttacksAreViolations) {
+  for (const char* name : {"mount", "setns", "chroot", "perf_event_open", "fsopen"}) {
+    EXPECT_EQ(OnX86(name).denial, DenialClass::kReported) << name;
+  }
+  EXPECT_EQ(OnX86("unshare", {CLONE_NEWUSER}).denial, DenialClass::kReported);
+  EXPECT_TRUE(OnX86("unshare", {CLONE_FILES | CLONE_FS}).allowed());
+  EXPECT_EQ(OnX86("clone", {CLONE_NEWNET | SIGCHLD}).denial, DenialClass::kReported);
+  EXPECT_EQ(OnX86("mknod", {0, S_IFBLK | 0600, 0x801}).denial, DenialClass::kReported);
+  EXPECT_TRUE(OnX86("mknod", {0, S_IFIFO | 0600}).allowed());
+  EXPECT_EQ(OnX86("seccomp", {1, SECCOMP_FILTER_FLAG_NEW_LISTENER | 1}).denial,
+            DenialClass::kReported);
+  EXPECT_TRUE(OnX86("seccomp", {1, SECCOMP_FILTER_FLAG_TSYNC}).allowed());
+
+  for (const char* name : {"init_module", "finit_module", "kexec_load", "open_by_handle_at"}) {
+    EXPECT_EQ(OnX86(name).denial, DenialClass::kViolation) << name;
+  }
+  EXPECT_EQ(OnX86("bpf", {5}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("bpf", {0}).denial, DenialClass::kReported);
+  EXPECT_EQ(OnX86("socket", {AF_PACKET, SOCK_RAW}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("socket", {AF_INET, SOCK_RAW, 255}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("socket", {AF_INET, 10}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("socket", {AF_VSOCK, SOCK_STREAM}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("ioctl", {0, TIOCSTI}).denial, DenialClass::kViolation);
+}
+
+// CVE-2019-10063: a comparison of all 64 bits is passed with garbage in the half the kernel drops.
+TEST(SeccompPolicy, GarbageAboveTheLow32BitsChangesNothing) {
+  const uint64_t garbage = 0xdeadbeef00000000;
+  EXPECT_EQ(OnX86("ioctl", {0, TIOCSTI | garbage}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("socket", {AF_PACKET | garbage, SOCK_RAW}).denial, DenialClass::kViolation);
+  EXPECT_EQ(OnX86("clone", {CLONE_NEWUSER | garbage}).denial, DenialClass::kReported);
+}
+
+TEST(SeccompNames, AreThoseOfThisArchitecture) {
+  EXPECT_STREQ(SyscallName(SYS_mount), "mount");
+  EXPECT_STREQ(SyscallName(SYS_openat), "openat");
+  EXPECT_EQ(SyscallName(9999), nullptr);
+  EXPECT_EQ(SyscallName(-1), nullptr);
+  EXPECT_EQ(ClassOf(SYS_kexec_load, {}), DenialClass::kViolation);
+}
+
+}  // namespace
+}  // namespace cloche::sys

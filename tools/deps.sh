@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# deps.sh build|test|bench|tidy: installs the Debian packages that step needs, and nothing when they
+# are there already (then it costs a few milliseconds and no rights).
+set -euo pipefail
+
+build=(g++ cmake ninja-build make pkg-config libboost1.81-dev nlohmann-json3-dev libcli11-dev
+       libfmt-dev libsqlite3-dev btrfs-progs)
+test=(libgtest-dev libgmock-dev clang-format-14
+      qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs  # the guests of tools/guest
+      bubblewrap sqlite3 tmux)
+bench=(bubblewrap runc runsc firejail)
+tidy=(clang-tidy-19)
+# The usefulness suite runs these inside a sandbox. People have them from elsewhere too, so what
+# counts is the command: "command package".
+test_tools=('git git' 'python3 python3' 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm'
+            'cargo cargo')
+
+case ${1-} in
+  build) packages=("${build[@]}") tools=() ;;
+  test) packages=("${build[@]}" "${test[@]}") tools=("${test_tools[@]}") ;;
+  bench) packages=("${build[@]}" "${bench[@]}") tools=('git git') ;;
+  tidy) packages=("${build[@]}" "${test[@]}" "${tidy[@]}") tools=() ;;
+  *) echo "usage: tools/deps.sh build|test|bench|tidy" >&2; exit 2 ;;
+esac
+
+# The venv of Debian's python3 is a package of its own; other Pythons bring theirs.
+if [ "$1" = test ] && [ "$(command -v python3 || echo /usr/bin/python3)" = /usr/bin/python3 ]; then
+  packages+=(python3-venv)
+fi
+
+if ! command -v dpkg-query > /dev/null; then
+  echo "deps.sh knows Debian's package names only; install their equivalents: ${packages[*]}" >&2
+  exit 1
+fi
+installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${packages[@]}" 2> /dev/null |
+  sed -n 's/^ii  *//p' || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qxF "$package" <<< "$installed" || missing+=("$package")
+done
+for tool in "${tools[@]}"; do
+  command -v "${tool% *}" > /dev/null || missing+=("${tool#* }")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo > /dev/null; then
+    echo "missing packages; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "installing: ${missing[*]}" >&2
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
