@@ -46,6 +46,13 @@ int ExitStatus(Code code);
       return std::unexpected(std::move(cloche_try_result).error());           \
   } while (0)
 
+// The same in a coroutine.
+#define CLOCHE_CO_TRY(expr)                                                   \
+  do {                                                                        \
+    if (auto cloche_try_result = (expr); !cloche_try_result)                  \
+      co_return std::unexpected(std::move(cloche_try_result).error());        \
+  } while (0)
+
 #define CLOCHE_CONCAT_(a, b) a##b
 #define CLOCHE_CONCAT(a, b) CLOCHE_CONCAT_(a, b)
 #define CLOCHE_ASSIGN_IMPL(temporary, lhs, expr)                              \

@@ -30,14 +30,16 @@ int Exec(Arguments arguments) {
   OutputFlags output;
   Terminal terminal = Terminal::kAuto;
   std::string ref;
-  CLI::App app("Runs a command in a sandbox.", "cloche exec");
-  AddCommandFlags(app, command);
-  app.add_flag("-d,--background", command.background,
-               "do not wait; print the command's id, for cloche logs");
-  AddTerminalFlags(app, terminal);
-  AddSessionOutputFlags(app, output);
-  if (auto status =
-          ParseWithCommand(app, "SANDBOX -- COMMAND [ARGUMENT...]", arguments, command.argv, &ref))
+  const Introduction introduction = {"cloche exec", "Runs a command in a sandbox.",
+                                     "SANDBOX -- COMMAND [ARGUMENT...]"};
+  const auto add_flags = [&](CLI::App& app) {
+    AddCommandFlags(app, command);
+    app.add_flag("-d,--background", command.background,
+                 "do not wait; print the command's id, for cloche logs");
+    AddTerminalFlags(app, terminal);
+    AddSessionOutputFlags(app, output);
+  };
+  if (auto status = ParseWithCommand(introduction, arguments, add_flags, command.argv, &ref))
     return *status;
 
   const auto target = SandboxTarget(ref, "/commands");

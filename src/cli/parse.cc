@@ -40,13 +40,21 @@ bool TakesValue(const CLI::App& app, const std::string& name) {
   return option != nullptr && option->get_items_expected_min() > 0;
 }
 
+bool IsOption(const std::string& word) {
+  return word.size() >= 2 && word[0] == '-' && word != "--";
+}
+
+bool StartsWithDashes(const std::vector<std::string>& words) {
+  return !words.empty() && words.front() == "--";
+}
+
 }  // namespace
 
 Boundary FindCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--") return {i, true};
-    if (word.size() < 2 || word[0] != '-') return {i, false};
+    if (!IsOption(word)) return {i, false};
     const bool long_option = word[1] == '-';
     if (long_option && word.find('=') != std::string::npos) continue;
     // All our short options are flags: a cluster of them never takes the next word.
@@ -59,12 +67,18 @@ std::optional<int> Parse(CLI::App& app, const char* synopsis, Arguments argument
   return ParseVector(app, synopsis, {arguments.begin(), arguments.end()}, bad_usage);
 }
 
-std::optional<int> ParseWithCommand(CLI::App& app, const char* synopsis, Arguments arguments,
+std::optional<int> ParseWithCommand(const Introduction& introduction, Arguments arguments,
+                                    const std::function<void(CLI::App&)>& add_flags,
                                     std::vector<std::string>& command, std::string* ref) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   std::vector<std::string> options;
+  std::optional<CLI::App> app;
   const auto take_options = [&] {
-    const Boundary boundary = FindCommand(app, rest);
+    if (!rest.empty() && IsOption(rest.front()) && !app) {
+      app.emplace(introduction.description, introduction.name);
+      add_flags(*app);
+    }
+    const Boundary boundary = app ? FindCommand(*app, rest) : Boundary{0, StartsWithDashes(rest)};
     const auto end = rest.begin() + static_cast<ptrdiff_t>(std::min(boundary.index, rest.size()));
     options.insert(options.end(), rest.begin(), end);
     rest.erase(rest.begin(), end);
@@ -78,7 +92,8 @@ std::optional<int> ParseWithCommand(CLI::App& app, const char* synopsis, Argumen
   }
   if (at_dashes) rest.erase(rest.begin());
   command = std::move(rest);
-  return ParseVector(app, synopsis, std::move(options), kOwnFailure);
+  if (!app) return std::nullopt;
+  return ParseVector(*app, introduction.synopsis, std::move(options), kOwnFailure);
 }
 
 }  // namespace cloche::cli

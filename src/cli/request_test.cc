@@ -20,11 +20,11 @@ const Surroundings kAround = {
 Result<Body> FromWords(std::vector<std::string> words) {
   SandboxFlags sandbox;
   CommandFlags command;
-  CLI::App app("", "cloche run");
-  AddSandboxFlags(app, sandbox);
+  const auto add_flags = [&](CLI::App& app) { AddSandboxFlags(app, sandbox); };
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  if (ParseWithCommand(app, "", argv, command.argv)) return Fail(Code::kInvalid, "usage");
+  if (ParseWithCommand({"cloche run", "", ""}, argv, add_flags, command.argv))
+    return Fail(Code::kInvalid, "usage");
   return RunRequest(sandbox, command, false, kAround);
 }
 
@@ -137,11 +137,10 @@ TEST(ParseWithCommand, OptionsMayStandOnBothSidesOfTheSandbox) {
         {"--fresh", "web", "ls", "-l"}}) {
     CommandFlags command;
     std::string ref;
-    CLI::App app("", "cloche exec");
-    AddCommandFlags(app, command);
+    const auto add_flags = [&](CLI::App& app) { AddCommandFlags(app, command); };
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
-    EXPECT_FALSE(ParseWithCommand(app, "", argv, command.argv, &ref));
+    EXPECT_FALSE(ParseWithCommand({"cloche exec", "", ""}, argv, add_flags, command.argv, &ref));
     EXPECT_EQ(ref, "web");
     EXPECT_TRUE(command.fresh);
     EXPECT_EQ(command.argv, (std::vector<std::string>{"ls", "-l"}));

@@ -12,12 +12,16 @@ int Run(Arguments arguments) {
   OutputFlags output;
   Terminal terminal = Terminal::kAuto;
   bool keep = false;
-  CLI::App app("Runs a command in a copy of this machine and discards the copy.", "cloche run");
-  AddSandboxFlags(app, sandbox);
-  app.add_flag("--keep", keep, "keep the sandbox, with what the command changed");
-  AddTerminalFlags(app, terminal);
-  AddSessionOutputFlags(app, output);
-  if (auto status = ParseWithCommand(app, "-- COMMAND [ARGUMENT...]", arguments, command.argv))
+  const Introduction introduction = {
+      "cloche run", "Runs a command in a copy of this machine and discards the copy.",
+      "-- COMMAND [ARGUMENT...]"};
+  const auto add_flags = [&](CLI::App& app) {
+    AddSandboxFlags(app, sandbox);
+    app.add_flag("--keep", keep, "keep the sandbox, with what the command changed");
+    AddTerminalFlags(app, terminal);
+    AddSessionOutputFlags(app, output);
+  };
+  if (auto status = ParseWithCommand(introduction, arguments, add_flags, command.argv))
     return *status;
 
   const Streams streams = ChooseStreams(terminal, output.json);

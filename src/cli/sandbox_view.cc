@@ -66,27 +66,22 @@ std::string Options(const Json& mount) {
 }
 
 std::string PlanSections(const Json& plan, bool colour) {
-  const Json& spec = Field(plan, "spec").is_object() ? Field(plan, "spec") : plan;
   Json scalars = Json::object();
-  for (const Json* part : {&plan, &spec})
-    if (part->is_object())
-      for (const auto& [key, value] : part->items())
-        if (key != "spec" && key != "mounts" && key != "files" && key != "limits")
-          scalars[key] = value;
+  if (plan.is_object())
+    for (const auto& [key, value] : plan.items())
+      if (key != "mounts" && key != "files" && key != "limits") scalars[key] = value;
   std::string text = Coloured(colour, "1", "Sandbox") + "\n" + Members(scalars);
 
   Table mounts({"TARGET", "KIND", "SOURCE", "OPTIONS"});
-  for (const Json& mount : Field(spec, "mounts"))
+  for (const Json& mount : Field(plan, "mounts"))
     mounts.AddRow(
         {Text(mount, "target"), Text(mount, "kind"), Text(mount, "source", "-"), Options(mount)});
   if (!mounts.empty()) text += Heading("Mounts, in order", colour) + mounts.Render(colour, "  ");
 
   Table files({"PATH", "RULE"});
-  for (const Json& rule : Field(spec, "files"))
+  for (const Json& rule : Field(plan, "files"))
     files.AddRow({Text(rule, "path"), Text(rule, "kind")});
   if (!files.empty()) text += Heading("Files", colour) + files.Render(colour, "  ");
-  if (const Json& limits = Field(plan, "limits"); limits.is_object())
-    text += Heading("Limits", colour) + Members(limits);
   return text;
 }
 
@@ -151,7 +146,8 @@ std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
 
 std::string DescribePlan(const Json& explanation, bool only_differences, bool colour) {
   std::string text;
-  if (!only_differences) text += PlanSections(Field(explanation, "plan"), colour);
+  if (!only_differences)
+    text += PlanSections(Field(explanation, "plan"), colour) + LimitSection(explanation, colour);
   Table differences({});
   for (const Json& difference : Field(explanation, "differences"))
     differences.AddRow({Text(difference, "what"), Text(difference, "why")});

@@ -6,10 +6,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 namespace cloche::daemon {
 
 namespace asio = boost::asio;
+using Json = nlohmann::ordered_json;
 template <typename T>
 using Task = asio::awaitable<T>;
 inline constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);

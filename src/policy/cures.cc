@@ -2,59 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 
 #include "base/text.h"
+#include "policy/errno_text.h"
 
 namespace cloche {
 namespace {
-
-struct ErrnoText {
-  int number;
-  std::string_view name;
-  std::string_view meaning;
-};
-
-constexpr std::array kErrnos = {
-    ErrnoText{EPERM, "EPERM", "not permitted"},
-    ErrnoText{ENOENT, "ENOENT", "no such file or directory"},
-    ErrnoText{EIO, "EIO", "input/output error"},
-    ErrnoText{E2BIG, "E2BIG", "too long"},
-    ErrnoText{EBADF, "EBADF", "bad descriptor"},
-    ErrnoText{EAGAIN, "EAGAIN", "too many processes"},
-    ErrnoText{ENOMEM, "ENOMEM", "out of memory"},
-    ErrnoText{EACCES, "EACCES", "access denied"},
-    ErrnoText{EBUSY, "EBUSY", "in use"},
-    ErrnoText{EEXIST, "EEXIST", "exists already"},
-    ErrnoText{EXDEV, "EXDEV", "on another file system"},
-    ErrnoText{ENODEV, "ENODEV", "not known to this kernel"},
-    ErrnoText{ENOTDIR, "ENOTDIR", "not a directory"},
-    ErrnoText{EISDIR, "EISDIR", "is a directory"},
-    ErrnoText{EINVAL, "EINVAL", "refused by the kernel as invalid"},
-    ErrnoText{ENFILE, "ENFILE", "too many open files on this machine"},
-    ErrnoText{EMFILE, "EMFILE", "too many open files"},
-    ErrnoText{EFBIG, "EFBIG", "file too large"},
-    ErrnoText{ENOSPC, "ENOSPC", "no space left"},
-    ErrnoText{EROFS, "EROFS", "read-only file system"},
-    ErrnoText{ERANGE, "ERANGE", "out of range"},
-    ErrnoText{ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
-    ErrnoText{ENOSYS, "ENOSYS", "not in this kernel"},
-    ErrnoText{ELOOP, "ELOOP", "a symbolic link where none may be"},
-    ErrnoText{EPROTO, "EPROTO", "malformed message"},
-    ErrnoText{EOVERFLOW, "EOVERFLOW", "an owner that has no id inside"},
-    ErrnoText{EOPNOTSUPP, "EOPNOTSUPP", "not supported here"},
-    ErrnoText{ETIMEDOUT, "ETIMEDOUT", "timed out"},
-    ErrnoText{ESTALE, "ESTALE", "it has moved"},
-    ErrnoText{EUSERS, "EUSERS", "too many user namespaces within each other"},
-    ErrnoText{EDQUOT, "EDQUOT", "quota used up"},
-};
-
-const ErrnoText* FindErrno(int number) {
-  for (const ErrnoText& each : kErrnos)
-    if (each.number == number) return &each;
-  return nullptr;
-}
 
 constexpr int kAny = 0;
 
@@ -81,6 +35,8 @@ constexpr std::string_view kOutsideContainer =
     "--security-opt systempaths=unconfined";
 
 constexpr Row kRows[] = {
+    {SpawnStage::kPlan, "sandbox runs", kAny, kAlways, Code::kConflict,
+     "a sandbox with that id runs already", "cloche show NAME tells its state"},
     {SpawnStage::kPlan, "", EPERM, kAlways, Code::kDenied,
      "the plan asks for more than its caller may have",
      "ask with the user who may, or ask for less"},
@@ -94,6 +50,11 @@ constexpr Row kRows[] = {
 
     {SpawnStage::kPool, "mkfs.btrfs", ENOENT, kAlways, Code::kUnavailable,
      "mkfs.btrfs is not installed, and copies are kept on btrfs", "apt-get install btrfs-progs"},
+    {SpawnStage::kPool, "lock pool", EAGAIN, kAlways, Code::kConflict,
+     "another daemon uses this state directory",
+     "stop that one, or give this one another state directory"},
+    {SpawnStage::kPool, "open kept upper", ENOENT, kAlways, Code::kNotFound,
+     "the sandbox's files are gone", "remove it: cloche rm NAME"},
     {SpawnStage::kPool, "", ENODEV, kAlways, Code::kUnavailable,
      "this kernel has no btrfs, and copies are kept on it", "modprobe btrfs"},
     {SpawnStage::kPool, "loop", kAny, kContainer, Code::kUnavailable,
@@ -208,6 +169,8 @@ constexpr Row kRows[] = {
     {SpawnStage::kMounts, "proc", EPERM, kAlways, Code::kUnavailable,
      "a proc of its own is refused, because something is mounted over parts of /proc",
      "unmount what findmnt -R /proc shows below it"},
+    {SpawnStage::kMounts, "make mount point", EROFS, kAlways, Code::kNotFound,
+     "that directory does not exist, and the place is read-only inside", "check the spelling"},
     {SpawnStage::kMounts, "", ENOENT, kAlways, Code::kNotFound,
      "that path does not exist (inside, or on the host)",
      "check the spelling; with a dir: base it "
@@ -304,16 +267,6 @@ const Row* FindRow(SpawnStage stage, std::string_view operation, int error,
 
 }  // namespace
 
-std::string_view ErrnoName(int errno_value) {
-  const ErrnoText* text = FindErrno(errno_value);
-  return text ? text->name : "unknown error";
-}
-
-std::string_view ErrnoMeaning(int errno_value) {
-  const ErrnoText* text = FindErrno(errno_value);
-  return text ? text->meaning : "failed";
-}
-
 Error ExplainLaunchFailure(SpawnStage stage, std::string_view operation, int errno_value,
                            std::string_view detail, const HostFacts& facts) {
   const Row* row = FindRow(stage, operation, errno_value, facts);
@@ -321,8 +274,8 @@ Error ExplainLaunchFailure(SpawnStage stage, std::string_view operation, int err
   if (!detail.empty()) what += ' ' + EscapeForTerminal(detail);
   const std::string evidence =
       fmt::format("{}: {}", EscapeForTerminal(operation),
-                  FindErrno(errno_value) ? std::string(ErrnoName(errno_value))
-                                         : fmt::format("error {}", errno_value));
+                  !ErrnoName(errno_value).empty() ? std::string(ErrnoName(errno_value))
+                                                  : fmt::format("error {}", errno_value));
   if (!row)
     return {Code::kInternal, fmt::format("{}: {} ({})", what, ErrnoMeaning(errno_value), evidence),
             "run cloche doctor; if it finds nothing, report this"};

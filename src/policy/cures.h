@@ -13,7 +13,4 @@ namespace cloche {
 Error ExplainLaunchFailure(SpawnStage stage, std::string_view operation, int errno_value,
                            std::string_view detail, const HostFacts& facts);
 
-std::string_view ErrnoName(int errno_value);     // "EPERM"
-std::string_view ErrnoMeaning(int errno_value);  // "not permitted"
-
 }  // namespace cloche

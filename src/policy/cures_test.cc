@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "policy/errno_text.h"
+
 namespace cloche {
 namespace {
 
@@ -37,6 +39,7 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
       {SpawnStage::kIdmap, "mount_setattr", EINVAL, {}, "ext4"},
       {SpawnStage::kMounts, "mount proc", EPERM, container, "systempaths=unconfined"},
       {SpawnStage::kPool, "mkfs.btrfs", ENOENT, {}, "btrfs-progs"},
+      {SpawnStage::kPool, "lock pool", EAGAIN, {}, "stop that one"},
       {SpawnStage::kPool, "fallocate", ENOSPC, {}, "cloche rm"},
       {SpawnStage::kPool, "ioctl", EDQUOT, {}, "cloche rm"},
       {SpawnStage::kLandlock, "landlock_create_ruleset", ENOSYS, {}, "CONFIG_SECURITY_LANDLOCK"},

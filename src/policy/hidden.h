@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,11 +43,5 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
 // One pattern a line for FileRuleKind::kHideGlob, expanded below the project; '!' excepts.
 inline constexpr std::string_view kProjectGlobs =
     ".env\n.env.*\n!.env.example\n!.env.sample\n!.env.template\n!.env.dist\n.envrc\n";
-
-struct HomeSecret {
-  std::string_view path;  // below a home
-  std::string_view why;
-};
-std::span<const HomeSecret> HomeSecrets();
 
 }  // namespace cloche

@@ -372,6 +372,19 @@ TEST(Plan, RootlessHidesTheRealHomeThoughHomePointsElsewhere) {
   EXPECT_TRUE(Find(*planned, "/home/anna")->optional);
 }
 
+TEST(Plan, RootlessHidesAlsoWhatItWouldCopy) {
+  for (const char* path : {"/tmp", "/var"}) {
+    SandboxRequest request = InProject();
+    request.hide = {path};
+    const Result<Planned> planned = MakePlan(Machine(Mode::kRootless), kAnna, request, "s");
+    ASSERT_TRUE(planned) << planned.error().message;
+    ASSERT_TRUE(Find(*planned, path));
+    EXPECT_EQ(Find(*planned, path)->kind, MountKind::kTmpfs);
+    EXPECT_FALSE(Find(*planned, path)->optional);
+    EXPECT_EQ(Find(*planned, "/var/tmp") != nullptr, path == std::string_view("/tmp"));
+  }
+}
+
 TEST(Plan, LimitsThatCannotBeKeptAreRefusedWhenAskedForAndSaidWhenNot) {
   const HostFacts facts = Machine(Mode::kRootless);
   SandboxRequest request = InProject();

@@ -55,7 +55,8 @@ void ReadWord(FieldReader& reader, const char* key, std::string& out) {
     reader.Refuse(key, "it holds a control character", "give one line of printable text");
 }
 
-void ReadEnv(FieldReader& reader, std::vector<std::string>& out) {
+void ReadEnv(FieldReader& reader, std::vector<std::string>& out, std::vector<std::string>& names) {
+  reader.Texts("env_names", names, 256, 256);
   reader.Texts("env", out, kMaxStrings, kMaxString);
   for (size_t i = 0; reader.ok() && i < out.size(); ++i)
     if (const size_t equals = out[i].find('='); equals == 0 || equals == std::string::npos)
@@ -118,7 +119,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   reader.Path("cwd", out.cwd);
   reader.Path("home", out.home);
   reader.Path("project", out.project);
-  ReadEnv(reader, out.env);
+  ReadEnv(reader, out.env, out.env_names);
   if (const json* limits = reader.Object("limits")) {
     Result<Limits> parsed = ParseLimits(*limits);
     if (parsed)
@@ -160,7 +161,7 @@ void ReadCommand(FieldReader& reader, CommandRequest& out) {
         "argv",
         fmt::format("{} together, the most is {}", FormatBytes(total), FormatBytes(kMaxArguments)),
         "pass long input on standard input or in a file");
-  ReadEnv(reader, out.env);
+  ReadEnv(reader, out.env, out.env_names);
   reader.Path("cwd", out.cwd);
   ReadPty(reader, out.pty);
   reader.Bool("stdin", out.wants_stdin);

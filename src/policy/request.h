@@ -30,6 +30,7 @@ struct SandboxRequest {
   std::string home;
   std::string project;
   std::vector<std::string> env;
+  std::vector<std::string> env_names;  // asked for by name: pass the filter
   Limits limits;
   std::vector<std::string> ro;
   std::vector<std::string> rw;
@@ -50,6 +51,7 @@ struct PtySize {
 struct CommandRequest {
   std::vector<std::string> argv;
   std::vector<std::string> env;
+  std::vector<std::string> env_names;
   std::string cwd;
   std::optional<PtySize> pty;
   bool wants_stdin = false;

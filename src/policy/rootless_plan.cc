@@ -144,6 +144,10 @@ class RootlessBuilder {
     }
     for (const std::string& path : request_.hide) {
       view_.hidden.push_back({path, "--hide"});
+      // A copy that lies in it would show what was to be hidden.
+      const auto inside = [&](std::string_view each) { return IsAtOrBelow(each, path); };
+      std::erase_if(copied_, inside);
+      std::erase_if(view_.mounts, [&](const MountOp& op) { return inside(op.target); });
       if (IsCopied(path)) {
         view_.files.push_back({FileRuleKind::kHide, path, "", 0});
       } else {

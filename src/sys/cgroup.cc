@@ -94,8 +94,8 @@ CgroupHost FindCgroups(bool privileged) {
   if (parent == "/") parent.clear();
   std::string controllers = ReadLine(host.unified + parent + "/cgroup.controllers");
   if (Has(controllers, "memory") && Has(controllers, "pids") && Has(controllers, "cpu")) {
-    if (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
-        access((host.unified + parent).c_str(), W_OK) == 0) {
+    if (privileged || (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
+                       access((host.unified + parent).c_str(), W_OK) == 0)) {
       host.version = CgroupVersion::kV2;
       host.parent = parent;
       return host;
@@ -124,6 +124,7 @@ CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup) {
     usage.peak_bytes = number(dir + "/memory.peak");
     usage.pids = number(dir + "/pids.current");
     usage.oom_kills = number(dir + "/memory.events", "oom_kill");
+    usage.pid_refusals = number(dir + "/pids.events", "max");
   } else if (host.version == CgroupVersion::kV1) {
     int64_t nanos = number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
     usage.cpu_us = nanos < 0 ? -1 : nanos / 1000;
@@ -131,8 +132,10 @@ CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup) {
     usage.peak_bytes = number(host.memory + cgroup + "/memory.max_usage_in_bytes");
     usage.pids = number(host.pids + cgroup + "/pids.current");
     usage.oom_kills = number(host.memory + cgroup + "/memory.oom_control", "oom_kill");
+    usage.pid_refusals = number(host.pids + cgroup + "/pids.events", "max");
   }
   if (usage.oom_kills < 0) usage.oom_kills = 0;
+  if (usage.pid_refusals < 0) usage.pid_refusals = 0;
   return usage;
 }
 

@@ -27,6 +27,7 @@ struct CgroupUsage {
   int64_t peak_bytes = -1;
   int64_t pids = -1;
   int64_t oom_kills = 0;
+  int64_t pid_refusals = 0;
 };
 // By path, for readers without privileges. `cgroup` is the path below the hierarchy's mount point.
 CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup);

@@ -16,8 +16,8 @@ constexpr uint64_t kNeverBeneathRoot =
     kLandlockFsMakeChar | kLandlockFsMakeBlock | kLandlockFsIoctlDev;
 
 // Our own devpts, and the nodes spawn puts into /dev. Absent ones grant nothing.
-constexpr const char* kTerminals[] = {"/dev/pts",  "/dev/tty",    "/dev/null",   "/dev/zero",
-                                      "/dev/full", "/dev/random", "/dev/urandom"};
+constexpr const char* kDevices[] = {"/dev/pts",  "/dev/ptmx", "/dev/tty",    "/dev/null",
+                                    "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
 LandlockDomain WithScopes(int abi, LandlockDomain domain) {
   if (abi >= 6) domain.scoped = kLandlockScopeAbstractSocket | kLandlockScopeSignal;
@@ -46,7 +46,7 @@ LandlockFailure Fill(int ruleset, uint64_t handled) {
     }
   }
   if ((handled & kLandlockFsIoctlDev) == 0) return {};
-  for (const char* path : kTerminals) {
+  for (const char* path : kDevices) {
     const int error = Allow(ruleset, path, kLandlockFsIoctlDev);
     if (error != 0 && error != ENOENT) return {"landlock_add_rule", path, error};
   }

@@ -1,0 +1,111 @@
+// cloched: the API and the life of sandboxes. Started by the CLI (or systemd); in system mode it
+// starts cloche-spawn as root and then gives root up for good before it reads its first request.
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "api/listener.h"
+#include "daemon/place.h"
+#include "policy/cures.h"
+
+namespace cloche {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr int kDefaultLeaveSeconds = 300;
+
+struct Options {
+  std::string socket;
+  std::string state;
+  int ready_fd = -1;
+  int leave_after = kDefaultLeaveSeconds;
+};
+
+int Announce(const Options& options, const Status& status) {
+  std::string line = status ? "ok\n" : status.error().message + "\t" + status.error().cure + "\n";
+  if (options.ready_fd >= 0) {
+    (void)!write(options.ready_fd, line.data(), line.size());
+    close(options.ready_fd);
+  } else if (!status) {
+    fmt::print(stderr, "cloched: {}\n", line);
+  }
+  return status ? 0 : 1;
+}
+
+Status Serve(Options& options) {
+  const Mode mode = geteuid() == 0 ? Mode::kSystem : Mode::kRootless;
+  asio::io_context io(1);
+  ASSIGN_OR_RETURN(daemon::Place place, daemon::Place::Open(mode, options.socket, options.state));
+  ASSIGN_OR_RETURN(auto spawn, daemon::SpawnLink::Start(io, place.spawn_program(), place.directories().state));
+  CLOCHE_TRY(place.GiveUpRoot());
+
+  std::unique_ptr<daemon::Registry> registry;
+  std::unique_ptr<daemon::Engine> engine;
+  asio::local::stream_protocol::acceptor acceptor(io);
+  Status status;
+  asio::co_spawn(
+      io,
+      [&]() -> daemon::Task<void> {
+        status = co_await [&]() -> daemon::Task<Status> {
+          daemon::SpawnAnswer ready = co_await spawn->Ready();
+          if (ready.reply.value != 0)
+            co_return std::unexpected(ExplainLaunchFailure(
+                ready.reply.stage, ready.reply.operation, ready.reply.value, ready.reply.detail,
+                daemon::GatherHostFacts(mode, place.directories(), {})));
+          auto opened = daemon::Registry::Open(place.directories().state + "/daemon/registry.db");
+          if (!opened) co_return std::unexpected(opened.error());
+          registry = std::move(*opened);
+          engine = std::make_unique<daemon::Engine>(io, mode, place.directories(), *spawn, *registry);
+          CLOCHE_CO_TRY(engine->Load());
+          acceptor.assign(asio::local::stream_protocol(), place.TakeListener());
+          co_return Status{};
+        }();
+        Announce(options, status);
+        if (!status) {
+          io.stop();
+          co_return;
+        }
+        engine->StartHousekeeping(std::chrono::seconds(options.leave_after), [&] { io.stop(); });
+        co_await api::Listen(*engine, acceptor);
+      },
+      asio::detached);
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](auto, int) { io.stop(); });
+  io.run();
+  place.RemoveSocket();
+  return status;
+}
+
+}  // namespace
+}  // namespace cloche
+
+int main(int argc, char** argv) {
+  using namespace cloche;
+  Options options;
+  CLI::App app("Cloche's daemon. The CLI starts it when it is needed.");
+  app.add_option("--socket", options.socket, "where to listen");
+  app.add_option("--state", options.state, "where sandboxes and the registry live");
+  app.add_option("--ready-fd", options.ready_fd, "told when requests are served, or why not");
+  app.add_option("--leave-after", options.leave_after, "seconds without work before it leaves")
+      ->envname("CLOCHE_LEAVE_AFTER");
+  CLI11_PARSE(app, argc, argv);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  Status status;
+  try {
+    status = Serve(options);
+  } catch (const std::exception& error) {
+    status = Fail(Code::kInternal, fmt::format("run cloched: {}", error.what()));
+  }
+  if (!status) fmt::print(stderr, "cloched: {}\n", status.error().message);
+  return status ? 0 : 1;
+}

@@ -1,0 +1,62 @@
+#include "api/session.h"
+
+namespace cloche::api {
+namespace {
+
+bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
+  for (const auto& [key, value] : request.query) {
+    if (key == "agent" && sandbox.request.agent != value) return false;
+    if (key == "task" && sandbox.request.task != value) return false;
+    if (key == "label") {
+      size_t equals = value.find('=');
+      auto found = sandbox.request.labels.find(value.substr(0, equals));
+      if (found == sandbox.request.labels.end()) return false;
+      if (equals != std::string::npos && found->second != value.substr(equals + 1)) return false;
+    }
+  }
+  return request.Query("all") == "1" || sandbox.state != daemon::Sandbox::State::kEnded;
+}
+
+Task<Response> Create(Engine& engine, const Client& client, const Request& request) {
+  auto body = request.ParseBody();
+  if (!body) co_return ErrorResponse(body.error());
+  auto parsed = ParseSandboxRequest(*body);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  auto sandbox = co_await engine.Create(*body, std::move(*parsed), true, client);
+  if (!sandbox) co_return ErrorResponse(sandbox.error());
+  co_return JsonResponse((*sandbox)->ToJson(), 201);
+}
+
+}  // namespace
+
+Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request) {
+  const auto& path = request.path;
+  if (path.size() == 1 && request.method == "POST") co_return co_await Create(engine, client, request);
+  if (path.size() == 1 && request.method == "GET") {
+    Json list = Json::array();
+    for (const auto& sandbox : engine.List(client))
+      if (Matches(*sandbox, request)) list.push_back(sandbox->ToJson());
+    co_return JsonResponse(list);
+  }
+  if (path.size() < 2)
+    co_return ErrorResponse({Code::kInvalid, "sandboxes: no such method", "see openapi.yaml"});
+  auto sandbox = engine.Find(path[1], client);
+  if (!sandbox) co_return ErrorResponse(sandbox.error());
+  if (path.size() == 2 && request.method == "GET") co_return JsonResponse((*sandbox)->ToJson());
+  if (path.size() == 2 && request.method == "DELETE") {
+    auto removed = co_await engine.Discard(*sandbox, false);
+    if (!removed) co_return ErrorResponse(removed.error());
+    Json json = (*sandbox)->ToJson();
+    json["state"] = "removed";
+    co_return JsonResponse(json);
+  }
+  if (path.size() == 3 && path[2] == "stop" && request.method == "POST") {
+    Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
+    co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());
+  }
+  if (path.size() >= 3 && path[2] == "commands")
+    co_return co_await ServeCommands(engine, client, request, *sandbox);
+  co_return ErrorResponse({Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+}
+
+}  // namespace cloche::api

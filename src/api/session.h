@@ -1,0 +1,66 @@
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/engine.h"
+
+namespace cloche::api {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using daemon::Client;
+using daemon::Engine;
+using daemon::Json;
+using daemon::Task;
+using Socket = asio::local::stream_protocol::socket;
+
+struct Request {
+  std::string method;
+  std::vector<std::string> path;  // decoded segments after /v1
+  std::vector<std::pair<std::string, std::string>> query;
+  std::string body;
+  bool upgrade = false;  // to cloche-stream
+  std::string Query(const std::string& key) const;
+  Result<nlohmann::json> ParseBody() const;
+};
+
+struct Response {
+  int status = 200;
+  std::string body;
+  std::string type = "application/json";
+};
+Response JsonResponse(const Json& body, int status = 200);
+Response ErrorResponse(const Error& error);
+
+// A connection: one or more requests, or one stream.
+class Session {
+ public:
+  Session(Engine& engine, Socket socket, Client client)
+      : engine_(engine), socket_(std::move(socket)), client_(client) {}
+  Task<void> Serve();
+
+ private:
+  Task<Response> Route(const Request& request);
+  Task<bool> RouteUpgrade(const Request& request);  // true: the connection was a stream and is over
+
+  Engine& engine_;
+  Socket socket_;
+  Client client_;
+  beast::flat_buffer buffer_;
+};
+
+// One file per resource.
+Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request);
+Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
+                             std::shared_ptr<daemon::Sandbox> sandbox);
+Task<Response> ServeDoctor(Engine& engine, const Client& client);
+
+}  // namespace cloche::api

@@ -1,0 +1,243 @@
+#include "api/stream.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/write.hpp>
+#include <cstring>
+
+namespace cloche::api {
+namespace {
+
+constexpr size_t kInputBacklog = 1 << 20;
+constexpr int kHangUp = 1, kKill = 9;
+
+Json ErrorJson(const Error& error) {
+  return {{"error", {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
+}
+
+}  // namespace
+
+Stream::Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer)
+    : engine_(engine),
+      socket_(std::move(socket)),
+      client_(client),
+      received_(static_cast<const char*>(buffer.data().data()), buffer.size()),
+      moved_(engine.io()),
+      written_(engine.io()),
+      gone_event_(engine.io()) {}
+
+Stream::~Stream() {
+  if (command_) command_->Unwatch(this);
+}
+
+void Stream::Deliver(std::string frames) {
+  if (gone_) return;
+  pending_ += frames;
+  moved_.Pulse();
+}
+
+Task<bool> Stream::SwitchProtocols() {
+  static constexpr std::string_view kAnswer =
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: cloche-stream\r\n\r\n";
+  pending_.insert(0, kAnswer);
+  asio::co_spawn(engine_.io(), WriteLoop(shared_from_this()), asio::detached);
+  asio::co_spawn(engine_.io(), ReadLoop(shared_from_this()), asio::detached);
+  co_return true;
+}
+
+Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
+  for (;;) {
+    while (pending_.empty() && !closing_ && !gone_) co_await moved_.Wait();
+    if (gone_ || (pending_.empty() && closing_)) break;
+    std::string part = std::move(pending_);
+    pending_.clear();
+    writing_ = part.size();
+    auto [error, size] = co_await asio::async_write(socket_, asio::buffer(part), daemon::kAwait);
+    writing_ = 0;
+    written_.Pulse();
+    if (error) {
+      gone_ = true;
+      gone_event_.Set();
+      break;
+    }
+  }
+  written_.Pulse();
+}
+
+Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
+  std::string chunk(64 << 10, '\0');
+  for (;;) {
+    while (received_.size() >= kFrameHeader) {
+      unsigned char bytes[kFrameHeader];
+      std::memcpy(bytes, received_.data(), kFrameHeader);
+      FrameHead head;
+      if (!ParseFrameHead(bytes, head)) goto gone;  // not our protocol: hang up
+      if (received_.size() < kFrameHeader + head.length) break;
+      std::string payload = received_.substr(kFrameHeader, head.length);
+      received_.erase(0, kFrameHeader + head.length);
+      if (!Handle(head.type, std::move(payload))) goto gone;
+    }
+    while (command_ && !command_->ended() && command_->InputBacklog() > kInputBacklog && !gone_) {
+      asio::steady_timer pause(engine_.io(), std::chrono::milliseconds(2));
+      co_await pause.async_wait(daemon::kAwait);
+    }
+    auto [error, got] = co_await socket_.async_read_some(asio::buffer(chunk), daemon::kAwait);
+    if (error) break;
+    received_.append(chunk, 0, got);
+  }
+gone:
+  gone_ = true;
+  gone_event_.Set();
+  moved_.Pulse();
+  if (command_) command_->ended_event().Pulse();
+}
+
+bool Stream::Handle(FrameType type, std::string payload) {
+  // Input that comes before the command has started waits in it.
+  switch (type) {
+    case FrameType::kStdin:
+      if (command_) command_->WriteInput(std::move(payload));
+      else early_input_ += payload;
+      return true;
+    case FrameType::kStdinEnd:
+      if (command_) command_->CloseInput();
+      else early_end_ = true;
+      return true;
+    case FrameType::kResize:
+      if (payload.size() != 4) return false;
+      if (command_)
+        command_->Resize(static_cast<uint16_t>(static_cast<uint8_t>(payload[0]) << 8 | static_cast<uint8_t>(payload[1])),
+                         static_cast<uint16_t>(static_cast<uint8_t>(payload[2]) << 8 | static_cast<uint8_t>(payload[3])));
+      return true;
+    case FrameType::kSignal:
+      if (payload.size() != 1 || payload[0] < 1 || payload[0] > 64) return false;
+      if (sandbox_ && command_) sandbox_->Signal(command_->number(), payload[0]);
+      return true;
+    default:
+      return false;
+  }
+}
+
+Task<void> Stream::Flush() {
+  closing_ = true;
+  moved_.Pulse();
+  while ((!pending_.empty() || writing_ > 0) && !gone_) co_await written_.Wait();
+}
+
+Task<void> Stream::Finish(const Json& result) {
+  std::string frame;
+  AppendFrame(frame, FrameType::kResult, result.dump(-1, ' ', false, Json::error_handler_t::replace));
+  Deliver(frame);
+  co_await Flush();
+  boost::system::error_code ignored;
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  socket_.close(ignored);
+}
+
+Task<void> Stream::Refuse(const Error& error) { co_await Finish(ErrorJson(error)); }
+
+Task<void> Stream::Run(const Request& request) {
+  co_await SwitchProtocols();
+  auto body = request.ParseBody();
+  if (!body) co_return co_await Refuse(body.error());
+  auto parsed = ParseRunRequest(*body);
+  if (!parsed) co_return co_await Refuse(parsed.error());
+  Status done = co_await RunDisposable(std::move(*body), std::move(*parsed));
+  if (!done) co_await Refuse(done.error());
+}
+
+Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
+  daemon::StepTimer steps;
+  steps.Add("read request", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count());
+  auto sandbox = co_await engine_.Create(std::move(body), std::move(request.sandbox), request.keep, client_, &steps);
+  if (!sandbox) co_return std::unexpected(sandbox.error());
+  sandbox_ = *sandbox;
+  auto command = co_await engine_.Start(sandbox_, std::move(request.command), client_, this, std::move(steps));
+  if (!command) {
+    (void)co_await engine_.Discard(sandbox_, false);
+    co_return std::unexpected(command.error());
+  }
+  command_ = *command;
+  TakeEarlyInput();
+  co_await Follow(sandbox_, command_);
+  bool started = command_->state() != daemon::CommandRun::State::kFailed;
+  if (request.keep && started) {
+    command_->AddResult("changes", {{"kept", true}});
+  } else {
+    auto changes = co_await engine_.Discard(sandbox_, true);
+    if (changes) command_->AddResult("changes", *changes);
+  }
+  command_->steps().Mark("kill and count changes");
+  co_await Finish(command_->ToJson());
+  co_return Status{};
+}
+
+void Stream::TakeEarlyInput() {
+  if (!early_input_.empty()) command_->WriteInput(std::move(early_input_));
+  if (early_end_) command_->CloseInput();
+}
+
+// Until the command ended; a client that goes away takes a foreground command with it.
+Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox, std::shared_ptr<daemon::CommandRun> command) {
+  while (!command->ended() && !gone_) co_await command->ended_event().Wait();
+  if (!command->ended() && foreground_) {
+    sandbox->Signal(command->number(), kHangUp);
+    sandbox->Signal(command->number(), kKill);
+    while (!command->ended()) co_await command->ended_event().Wait();
+  }
+}
+
+Task<void> Stream::Exec(const Request& request) {
+  co_await SwitchProtocols();
+  auto sandbox = engine_.Find(request.path[1], client_);
+  if (!sandbox) co_return co_await Refuse(sandbox.error());
+  auto body = request.ParseBody();
+  if (!body) co_return co_await Refuse(body.error());
+  auto parsed = ParseCommandRequest(*body);
+  if (!parsed) co_return co_await Refuse(parsed.error());
+  Status done;
+  if (parsed->fresh) {
+    RunRequest fresh;
+    fresh.sandbox = (*sandbox)->request;
+    fresh.sandbox.name.clear();
+    fresh.command = std::move(*parsed);
+    done = co_await RunDisposable({}, std::move(fresh));
+  } else {
+    done = co_await RunIn(*sandbox, std::move(*parsed));
+  }
+  if (!done) co_await Refuse(done.error());
+}
+
+Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request) {
+  sandbox_ = sandbox;
+  bool background = request.background;
+  auto command = co_await engine_.Start(sandbox, std::move(request), client_, this);
+  if (!command) co_return std::unexpected(command.error());
+  command_ = *command;
+  TakeEarlyInput();
+  if (background)
+    co_await command_->started_event().Wait();
+  else
+    co_await Follow(sandbox, command_);
+  co_await Finish(command_->ToJson());
+  co_return Status{};
+}
+
+Task<void> Stream::Attach(const Request& request) {
+  co_await SwitchProtocols();
+  foreground_ = false;
+  auto sandbox = engine_.Find(request.path[1], client_);
+  if (!sandbox) co_return co_await Refuse(sandbox.error());
+  auto command = (*sandbox)->FindCommand(request.path[3]);
+  if (!command)
+    co_return co_await Refuse({Code::kNotFound, "find command: there is no " + request.path[3], "cloche show lists them"});
+  sandbox_ = *sandbox;
+  command_ = command;
+  Deliver(command->output().Frames());
+  command->Watch(this);
+  co_await Follow(*sandbox, command);
+  co_await Finish(command->ToJson());
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/session.h"
+#include "base/frames.h"
+#include "daemon/command_run.h"
+
+namespace cloche::api {
+
+// An upgraded connection: frames of base/frames.h in both directions until the result.
+class Stream : public daemon::Watcher, public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer);
+  ~Stream() override;
+
+  Task<void> Run(const Request& request);
+  Task<void> Exec(const Request& request);
+  Task<void> Attach(const Request& request);
+
+  void Deliver(std::string frames) override;
+  size_t Backlog() const override { return pending_.size() + writing_; }
+  bool Foreground() const override { return foreground_; }
+
+ private:
+  Task<Status> RunDisposable(nlohmann::json body, RunRequest request);
+  Task<Status> RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request);
+  Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox, std::shared_ptr<daemon::CommandRun> command);
+  Task<void> Refuse(const Error& error);
+  Task<bool> SwitchProtocols();
+  Task<void> WriteLoop(std::shared_ptr<Stream> self);
+  Task<void> ReadLoop(std::shared_ptr<Stream> self);
+  bool Handle(FrameType type, std::string payload);
+  Task<void> Finish(const Json& result);
+  Task<void> Flush();
+  void TakeEarlyInput();
+
+  Engine& engine_;
+  Socket socket_;
+  Client client_;
+  std::string received_;
+  std::string early_input_;
+  bool early_end_ = false;
+  std::string pending_;
+  size_t writing_ = 0;
+  daemon::Event moved_, written_, gone_event_;
+  bool gone_ = false, closing_ = false, foreground_ = true;
+  std::shared_ptr<daemon::Sandbox> sandbox_;
+  std::shared_ptr<daemon::CommandRun> command_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace cloche::api

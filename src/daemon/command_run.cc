@@ -1,0 +1,313 @@
+#include "daemon/command_run.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/write.hpp>
+#include <ctime>
+
+#include "base/text.h"
+#include "sys/stream.h"
+
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kChunk = 64 << 10;
+constexpr size_t kForegroundBacklog = 1 << 20;
+constexpr size_t kBackgroundBacklog = 8 << 20;
+
+const char* StateName(CommandRun::State state) {
+  switch (state) {
+    case CommandRun::State::kStarting:
+    case CommandRun::State::kRunning:
+      return "running";
+    case CommandRun::State::kExited:
+      return "exited";
+    case CommandRun::State::kSignaled:
+      return "signaled";
+    case CommandRun::State::kKilled:
+      return "killed";
+    case CommandRun::State::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+}  // namespace
+
+std::string Rfc3339(std::chrono::system_clock::time_point time) {
+  auto since = time.time_since_epoch();
+  auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
+  std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, millis);
+}
+
+CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t number,
+                       CommandRequest request, uint64_t output_limit, std::string log_path)
+    : io_(io),
+      sandbox_(std::move(sandbox)),
+      number_(number),
+      request_(std::move(request)),
+      started_(io),
+      ended_(io),
+      input_moved_(io),
+      output_moved_(io),
+      output_(output_limit, std::move(log_path)),
+      stdin_(io),
+      stdout_(io),
+      stderr_(io),
+      started_at_(std::chrono::system_clock::now()),
+      started_steady_(std::chrono::steady_clock::now()),
+      last_activity_(started_steady_) {}
+
+Result<std::vector<sys::Fd>> CommandRun::OpenStreams() {
+  std::vector<sys::Fd> theirs;
+  if (request_.pty) return theirs;
+  sys::Fd null, ends[3][2];
+  for (int i = 0; i < 3; ++i) {
+    if (i == 0 && !request_.wants_stdin) {
+      ends[0][0] = sys::OpenNull();
+      continue;
+    }
+    if (int error = sys::MakePipe(ends[i][0], ends[i][1]); error < 0)
+      return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(-error)));
+  }
+  if (request_.wants_stdin) {
+    sys::SetNonBlocking(ends[0][1].get());
+    stdin_.assign(ends[0][1].Release());
+  }
+  sys::SetNonBlocking(ends[1][0].get());
+  sys::SetNonBlocking(ends[2][0].get());
+  stdout_.assign(ends[1][0].Release());
+  stderr_.assign(ends[2][0].Release());
+  theirs.push_back(std::move(ends[0][0]));
+  theirs.push_back(std::move(ends[1][1]));
+  theirs.push_back(std::move(ends[2][1]));
+  return theirs;
+}
+
+void CommandRun::Started(int pid, sys::Fd pty) {
+  state_ = State::kRunning;
+  pid_ = pid;
+  auto self = shared_from_this();
+  if (pty.valid()) {
+    sys::SetNonBlocking(pty.get());
+    stdout_.assign(pty.Release());
+  }
+  asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
+  if (stderr_.is_open()) asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), asio::detached);
+  started_.Set();
+  if (!input_.empty() && !feeding_) {
+    feeding_ = true;
+    asio::co_spawn(io_, Feed(self), asio::detached);
+  }
+  Tell(FrameType::kStarted, {{"id", sandbox_}, {"command", std::to_string(number_)}, {"pid", pid}});
+}
+
+void CommandRun::Failed(Error error, int exit_status) {
+  state_ = State::kFailed;
+  error_ = std::move(error);
+  exit_status_ = exit_status;
+  Finish();
+}
+
+void CommandRun::Watch(Watcher* watcher) { watchers_.insert(watcher); }
+
+void CommandRun::Tell(FrameType type, const Json& body) {
+  std::string frame;
+  AppendFrame(frame, type, body.dump(-1, ' ', false, Json::error_handler_t::replace));
+  for (Watcher* watcher : watchers_) watcher->Deliver(frame);
+}
+
+void CommandRun::Keep(FrameType type, std::string_view data) {
+  last_activity_ = std::chrono::steady_clock::now();
+  size_t shown = output_.Add(type, data);
+  if (shown > 0 && !watchers_.empty()) {
+    std::string frame;
+    AppendFrame(frame, type, data.substr(0, shown));
+    for (Watcher* watcher : watchers_) watcher->Deliver(frame);
+  }
+  if (output_.over() && !output_told_) {
+    output_told_ = true;
+    Tell(FrameType::kNotice,
+         {{"kind", "limit"},
+          {"message", fmt::format("output limit {} reached: the rest goes to the log, the end of it is shown "
+                                  "when the command ends",
+                                  FormatBytes(output_.limit()))}});
+  }
+}
+
+// Reads until the other side is closed by everybody who holds it, or until the command ended and
+// nothing is left: a daemon it left behind may hold the pipe for ever.
+Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::stream_descriptor& from,
+                            FrameType type) {
+  std::string buffer(kChunk, '\0');
+  while (from.is_open()) {
+    auto [error, got] = co_await from.async_read_some(asio::buffer(buffer), kAwait);
+    if (error) break;  // EIO is how a pty says that nobody holds its other end
+    self->Keep(type, std::string_view(buffer).substr(0, got));
+    bool slow = true;
+    while (slow && !self->ended()) {
+      slow = false;
+      for (Watcher* watcher : self->watchers_)
+        slow |= watcher->Foreground() && watcher->Backlog() > kForegroundBacklog;
+      std::erase_if(self->watchers_, [](Watcher* watcher) {
+        return !watcher->Foreground() && watcher->Backlog() > kBackgroundBacklog;
+      });
+      if (slow) {
+        asio::steady_timer pause(self->io_, std::chrono::milliseconds(2));
+        co_await pause.async_wait(kAwait);
+      }
+    }
+  }
+}
+
+bool CommandRun::DrainNow(asio::posix::stream_descriptor& from, FrameType type) {
+  if (!from.is_open()) return true;
+  from.cancel();
+  std::string buffer(kChunk, '\0');
+  // A pipe holds 64 KiB (1 MiB at most): what is in it now is the command's, what a survivor adds
+  // later is not.
+  for (int round = 0; round < 32; ++round) {
+    long got = sys::ReadSome(from.native_handle(), buffer.data(), buffer.size());
+    if (got <= 0) break;
+    Keep(type, std::string_view(buffer).substr(0, static_cast<size_t>(got)));
+  }
+  from.close();
+  return true;
+}
+
+void CommandRun::Exited(const InitMessage& report) {
+  usage_ = report;
+  status_ = report.value;
+  if (sys::ExitedNormally(status_)) {
+    state_ = State::kExited;
+    exit_status_ = sys::ExitCode(status_);
+  } else {
+    state_ = State::kSignaled;
+    exit_status_ = 128 + sys::TermSignal(status_);
+  }
+  Finish();
+}
+
+void CommandRun::Lost(const std::string& why) {
+  if (ended()) return;
+  state_ = State::kKilled;
+  exit_status_ = 137;
+  if (!limit_) error_ = Error{Code::kUnavailable, why, ""};
+  Finish();
+}
+
+void CommandRun::MarkLimit(LimitHit hit) {
+  if (!limit_) limit_ = std::move(hit);
+}
+
+void CommandRun::Finish() {
+  if (ended()) return;
+  duration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_steady_).count();
+  DrainNow(stdout_, FrameType::kStdout);
+  DrainNow(stderr_, FrameType::kStderr);
+  if (stdin_.is_open()) stdin_.close();
+  if (limit_ && limit_->message.starts_with("killed")) {
+    state_ = State::kKilled;
+    bool time = limit_->name == "wall" || limit_->name == "idle" || limit_->name == "life";
+    exit_status_ = time ? 124 : 137;
+  }
+  if (output_.over()) {
+    if (!limit_)
+      limit_ = LimitHit{"output", static_cast<double>(output_.limit()),
+                        fmt::format("output limit {}: {} bytes not kept in the result",
+                                    FormatBytes(output_.limit()), output_.total() - output_.kept())};
+    Tell(FrameType::kNotice,
+         {{"kind", "limit"},
+          {"message", fmt::format("{} more bytes were written; the last of them follow{}",
+                                  output_.total() - output_.kept(),
+                                  output_.log_path().empty() ? "" : "; log: " + output_.log_path())}});
+    for (Watcher* watcher : watchers_) watcher->Deliver(output_.TailFrames());
+  }
+  ended_.Set();
+  started_.Set();
+  input_moved_.Pulse();
+  if (on_finish) on_finish();
+}
+
+void CommandRun::WriteInput(std::string data) {
+  last_activity_ = std::chrono::steady_clock::now();
+  if (ended() || input_closed_) return;
+  input_ += data;
+  if (state_ == State::kRunning && !feeding_) {
+    feeding_ = true;
+    asio::co_spawn(io_, Feed(shared_from_this()), asio::detached);
+  }
+}
+
+Task<void> CommandRun::Feed(std::shared_ptr<CommandRun> self) {
+  asio::posix::stream_descriptor& to = self->request_.pty ? self->stdout_ : self->stdin_;
+  while (!self->input_.empty() && to.is_open()) {
+    std::string part = std::move(self->input_);
+    self->input_.clear();
+    auto [error, sent] = co_await asio::async_write(to, asio::buffer(part), kAwait);
+    if (error) {
+      self->input_closed_ = true;
+      self->input_.clear();
+      break;
+    }
+  }
+  self->feeding_ = false;
+  if (self->input_closed_ && self->stdin_.is_open()) self->stdin_.close();
+}
+
+void CommandRun::CloseInput() {
+  input_closed_ = true;
+  if (request_.pty) {
+    // End of file on a terminal is a character.
+    input_closed_ = false;
+    return;
+  }
+  if (!feeding_ && input_.empty() && stdin_.is_open()) stdin_.close();
+}
+
+void CommandRun::Resize(uint16_t rows, uint16_t columns) {
+  if (request_.pty && stdout_.is_open()) sys::SetWindowSize(stdout_.native_handle(), rows, columns);
+}
+
+Json CommandRun::ToJson() const {
+  Json json = {{"id", std::to_string(number_)},
+                         {"sandbox", sandbox_},
+                         {"argv", request_.argv},
+                         {"state", StateName(state_)},
+                         {"started", Rfc3339(started_at_)},
+                         {"limit", nullptr},
+                         {"denials", denials}};
+  json["output"] = {{"kept_bytes", output_.kept()},
+                    {"dropped_bytes", output_.total() - output_.kept()},
+                    {"log", nullptr}};
+  if (auto path = output_.log_path(); !path.empty()) json["output"]["log"] = path;
+  if (ended()) {
+    json["exit_status"] = exit_status_;
+    json["duration_s"] = duration_s_;
+    json["cpu_s"] = static_cast<double>(usage_.user_us + usage_.system_us) / 1e6;
+    json["peak_memory_bytes"] = usage_.max_rss_kib * 1024;
+    json["io"] = {{"read_bytes", usage_.blocks_in * 512}, {"write_bytes", usage_.blocks_out * 512}};
+    if (state_ == State::kSignaled || (state_ == State::kKilled && !sys::ExitedNormally(status_)))
+      json["signal"] = sys::TermSignal(status_);
+  }
+  if (limit_) json["limit"] = {{"name", limit_->name}, {"value", limit_->value}, {"message", limit_->message}};
+  if (error_)
+    json["error"] = {{"code", CodeName(error_->code)}, {"message", error_->message}, {"cure", error_->cure}};
+  for (const auto& [key, value] : extra_.items()) json[key] = value;
+  if (request_.timing) {
+    Json timing;
+    for (const auto& [step, ms] : steps_.steps()) timing[step] = ms;
+    json["timing"] = timing;
+  }
+  return json;
+}
+
+}  // namespace cloche::daemon

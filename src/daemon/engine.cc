@@ -1,0 +1,401 @@
+#include "daemon/engine.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "base/text.h"
+#include "policy/cures.h"
+#include "policy/environment.h"
+#include "policy/print.h"
+#include "sys/file.h"
+#include "sys/process.h"
+
+namespace cloche::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string NewId() {
+  static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
+  unsigned char random[12];
+  while (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
+  }
+  std::string id = "sb_";
+  for (unsigned char byte : random) id.push_back(kAlphabet[byte % (sizeof kAlphabet - 1)]);
+  return id;
+}
+
+Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
+  Command image;
+  image.argv = request.argv;
+  image.cwd = request.cwd.empty() ? sandbox.planned.cwd : request.cwd;
+  const std::vector<std::string>& env = request.env.empty() ? sandbox.request.env : request.env;
+  for (const std::string& variable : env)
+    if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_")) image.env.push_back(variable);
+  image.env.push_back("PWD=" + image.cwd);
+  image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
+  image.pty = request.pty.has_value();
+  if (request.pty) {
+    image.rows = request.pty->rows;
+    image.columns = request.pty->columns;
+  }
+  image.open_files = sandbox.planned.limits.files.value_or(0);
+  // Without a cgroup the number of processes is the user's own limit, counted per user namespace.
+  if (sandbox.planned.plan.limits.pids == 0) image.processes = sandbox.planned.limits.pids.value_or(0);
+  return image;
+}
+
+double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double Age(const Sandbox& sandbox) {
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
+}
+
+}  // namespace
+
+Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn, Registry& registry)
+    : io_(io),
+      mode_(mode),
+      directories_(std::move(directories)),
+      spawn_(spawn),
+      registry_(registry),
+      cgroups_(sys::FindCgroups(mode == Mode::kSystem)) {
+  spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
+}
+
+const HostFacts& Engine::facts() {
+  if (facts_at_ == Clock::time_point{} || Since(facts_at_) > 1.0) {
+    facts_ = GatherHostFacts(mode_, directories_, cgroups_);
+    facts_at_ = Clock::now();
+  }
+  return facts_;
+}
+
+Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& user, std::string id) {
+  HostFacts host = facts();
+  host.other_homes = OtherHomes(user.uid);
+  return MakePlan(host, user, request, std::move(id));
+}
+
+Status Engine::Save(const Sandbox& sandbox) {
+  if (!sandbox.keep) return {};
+  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended"};
+  Json record = {{"request", sandbox.request_json},
+                 {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
+                 {"reason", sandbox.reason},
+                 {"commands", sandbox.commands_started},
+                 {"gid", sandbox.planned.plan.spec.caller.gid},
+                 {"groups", sandbox.planned.plan.spec.caller.groups}};
+  return registry_.Put({sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
+                        record.dump(-1, ' ', false, Json::error_handler_t::replace)});
+}
+
+Status Engine::Load() {
+  ASSIGN_OR_RETURN(auto rows, registry_.All());
+  for (const Registry::Row& row : rows) {
+    auto record = nlohmann::json::parse(row.record, nullptr, false);
+    if (record.is_discarded() || !record.contains("request"))
+      return Fail(Code::kUnavailable, "read registry: the record of " + row.id + " is damaged",
+                  "restore the registry from a backup, or move the state directory away");
+    auto request = ParseSandboxRequest(record["request"]);
+    if (!request) return std::unexpected(request.error());
+    auto sandbox = std::make_shared<Sandbox>(io_, row.id, row.owner);
+    sandbox->name = row.name;
+    sandbox->keep = true;
+    sandbox->request_json = record["request"];
+    sandbox->request = std::move(*request);
+    sandbox->created = std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+        std::chrono::duration<double>(record.value("created", 0.0))));
+    sandbox->reason = record.value("reason", "");
+    sandbox->commands_started = record.value("commands", uint64_t{0});
+    sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
+    if (row.state == "running") sandbox->reason = "cloched died while it ran";
+    sys::PeerIdentity peer;
+    peer.uid = row.owner;
+    peer.gid = record.value("gid", 0u);
+    if (auto planned = Plan(sandbox->request, GatherUserFacts(peer), row.id)) sandbox->planned = std::move(*planned);
+    sandboxes_[row.id] = sandbox;
+    if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
+  }
+  return {};
+}
+
+Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
+  auto planned = Plan(request, GatherUserFacts(client.peer), "sb_explain");
+  if (!planned) co_return std::unexpected(planned.error());
+  co_return PlannedToJson(*planned);
+}
+
+Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps) {
+  if (spawn_lost_)
+    co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died", "stop cloched; the next command starts it again");
+  auto planned = Plan(sandbox->request, GatherUserFacts(client.peer), sandbox->id);
+  if (!planned) co_return std::unexpected(planned.error());
+  sandbox->planned = std::move(*planned);
+  sandbox->planned.plan.keep = sandbox->keep;
+  if (steps) steps->Mark("plan");
+  std::string bytes = EncodePlan(sandbox->planned.plan);
+  sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
+  if (!memory.valid()) co_return Fail(Code::kInternal, "make launch plan: out of memory");
+  std::vector<int> fds(1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
+  fds.push_back(client.socket);
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
+  if (answer.reply.value != 0)
+    co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
+                                                   answer.reply.value, answer.reply.detail, facts()));
+  if (answer.fds.size() < 3) co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
+  if (steps) {
+    auto spent = [&](SpawnTiming step) { return answer.reply.timing_us[step] / 1000.0; };
+    steps->Add((answer.reply.flags & kFlagFromPool) ? "take prepared sandbox" : "build sandbox", spent(kTimePrepare));
+    steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
+    steps->Mark("launch, whole");
+  }
+  sandbox->Attach(std::move(answer), cgroups_);
+  co_return Status{};
+}
+
+Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request, bool keep,
+                                                      Client client, StepTimer* steps) {
+  if (!request.name.empty()) {
+    for (const auto& [id, other] : sandboxes_)
+      if (other->owner == client.peer.uid && other->name == request.name)
+        co_return Fail(Code::kConflict, fmt::format("make sandbox: the name {} is taken by {}", request.name, id),
+                       fmt::format("choose another name, or remove it: cloche rm {}", request.name));
+  }
+  request.env = FilterEnvironment(request.env, request.env_names).kept;
+  auto sandbox = std::make_shared<Sandbox>(io_, NewId(), client.peer.uid);
+  sandbox->name = request.name;
+  sandbox->request = std::move(request);
+  sandbox->keep = keep;
+  sandbox->events.end = [this, id = sandbox->id](const std::string& reason) { EndLater(id, reason); };
+  if (keep) {
+    body["env"] = sandbox->request.env;
+    body.erase("argv");
+    for (const char* key : {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"}) body.erase(key);
+    sandbox->request_json = std::move(body);
+  }
+  sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
+  Status launched = co_await Launch(sandbox, client, steps);
+  if (launched) launched = Save(*sandbox);
+  if (!launched) {
+    sandboxes_.erase(sandbox->id);
+    if (sandbox->state == Sandbox::State::kRunning) co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
+    co_return std::unexpected(launched.error());
+  }
+  co_return sandbox;
+}
+
+Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox> sandbox, CommandRequest request,
+                                                        Client client, Watcher* watcher, StepTimer steps) {
+  const Limits& limits = sandbox->planned.limits;
+  if (sandbox->state == Sandbox::State::kEnded)
+    co_return Fail(Code::kConflict, fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
+                   "make a new sandbox: cloche new");
+  if (!request.agent.empty() && !sandbox->request.agent.empty() && request.agent != sandbox->request.agent)
+    co_return Fail(Code::kConflict,
+                   fmt::format("run in {}: it serves agent {}, not {}", sandbox->id,
+                               EscapeForTerminal(sandbox->request.agent), EscapeForTerminal(request.agent)),
+                   "make a sandbox for this agent: cloche new --agent NAME");
+  if (uint64_t budget = limits.commands.value_or(0); budget != 0 && sandbox->commands_started >= budget)
+    co_return Fail(Code::kExhausted, fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
+                   "make a new sandbox, or a larger budget with --commands");
+  if (sandbox->state == Sandbox::State::kStopped) {
+    Status launched = co_await Launch(sandbox, client, &steps);
+    if (!launched) co_return std::unexpected(launched.error());
+    CLOCHE_CO_TRY(Save(*sandbox));
+  }
+  request.env = FilterEnvironment(request.env, request.env_names).kept;
+  uint32_t number = static_cast<uint32_t>(sandbox->commands_started + 1);
+  uint64_t output = request.output.value_or(limits.output.value_or(0));
+  std::string log = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
+  double wall = request.wall.value_or(limits.wall.value_or(0));
+  auto command = std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, log);
+  command->steps() = std::move(steps);
+  if (watcher) command->Watch(watcher);
+  CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
+  if (wall > 0) {
+    asio::co_spawn(
+        io_,
+        [](asio::io_context& io, std::shared_ptr<Sandbox> box, std::shared_ptr<CommandRun> run, double seconds) -> Task<void> {
+          asio::steady_timer timer(io, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+          co_await timer.async_wait(kAwait);
+          if (run->ended()) co_return;
+          run->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
+          // Alone, it takes everything it left behind with it.
+          if (box->running_commands() == 1)
+            box->KillAll();
+          else
+            box->Signal(run->number(), 9);
+        }(io_, sandbox, command, wall),
+        asio::detached);
+  }
+  if (sandbox->keep) (void)Save(*sandbox);
+  co_return command;
+}
+
+Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
+  if (sandbox->state == Sandbox::State::kRunning) {
+    sandbox->reason = reason;
+    SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
+    if (answer.reply.value != 0 && !spawn_lost_)
+      co_return Fail(Code::kInternal, fmt::format("stop {}: {}", sandbox->id, answer.reply.operation));
+    sandbox->Detach(reason);
+  }
+  sandbox->state = ended ? Sandbox::State::kEnded : Sandbox::State::kStopped;
+  sandbox->reason = reason;
+  if (!sandbox->keep) sandboxes_.erase(sandbox->id);
+  co_return Save(*sandbox);
+}
+
+Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summary) {
+  if (sandbox->keep) CLOCHE_CO_TRY(registry_.Remove(sandbox->id));
+  sandboxes_.erase(sandbox->id);
+  bool had_processes = sandbox->state == Sandbox::State::kRunning;
+  sandbox->state = Sandbox::State::kEnded;
+  sandbox->reason = "removed";
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id, summary && had_processes ? kFlagSummary : 0);
+  sandbox->Detach("its sandbox was removed");
+  if (answer.reply.value != 0)
+    co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
+                                                   answer.reply.value, answer.reply.detail, facts()));
+  co_return Json{{"added", answer.reply.added},
+                 {"changed", answer.reply.changed},
+                 {"deleted", answer.reply.deleted},
+                 {"bytes", answer.reply.changed_bytes},
+                 {"kept", false}};
+}
+
+Result<std::shared_ptr<Sandbox>> Engine::Find(const std::string& ref, const Client& client) const {
+  std::vector<std::shared_ptr<Sandbox>> found;
+  for (const auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->owner != client.peer.uid) continue;
+    if (id == ref || sandbox->name == ref) return sandbox;
+    if (!ref.empty() && (id.starts_with(ref) || id.starts_with("sb_" + ref))) found.push_back(sandbox);
+  }
+  if (found.size() == 1) return found[0];
+  if (found.size() > 1)
+    return Fail(Code::kConflict, fmt::format("find sandbox: {} is the beginning of {} ids", EscapeForTerminal(ref), found.size()),
+                "give more of the id");
+  return Fail(Code::kNotFound, fmt::format("find sandbox: there is no {}", EscapeForTerminal(ref)),
+              "cloche ls shows the ones there are");
+}
+
+std::vector<std::shared_ptr<Sandbox>> Engine::List(const Client& client) const {
+  std::vector<std::shared_ptr<Sandbox>> list;
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->owner == client.peer.uid) list.push_back(sandbox);
+  std::ranges::sort(list, {}, [](const auto& sandbox) { return sandbox->created; });
+  return list;
+}
+
+Json Engine::StatusJson(const Client& client) const {
+  int64_t pages = sys::ReadNumberAt(AT_FDCWD, "/proc/self/statm");
+  std::string statm;
+  sys::ReadFileAt(AT_FDCWD, "/proc/self/statm", statm);
+  long resident = 0;
+  std::sscanf(statm.c_str(), "%*d %ld", &resident);
+  (void)pages;
+  return {{"id", "cloched"},
+          {"version", CLOCHE_VERSION},
+          {"mode", mode_ == Mode::kSystem ? "system" : "rootless"},
+          {"pid", getpid()},
+          {"uptime_s", Since(started_)},
+          {"sandboxes", List(client).size()},
+          {"state_dir", directories_.state},
+          {"rss_bytes", resident * sysconf(_SC_PAGE_SIZE)}};
+}
+
+void Engine::InitExited(const SpawnReply& event) {
+  auto found = sandboxes_.find(event.sandbox);
+  if (found == sandboxes_.end()) return;
+  std::shared_ptr<Sandbox> sandbox = found->second;
+  if (sandbox->state != Sandbox::State::kRunning) return;
+  // Nobody asked for it: the kernel's OOM killer took init, or something inside found a way.
+  std::string why = "its init ended unexpectedly";
+  if (sandbox->Usage().oom_kills > 0) why = "killed: memory limit";
+  sandbox->state = Sandbox::State::kStopped;
+  sandbox->reason = why;
+  sandbox->Detach(why);
+  if (!sandbox->keep) sandboxes_.erase(found);
+  (void)Save(*sandbox);
+}
+
+void Engine::SpawnLost() {
+  spawn_lost_ = true;
+  auto all = sandboxes_;
+  for (auto& [id, sandbox] : all) {
+    if (sandbox->state != Sandbox::State::kRunning) continue;
+    sandbox->state = Sandbox::State::kStopped;
+    sandbox->reason = "cloche-spawn died while it ran";
+    sandbox->Detach(sandbox->reason);
+    (void)Save(*sandbox);
+    if (!sandbox->keep) sandboxes_.erase(id);
+  }
+  io_.stop();  // the next CLI call starts both anew
+}
+
+void Engine::EndLater(const std::string& id, const std::string& reason) {
+  auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end() || found->second->state != Sandbox::State::kRunning) return;
+  for (const auto& [number, command] : found->second->commands())
+    command->MarkLimit({reason.starts_with("violation") ? "violation" : reason.find("denials") != std::string::npos ? "denials" : "life",
+                        0, "killed: " + reason});
+  asio::co_spawn(
+      io_,
+      [](Engine& engine, std::shared_ptr<Sandbox> sandbox, std::string why) -> Task<void> {
+        co_await engine.Stop(sandbox, why, true);
+      }(*this, found->second, reason),
+      asio::detached);
+}
+
+void Engine::EnforceTimes() {
+  auto all = sandboxes_;
+  for (auto& [id, sandbox] : all) {
+    if (sandbox->state != Sandbox::State::kRunning) continue;
+    const Limits& limits = sandbox->planned.limits;
+    if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {
+      EndLater(id, "life limit " + FormatDuration(life));
+      continue;
+    }
+    double idle = limits.idle.value_or(0);
+    if (idle <= 0) continue;
+    for (const auto& [number, command] : sandbox->commands()) {
+      if (command->ended() || Since(command->last_activity()) < idle) continue;
+      command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
+      sandbox->Signal(number, 9);
+    }
+    if (sandbox->running_commands() == 0 && Since(sandbox->last_activity()) > idle)
+      asio::co_spawn(
+          io_,
+          [](Engine& engine, std::shared_ptr<Sandbox> box, double seconds) -> Task<void> {
+            co_await engine.Stop(box, "idle limit " + FormatDuration(seconds));
+          }(*this, sandbox, idle),
+          asio::detached);
+  }
+}
+
+void Engine::StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave) {
+  asio::co_spawn(io_, Housekeeping(leave_after, std::move(leave)), asio::detached);
+}
+
+Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave) {
+  asio::steady_timer timer(io_);
+  for (;;) {
+    timer.expires_after(std::chrono::milliseconds(200));
+    co_await timer.async_wait(kAwait);
+    EnforceTimes();
+    bool busy = clients_ > 0;
+    for (const auto& [id, sandbox] : sandboxes_) busy |= sandbox->state == Sandbox::State::kRunning;
+    if (busy) last_busy_ = Clock::now();
+    if (Clock::now() - last_busy_ > leave_after) {
+      leave();
+      co_return;
+    }
+  }
+}
+
+}  // namespace cloche::daemon

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/facts.h"
+#include "daemon/registry.h"
+#include "daemon/sandbox.h"
+#include "daemon/spawn_link.h"
+#include "policy/request.h"
+
+namespace cloche::daemon {
+
+// Who asks, and the socket that proves it.
+struct Client {
+  sys::PeerIdentity peer;
+  int socket = -1;
+};
+
+// The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
+class Engine {
+ public:
+  Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn, Registry& registry);
+
+  Status Load();  // what an earlier daemon left
+  void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
+
+  Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request, bool keep,
+                                                Client client, StepTimer* steps = nullptr);
+  Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox, CommandRequest request,
+                                                  Client client, Watcher* watcher = nullptr,
+                                                  StepTimer steps = {});
+  Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended = false);
+  // Kill, count changes if asked, remove its files and its row.
+  Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox, bool summary);
+  Task<Result<Json>> Explain(SandboxRequest request, Client client);
+
+  Result<std::shared_ptr<Sandbox>> Find(const std::string& ref, const Client& client) const;
+  std::vector<std::shared_ptr<Sandbox>> List(const Client& client) const;
+  Json StatusJson(const Client& client) const;
+  const HostFacts& facts();
+  const sys::CgroupHost& cgroups() const { return cgroups_; }
+  void ClientCame() { ++clients_; last_busy_ = std::chrono::steady_clock::now(); }
+  void ClientLeft() { --clients_; last_busy_ = std::chrono::steady_clock::now(); }
+  Mode mode() const { return mode_; }
+  asio::io_context& io() { return io_; }
+  Status Save(const Sandbox& sandbox);
+
+ private:
+  Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
+  Result<Planned> Plan(const SandboxRequest& request, const UserFacts& user, std::string id);
+  void InitExited(const SpawnReply& event);
+  void SpawnLost();
+  Task<void> Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
+  void EnforceTimes();
+  void EndLater(const std::string& id, const std::string& reason);
+
+  asio::io_context& io_;
+  Mode mode_;
+  Directories directories_;
+  SpawnLink& spawn_;
+  Registry& registry_;
+  sys::CgroupHost cgroups_;
+  HostFacts facts_;
+  std::chrono::steady_clock::time_point facts_at_{}, last_busy_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
+  int clients_ = 0;
+  bool spawn_lost_ = false;
+};
+
+}  // namespace cloche::daemon

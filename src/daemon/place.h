@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/launch_plan.h"
+#include "daemon/facts.h"
+#include "sys/fd.h"
+
+namespace cloche::daemon {
+
+// Where this daemon lives: its directories, its socket, and the user it becomes.
+class Place {
+ public:
+  // Makes the directories and binds the socket; empty arguments mean the usual places.
+  static Result<Place> Open(Mode mode, std::string socket, std::string state);
+
+  const Directories& directories() const { return directories_; }
+  const std::string& spawn_program() const { return spawn_program_; }
+  Status GiveUpRoot();  // system mode, after cloche-spawn was started
+  int TakeListener() { return listener_.Release(); }
+  void RemoveSocket();
+
+ private:
+  Mode mode_{};
+  Directories directories_;
+  std::string socket_path_, spawn_program_;
+  sys::Fd listener_, runtime_;
+  uint32_t uid_ = 0, gid_ = 0;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct sqlite3;
+
+namespace cloche::daemon {
+
+// Sandboxes that outlive the daemon, in SQLite (docs/formats/registry.md). A row is on disk before
+// its sandbox is acknowledged.
+class Registry {
+ public:
+  struct Row {
+    std::string id;
+    std::string name;
+    uint32_t owner = 0;
+    std::string state;   // running, stopped, ended
+    std::string record;  // JSON: the request as it came, created, reason, counters
+  };
+
+  static Result<std::unique_ptr<Registry>> Open(const std::string& path);
+  ~Registry();
+
+  Status Put(const Row& row);
+  Status Remove(const std::string& id);
+  Result<std::vector<Row>> All();
+
+ private:
+  explicit Registry(sqlite3* db) : db_(db) {}
+  Status Execute(const char* sql);
+  sqlite3* db_;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,369 @@
+#include "daemon/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/landlock.h"
+#include "sys/message.h"
+#include "sys/process.h"
+#include "sys/stream.h"
+
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMaxDenialKinds = 64;
+constexpr size_t kMaxRemembered = 200;
+constexpr int kDenialsPerTurn = 32;
+
+const char* ClassName(sys::DenialClass kind) {
+  switch (kind) {
+    case sys::DenialClass::kViolation:
+      return "violation";
+    case sys::DenialClass::kReported:
+      return "reported";
+    default:
+      return "quiet";
+  }
+}
+
+std::string ProcessName(uint32_t pid) {
+  std::string name;
+  std::string path = "/proc/" + std::to_string(pid) + "/comm";
+  if (pid == 0 || sys::ReadFileAt(AT_FDCWD, path.c_str(), name) < 0) return "?";
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+// A shell's words for what execve or the steps before it said.
+Error StartError(const InitMessage& message, const Command& image, int& exit_status) {
+  const std::string program = EscapeForTerminal(image.argv.empty() ? "" : image.argv[0]);
+  const char* why = strerror(message.value);
+  exit_status = 125;
+  switch (static_cast<ExecStage>(message.stage)) {
+    case ExecStage::kDirectory:
+      return {Code::kInvalid, fmt::format("enter {}: {}", EscapeForTerminal(image.cwd), why),
+              "start from a directory that exists in the sandbox and that you may enter"};
+    case ExecStage::kExec:
+      exit_status = message.value == ENOENT || message.value == ENOTDIR ? 127 : 126;
+      return {message.value == ENOENT ? Code::kNotFound : Code::kInvalid,
+              fmt::format("run {}: {}", program, exit_status == 127 ? "command not found" : why),
+              exit_status == 127 ? "check the name, or give a path" : "is it an executable file?"};
+    case ExecStage::kFork:
+      return {Code::kExhausted, fmt::format("start {}: {}", program, why),
+              "the sandbox has reached its limit of processes: raise --pids"};
+    default:
+      return {Code::kInternal,
+              fmt::format("start {}: step {}: {}", program, message.stage, why), ""};
+  }
+}
+
+}  // namespace
+
+void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
+  cgroups_ = cgroups;
+  cgroup_ = answer.reply.cgroup;
+  if ((answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) == 0) cgroups_.version = sys::CgroupVersion::kNone;
+  init_pid_ = answer.reply.init_pid;
+  uid_base_ = answer.reply.uid_base;
+  for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
+    if (i < answer.fds.size()) sys::SetNonBlocking(answer.fds[i].get());
+  control_.assign(answer.fds[0].Release());
+  listener_.assign(answer.fds[2].Release());
+  auto self = shared_from_this();
+  asio::co_spawn(io_, ReadInit(self), asio::detached);
+  asio::co_spawn(io_, ReadDenials(self), asio::detached);
+  if (answer.fds.size() > 3) {
+    oom_.assign(answer.fds[3].Release());
+    asio::co_spawn(io_, WatchOom(self, cgroups_.version == sys::CgroupVersion::kV2), asio::detached);
+  }
+  state = State::kRunning;
+  reason.clear();
+  oom_seen_ = 0;
+  last_activity_ = std::chrono::steady_clock::now();
+}
+
+void Sandbox::Detach(const std::string& why) {
+  boost::system::error_code ignored;
+  control_.close(ignored);
+  listener_.close(ignored);
+  oom_.close(ignored);
+  for (auto& [number, command] : commands_) command->Lost(why);
+  last_activity_ = std::chrono::steady_clock::now();
+}
+
+Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command& image) {
+  ASSIGN_OR_RETURN(auto streams, command->OpenStreams());
+  std::string bytes = EncodeCommand(image);
+  sys::Fd memory(sys::SealedMemfd("command", bytes.data(), bytes.size()));
+  if (!memory.valid()) return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
+  std::vector<int> fds = {memory.get()};
+  for (const sys::Fd& stream : streams) fds.push_back(stream.get());
+  InitMessage message{};
+  message.op = InitOp::kExec;
+  message.command = command->number();
+  sys::CgroupUsage usage = Usage();
+  command->cpu_us_before = usage.cpu_us;
+  command->oom_before = usage.oom_kills;
+  long sent = control_.is_open()
+                  ? sys::SendMessage(control_.native_handle(), &message, sizeof message, fds)
+                  : -EPIPE;
+  if (sent < 0) return Fail(Code::kUnavailable, fmt::format("reach the sandbox's init: {}", strerror(static_cast<int>(-sent))), "start it again");
+  AddCommand(command);
+  ++commands_started;
+  last_activity_ = std::chrono::steady_clock::now();
+  return {};
+}
+
+void Sandbox::Signal(uint32_t command, int signal) {
+  InitMessage message{};
+  message.op = InitOp::kSignal;
+  message.command = command;
+  message.value = signal;
+  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
+}
+
+void Sandbox::KillAll() {
+  InitMessage message{};
+  message.op = InitOp::kKillAll;
+  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
+}
+
+std::shared_ptr<CommandRun> Sandbox::FindCommand(const std::string& number) const {
+  for (const auto& [key, command] : commands_)
+    if (std::to_string(key) == number) return command;
+  return nullptr;
+}
+
+void Sandbox::AddCommand(std::shared_ptr<CommandRun> command) {
+  commands_[command->number()] = std::move(command);
+  for (auto it = commands_.begin(); commands_.size() > kMaxRemembered && it != commands_.end();)
+    it = it->second->ended() ? commands_.erase(it) : std::next(it);
+}
+
+size_t Sandbox::running_commands() const {
+  size_t count = 0;
+  for (const auto& [number, command] : commands_) count += command->ended() ? 0 : 1;
+  return count;
+}
+
+sys::CgroupUsage Sandbox::Usage() const { return sys::ReadUsage(cgroups_, cgroup_); }
+
+Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
+  while (control_.is_open()) {
+    auto [error] = co_await control_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
+    if (error) co_return;
+    while (control_.is_open()) {
+      InitMessage message{};
+      int fds[1];
+      int fd_count = 0;
+      long got = sys::ReceiveMessage(control_.native_handle(), &message, sizeof message, fds, fd_count, true);
+      if (got == -EAGAIN) break;
+      std::vector<sys::Fd> owned;
+      for (int i = 0; i < fd_count; ++i) owned.emplace_back(fds[i]);
+      if (got != static_cast<long>(sizeof message)) co_return;  // spawn tells how it ended
+      Handle(message, std::move(owned));
+    }
+  }
+}
+
+void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
+  auto found = commands_.find(message.command);
+  if (found == commands_.end()) return;
+  std::shared_ptr<CommandRun> command = found->second;
+  last_activity_ = std::chrono::steady_clock::now();
+  if (message.op == InitOp::kStarted) {
+    command->steps().Mark("start command");
+    command->Started(message.pid, fds.empty() ? sys::Fd() : std::move(fds[0]));
+  } else if (message.op == InitOp::kFailed) {
+    int exit_status = 125;
+    Command image;
+    image.argv = command->request().argv;
+    image.cwd = command->request().cwd;
+    Error error = StartError(message, image, exit_status);
+    command->Failed(std::move(error), exit_status);
+  } else if (message.op == InitOp::kExited) {
+    command->steps().Mark("command");
+    for (LimitHit& hit : ReadLimits(*command)) command->MarkLimit(std::move(hit));
+    sys::CgroupUsage usage = Usage();
+    command->Exited(message);
+    if (usage.cpu_us >= 0 && command->cpu_us_before >= 0)
+      command->AddResult("cpu_s", static_cast<double>(usage.cpu_us - command->cpu_us_before) / 1e6);
+    if (usage.peak_bytes >= 0) command->AddResult("peak_memory_bytes", usage.peak_bytes);
+  }
+}
+
+LimitHit Sandbox::MemoryHit() const {
+  uint64_t limit = planned.limits.memory.value_or(0);
+  return {"memory", static_cast<double>(limit), "killed: memory limit " + FormatBytes(limit)};
+}
+
+// The verdict comes from the counters: a shell around the killed process may well have exited 0.
+std::vector<LimitHit> Sandbox::ReadLimits(const CommandRun& command) const {
+  std::vector<LimitHit> hits;
+  sys::CgroupUsage usage = Usage();
+  if (usage.oom_kills > command.oom_before) hits.push_back(MemoryHit());
+  if (usage.pid_refusals > 0)
+    hits.push_back({"pids", static_cast<double>(planned.limits.pids.value_or(0)),
+                    fmt::format("limit of {} processes reached {} times", planned.limits.pids.value_or(0),
+                                usage.pid_refusals)});
+  return hits;
+}
+
+Task<void> Sandbox::WatchOom([[maybe_unused]] std::shared_ptr<Sandbox> self, bool v2) {
+  using Descriptor = asio::posix::stream_descriptor;
+  while (oom_.is_open()) {
+    auto [error] = co_await oom_.async_wait(v2 ? Descriptor::wait_error : Descriptor::wait_read, kAwait);
+    if (error || !oom_.is_open()) co_return;
+    char drained[4096];
+    if (v2) sys::Rewind(oom_.native_handle());
+    sys::ReadSome(oom_.native_handle(), drained, sizeof drained);
+    CheckOom();
+  }
+}
+
+// The kernel kills one process; what is left of the command would limp on.
+void Sandbox::CheckOom() {
+  int64_t kills = Usage().oom_kills;
+  if (kills <= oom_seen_) return;
+  oom_seen_ = kills;
+  for (auto& [number, command] : commands_)
+    if (!command->ended()) command->MarkLimit(MemoryHit());
+  KillAll();
+}
+
+Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) {
+  while (listener_.is_open()) {
+    auto [error] = co_await listener_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
+    if (error || !listener_.is_open()) co_return;
+    for (int i = 0; i < kDenialsPerTurn; ++i) {
+      // Receiving blocks when there is nothing, whatever O_NONBLOCK says.
+      if (!sys::ReadableNow(listener_.native_handle())) break;
+      sys::SeccompNotification notification;
+      int result = sys::ReceiveNotification(listener_.native_handle(), notification);
+      if (result == -ENOENT || result == -EINTR) continue;
+      if (result < 0) break;
+      sys::Verdict verdict = sys::Decide(sys::kNativeAbi, notification.number, notification.arguments);
+      // Recorded while the caller still waits: afterwards its /proc entry may be gone.
+      Record(notification);
+      sys::DenyNotification(listener_.native_handle(), notification.id,
+                            verdict.error == 0 ? EPERM : verdict.error);
+      if (!listener_.is_open()) co_return;
+    }
+    // A flood of denials takes turns with everybody else's requests.
+    co_await asio::post(io_, asio::use_awaitable);
+  }
+}
+
+void Sandbox::Record(const sys::SeccompNotification& notification) {
+  sys::DenialClass kind = sys::ClassOf(notification.number, notification.arguments);
+  const char* known = sys::SyscallName(notification.number);
+  std::string call = known ? known : fmt::format("syscall {}", notification.number);
+  auto now = std::chrono::system_clock::now();
+  ++denial_count_;
+  Denial* row = nullptr;
+  for (Denial& denial : denials_)
+    if (denial.call == call && denial.kind == kind) row = &denial;
+  bool first = row == nullptr;
+  if (first && denials_.size() < kMaxDenialKinds) {
+    denials_.push_back({call, {}, 0, "", kind, 0, now, now});
+    row = &denials_.back();
+  }
+  if (row) {
+    ++row->count;
+    row->last = now;
+    if (first) {
+      row->pid = notification.pid;
+      row->process = ProcessName(notification.pid);
+      row->args.assign(notification.arguments, notification.arguments + 3);
+    }
+  }
+  for (auto& [number, command] : commands_) {
+    if (command->ended()) continue;
+    ++command->denials;
+    if (first && row)
+      command->Tell(FrameType::kNotice,
+                    {{"kind", "denial"},
+                     {"class", ClassName(kind)},
+                     {"message", fmt::format("denied: {} by {} (pid {}): not allowed in a sandbox; see `cloche "
+                                             "show {}`",
+                                             call, EscapeForTerminal(row->process), row->pid, id)}});
+  }
+  uint64_t budget = planned.limits.denials.value_or(0);
+  if (kind == sys::DenialClass::kViolation && request.on_violation == OnViolation::kKill)
+    events.end("violation: " + call);
+  else if (budget != 0 && denial_count_ >= budget)
+    events.end(fmt::format("limit of {} denials reached", budget));
+}
+
+Json Sandbox::Enforced() const {
+  const SandboxSpec& spec = planned.plan.spec;
+  Json capabilities = Json::array();
+  uint64_t held = spec.root_inside || spec.map_root ? sys::RootInsideCapabilities() : 0;
+  for (int bit = 0; bit < 64; ++bit)
+    if ((held >> bit & 1) != 0) capabilities.push_back(sys::CapabilityName(bit));
+  const char* cgroup = cgroups_.version == sys::CgroupVersion::kV2   ? "v2"
+                       : cgroups_.version == sys::CgroupVersion::kV1 ? "v1"
+                                                                     : "none";
+  return {{"uid", spec.map_root ? 0 : spec.caller.uid},
+          {"capabilities", capabilities},
+          {"no_new_privs", true},
+          {"seccomp", "allowlist, denials notified"},
+          {"landlock_abi", sys::LandlockAbi()},
+          {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
+          {"network", "none"},
+          {"cgroup", cgroup}};
+}
+
+Json Sandbox::ToJson() const {
+  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended"};
+  Json json = {{"id", id},
+               {"name", name},
+               {"state", kStates[static_cast<int>(state)]},
+               {"reason", reason},
+               {"created", Rfc3339(created)},
+               {"base", request.base_directory.empty() ? "host" : "dir:" + request.base_directory},
+               {"mode", planned.plan.spec.mode == Mode::kSystem ? "system" : "rootless"},
+               {"keep", keep},
+               {"agent", request.agent},
+               {"task", request.task},
+               {"labels", request.labels},
+               {"limits", LimitsToJson(planned.limits)},
+               {"not_enforced", planned.not_enforced},
+               {"enforced", Enforced()},
+               {"commands", commands_started}};
+  json["hidden"] = Json::array();
+  for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
+  if (state == State::kRunning) {
+    sys::CgroupUsage usage = Usage();
+    json["usage"] = {{"cpu_s", static_cast<double>(usage.cpu_us) / 1e6},
+                     {"memory_bytes", usage.memory_bytes},
+                     {"pids", usage.pids}};
+    json["init_pid"] = init_pid_;
+    json["uid_base"] = uid_base_;
+  }
+  Json denials = Json::array();
+  for (const Denial& denial : denials_)
+    denials.push_back({{"call", denial.call},
+                       {"args", denial.args},
+                       {"pid", denial.pid},
+                       {"process", denial.process},
+                       {"class", ClassName(denial.kind)},
+                       {"count", denial.count},
+                       {"first", Rfc3339(denial.first)},
+                       {"last", Rfc3339(denial.last)}});
+  json["denials"] = denials;
+  Json current = nullptr;
+  for (const auto& [number, command] : commands_) current = command->request().argv;
+  json["last_command"] = current;
+  return json;
+}
+
+}  // namespace cloche::daemon

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/command_run.h"
+#include "daemon/event.h"
+#include "daemon/spawn_link.h"
+#include "policy/plan.h"
+#include "sys/cgroup.h"
+#include "sys/seccomp.h"
+
+namespace cloche::daemon {
+
+struct Denial {
+  std::string call;
+  std::vector<uint64_t> args;
+  uint32_t pid = 0;
+  std::string process;
+  sys::DenialClass kind{};
+  uint64_t count = 0;
+  std::chrono::system_clock::time_point first, last;
+};
+
+// What a sandbox tells the engine.
+struct SandboxEvents {
+  std::function<void(const std::string& reason)> end;  // kill it, for this reason
+};
+
+// One sandbox: what it was asked to be, what it is, its commands, what it was denied.
+class Sandbox : public std::enable_shared_from_this<Sandbox> {
+ public:
+  enum class State { kStarting, kRunning, kStopped, kEnded };
+
+  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in) : id(std::move(id_in)), owner(owner_in), io_(io), control_(io), listener_(io), oom_(io) {}
+
+  const std::string id;
+  const uint32_t owner;
+  std::string name;
+  nlohmann::json request_json;  // as it came, for the registry
+  SandboxRequest request;
+  Planned planned;
+  bool keep = false;
+  State state = State::kStarting;
+  std::string reason;
+  std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
+  uint64_t commands_started = 0;
+  SandboxEvents events;
+
+  // Takes over the fds of a successful launch.
+  void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
+  void Detach(const std::string& why);  // its init is gone
+
+  // Sends the command to init; the command then reports for itself.
+  Status Start(const std::shared_ptr<CommandRun>& command, const Command& image);
+  void Signal(uint32_t command, int signal);
+  void KillAll();
+
+  std::shared_ptr<CommandRun> FindCommand(const std::string& number) const;
+  void AddCommand(std::shared_ptr<CommandRun> command);
+  const std::map<uint32_t, std::shared_ptr<CommandRun>>& commands() const { return commands_; }
+  size_t running_commands() const;
+  std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
+  sys::CgroupUsage Usage() const;
+  std::vector<LimitHit> ReadLimits(const CommandRun& command) const;
+  uint64_t denial_count() const { return denial_count_; }
+  Json ToJson() const;
+
+ private:
+  Task<void> ReadInit(std::shared_ptr<Sandbox> self);
+  Task<void> ReadDenials(std::shared_ptr<Sandbox> self);
+  Task<void> WatchOom(std::shared_ptr<Sandbox> self, bool v2);
+  void Handle(const InitMessage& message, std::vector<sys::Fd> fds);
+  void Record(const sys::SeccompNotification& notification);
+  void CheckOom();
+  LimitHit MemoryHit() const;
+  Json Enforced() const;
+
+  asio::io_context& io_;
+  asio::posix::stream_descriptor control_, listener_, oom_;
+  std::string cgroup_;
+  sys::CgroupHost cgroups_;
+  int init_pid_ = 0;
+  uint32_t uid_base_ = 0;
+  int64_t oom_seen_ = 0;
+  std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
+  std::vector<Denial> denials_;
+  uint64_t denial_count_ = 0;
+  std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace cloche::daemon
