@@ -52,6 +52,19 @@ Status Serve(Options& options) {
   std::unique_ptr<daemon::Engine> engine;
   asio::local::stream_protocol::acceptor acceptor(io);
   Status status;
+  // Newcomers start another daemon from here on; it waits for the pool's lock until we are gone.
+  auto leave = [&] {
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    if (engine) engine->Close();
+    asio::co_spawn(
+        io,
+        [&]() -> daemon::Task<void> {
+          co_await spawn->Leave();
+          io.stop();
+        },
+        asio::detached);
+  };
   asio::co_spawn(
       io,
       [&]() -> daemon::Task<void> {
@@ -70,18 +83,18 @@ Status Serve(Options& options) {
           co_return Status{};
         }();
         Announce(options, status);
+        if (status) place.KeepLog();
         if (!status) {
           io.stop();
           co_return;
         }
-        engine->StartHousekeeping(std::chrono::seconds(options.leave_after), [&] { io.stop(); });
+        engine->StartHousekeeping(std::chrono::seconds(options.leave_after), leave);
         co_await api::Listen(*engine, acceptor);
       },
       asio::detached);
   asio::signal_set signals(io, SIGINT, SIGTERM);
-  signals.async_wait([&](auto, int) { io.stop(); });
+  signals.async_wait([&](auto, int) { leave(); });
   io.run();
-  place.RemoveSocket();
   return status;
 }
 
@@ -100,6 +113,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  // Whatever outlives cloche-spawn for a moment is reaped here, by the kernel.
+  sys::AdoptOrphans();
+  signal(SIGCHLD, SIG_IGN);
   Status status;
   try {
     status = Serve(options);

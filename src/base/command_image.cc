@@ -26,6 +26,7 @@ std::string EncodeCommand(const Command& command) {
   for (const std::string& value : command.argv) offsets.push_back(add(value));
   for (const std::string& value : command.env) offsets.push_back(add(value));
   head.cwd = add(command.cwd);
+  if (!command.other_cwd.empty()) head.other_cwd = add(command.other_cwd);
   head.total = static_cast<uint32_t>(text_start + text.size());
 
   std::string image(reinterpret_cast<const char*>(&head), sizeof head);

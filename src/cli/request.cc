@@ -130,7 +130,7 @@ Result<Environment> ChooseEnvironment(const std::vector<std::string>& environmen
     all.push_back(want);
   }
   FilteredEnvironment filtered = FilterEnvironment(all, names);
-  return Environment{std::move(filtered.kept), std::move(filtered.dropped_secrets),
+  return Environment{std::move(filtered.kept), std::move(names), std::move(filtered.dropped_secrets),
                      std::move(filtered.dropped_other)};
 }
 
@@ -149,6 +149,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   AddText(body, "project", around.project);
   ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
   body["env"] = std::move(environment.kept);
+  if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);
   ASSIGN_OR_RETURN(Body limits, ParseLimits(flags.limits));
   if (!limits.empty()) body["limits"] = std::move(limits);
   CLOCHE_TRY(AddPaths(body, "ro", flags.ro, around.cwd));
@@ -169,7 +170,9 @@ Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& aroun
   Body body = {{"argv", flags.argv}};
   ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
   body["env"] = std::move(environment.kept);
+  if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);
   AddText(body, "cwd", around.cwd);
+  body["cwd_optional"] = true;
   if (flags.pty) body["pty"] = {{"rows", flags.pty->rows}, {"columns", flags.pty->columns}};
   body["stdin"] = flags.read_stdin;
   if (flags.background) body["background"] = true;

@@ -69,6 +69,7 @@ Result<Body> RunRequest(const SandboxFlags& sandbox, const CommandFlags& command
 // What is sent of the environment, and what stays here.
 struct Environment {
   std::vector<std::string> kept;
+  std::vector<std::string> asked_for;  // names of --env, which pass the daemon's filter too
   std::vector<std::string> dropped_secrets;
   std::vector<std::string> dropped_other;
 };

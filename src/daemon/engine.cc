@@ -33,10 +33,12 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
   Command image;
   image.argv = request.argv;
   image.cwd = request.cwd.empty() ? sandbox.planned.cwd : request.cwd;
+  if (request.cwd_optional && (!sandbox.request.base_directory.empty() || sandbox.request.declared))
+    image.other_cwd = sandbox.planned.cwd;
   const std::vector<std::string>& env = request.env.empty() ? sandbox.request.env : request.env;
   for (const std::string& variable : env)
     if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_")) image.env.push_back(variable);
-  image.env.push_back("PWD=" + image.cwd);
+  if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
   image.pty = request.pty.has_value();
   if (request.pty) {
@@ -375,6 +377,16 @@ void Engine::EnforceTimes() {
             co_await engine.Stop(box, "idle limit " + FormatDuration(seconds));
           }(*this, sandbox, idle),
           asio::detached);
+  }
+}
+
+void Engine::Close() {
+  for (auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->state != Sandbox::State::kRunning) continue;
+    sandbox->state = Sandbox::State::kStopped;
+    sandbox->reason = "cloched was stopped";
+    (void)Save(*sandbox);
+    sandbox->Detach(sandbox->reason);
   }
 }
 

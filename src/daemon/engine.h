@@ -25,6 +25,7 @@ class Engine {
   Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn, Registry& registry);
 
   Status Load();  // what an earlier daemon left
+  void Close();   // records what is about to be ended
   void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
 
   Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request, bool keep,

@@ -111,10 +111,10 @@ Status Place::GiveUpRoot() {
   return {};
 }
 
-void Place::RemoveSocket() {
-  // Not ours to unlink after root is gone; a dead socket refuses connections, which is what the
-  // CLI looks for.
-  unlink(socket_path_.c_str());
+void Place::KeepLog() {
+  std::string path = directories_.state + "/daemon/cloched.log";
+  sys::Fd log(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (log.valid()) dup2(log.get(), STDERR_FILENO);
 }
 
 }  // namespace cloche::daemon

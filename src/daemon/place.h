@@ -19,7 +19,7 @@ class Place {
   const std::string& spawn_program() const { return spawn_program_; }
   Status GiveUpRoot();  // system mode, after cloche-spawn was started
   int TakeListener() { return listener_.Release(); }
-  void RemoveSocket();
+  void KeepLog();  // standard error, which was the starter's, goes to a file from now on
 
  private:
   Mode mode_{};

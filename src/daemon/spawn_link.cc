@@ -57,6 +57,14 @@ Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox, uint32
   co_return std::move(waiting->answer);
 }
 
+Task<void> SpawnLink::Leave() {
+  on_exited_ = nullptr;
+  on_lost_ = nullptr;
+  if (lost_) co_return;
+  sys::EndSending(socket_.native_handle());
+  co_await left_.Wait();
+}
+
 Task<void> SpawnLink::ReadLoop() {
   for (;;) {
     auto [error] = co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
@@ -101,6 +109,7 @@ void SpawnLink::FailAll() {
     waiting->done.Set();
   }
   waiting_.clear();
+  left_.Set();
   if (on_lost_) on_lost_();
 }
 

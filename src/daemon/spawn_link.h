@@ -28,10 +28,11 @@ class SpawnLink {
   Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
   Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
                          std::vector<int> fds = {});
+  Task<void> Leave();  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:
-  SpawnLink(asio::io_context& io, int socket) : io_(io), socket_(io, socket), ready_(io) {}
+  SpawnLink(asio::io_context& io, int socket) : io_(io), socket_(io, socket), ready_(io), left_(io) {}
   Task<void> ReadLoop();
   void FailAll();
 
@@ -42,7 +43,7 @@ class SpawnLink {
   };
   asio::io_context& io_;
   asio::posix::stream_descriptor socket_;
-  Event ready_;
+  Event ready_, left_;
   SpawnReply ready_reply_{};
   uint64_t next_ = 1;
   bool lost_ = false;

@@ -163,6 +163,7 @@ void ReadCommand(FieldReader& reader, CommandRequest& out) {
         "pass long input on standard input or in a file");
   ReadEnv(reader, out.env, out.env_names);
   reader.Path("cwd", out.cwd);
+  reader.Bool("cwd_optional", out.cwd_optional);
   ReadPty(reader, out.pty);
   reader.Bool("stdin", out.wants_stdin);
   reader.Bool("background", out.background);

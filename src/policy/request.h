@@ -53,6 +53,7 @@ struct CommandRequest {
   std::vector<std::string> env;
   std::vector<std::string> env_names;
   std::string cwd;
+  bool cwd_optional = false;  // fall back to the sandbox's own directory
   std::optional<PtySize> pty;
   bool wants_stdin = false;
   bool background = false;

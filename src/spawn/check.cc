@@ -7,7 +7,7 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr size_t kMaxMounts = 128;
+constexpr size_t kMaxMounts = 1024;
 
 bool IsPlainPath(const std::string& path) {
   if (path.empty() || path[0] != '/' || path.size() > 4095) return false;

@@ -85,6 +85,7 @@ int OpenTarget(int root, const ChildMount& mount) {
   bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev;
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
   int target = sys::OpenBeneath(root, path, flags, follow);
+  if (target < 0 && mount.optional && !mount.from_parent) return -1;
   if (target == -ENOENT) {
     MakeTarget(root, path, mount.directory);
     target = sys::OpenBeneath(root, path, flags, follow);
@@ -220,6 +221,7 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
   for (size_t i = 1; i < plan.mount_count; ++i) {
     const ChildMount& mount = plan.mounts[i];
     int target = OpenTarget(root, mount);
+    if (target < 0) continue;
     switch (mount.kind) {
       case MountKind::kProc:
         MountProc(target);
@@ -256,6 +258,8 @@ void DropPrivileges(const ChildPlan& plan) {
   Limit(RLIMIT_CORE, 0, "core");
   Limit(RLIMIT_MEMLOCK, 8 << 20, "memlock");
   Limit(RLIMIT_MSGQUEUE, 1 << 20, "msgqueue");
+  Limit(RLIMIT_RTPRIO, 0, "rtprio");  // sched_setattr takes its policy by pointer: no filter sees it
+  Limit(RLIMIT_NICE, 0, "nice");
   Must(sys::SetNoNewPrivileges(), SpawnStage::kPrivileges, "no_new_privs");
   Must(sys::DropBoundingExcept(plan.capabilities), SpawnStage::kPrivileges, "drop bounding set");
   if (plan.become_mapped_root) {
@@ -300,7 +304,7 @@ void RunChild(const ChildPlan& plan) {
 
   for (int signal = 1; signal < 65; ++signal) ::signal(signal, SIG_DFL);
   DropPrivileges(plan);
-  sys::LandlockFailure refused = sys::EnterLandlock(sys::FullLandlockDomain(plan.landlock_abi));
+  sys::LandlockFailure refused = sys::EnterLandlock(sys::DeviceLandlockDomain(plan.landlock_abi));
   if (refused.operation) Die(SpawnStage::kLandlock, refused.operation, refused.error, refused.path);
   // Non-dumpable: no process inside may ptrace pid 1 or open its /proc/1/{exe,fd,mem}. After the
   // change of credentials, which would reset both.

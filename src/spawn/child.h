@@ -17,6 +17,7 @@ struct ChildMount {
   bool from_parent = false;  // its fd comes with the go message, in order
   bool directory = true;
   bool read_only = false;
+  bool optional = false;  // a cover: skipped where there is no directory to cover
   uint64_t size_bytes = 0;
   uint32_t mode = 0;
   const char* target = nullptr;

@@ -61,7 +61,7 @@ bool MapImage(int fd, Image& image) {
   size_t text_start = sizeof head + 4 * count;
   if (text_start >= image.size || image.bytes[image.size - 1] != '\0') return false;
   auto inside = [&](uint32_t offset) { return offset >= text_start && offset < image.size; };
-  if (!inside(head.cwd)) return false;
+  if (!inside(head.cwd) || (head.other_cwd != 0 && !inside(head.other_cwd))) return false;
 
   image.pointer_bytes = (count + 2) * sizeof(char*);
   mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -155,7 +155,9 @@ void Execute(const Image& image) {
   SetLimit(RLIMIT_NOFILE, image.head->open_files, failure);
   SetLimit(RLIMIT_NPROC, image.head->processes, failure);
   SetLimit(RLIMIT_FSIZE, image.head->file_bytes, failure);
-  if (chdir(image.bytes + image.head->cwd) < 0) GiveUp(failure, ExecStage::kDirectory);
+  if (chdir(image.bytes + image.head->cwd) < 0 &&
+      (image.head->other_cwd == 0 || chdir(image.bytes + image.head->other_cwd) < 0))
+    GiveUp(failure, ExecStage::kDirectory);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

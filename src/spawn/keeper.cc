@@ -86,7 +86,8 @@ class ChangeCount {
   sys::DieWithParent();
   store.EmptyTrash();
   std::vector<std::string> groups;  // still busy
-  for (;;) {
+  bool leaving = false;
+  while (!leaving) {
     pollfd wait{tasks, POLLIN, 0};
     int ready = poll(&wait, 1, groups.empty() ? kGrowIntervalMs * 4 : 5);
     if (ready < 0 && errno != EINTR) _exit(1);
@@ -97,7 +98,10 @@ class ChangeCount {
       int fds[1];
       int fd_count = 0;
       long got = sys::ReceiveMessage(tasks, &task, sizeof task, fds, fd_count, true);
-      if (got == 0) _exit(0);
+      if (got == 0) {
+        leaving = true;
+        break;
+      }
       if (got != static_cast<long>(sizeof task)) break;
       if (task.kind == KeeperTask::Kind::kCount && fd_count == 1) {
         SpawnReply reply{};
@@ -114,8 +118,9 @@ class ChangeCount {
       }
     }
     std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
-    if (sweep) store.EmptyTrash();
+    if (sweep || leaving) store.EmptyTrash();
   }
+  _exit(0);
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ int Refuse(int daemon, const Failure& failure) {
 int Main(const std::string& state_path, sys::Fd daemon) {
   const bool privileged = geteuid() == 0;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);  // cloched ignores it, and that is inherited
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);  // cloched decides
   umask(022);
   rlimit files{};
@@ -100,7 +101,8 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   if (!state.valid()) return Refuse(daemon.get(), {SpawnStage::kPool, "open state", errno, state_path});
   auto scratch = MakeScratch(state_path);
   if (!scratch) return Refuse(daemon.get(), scratch.error());
-  auto store = Store::Open(state.get(), state_path, privileged);
+  sys::Fd scratch_dir(open(scratch->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto store = Store::Open(state.get(), state_path, scratch_dir.get(), privileged);
   if (!store) return Refuse(daemon.get(), store.error());
   sys::CgroupTree tree;
   std::string failed;

@@ -89,7 +89,22 @@ int Server::Run() {
     if (count == 0 && refill) Refill();
     refill = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
   }
+  Shutdown();
   return 0;
+}
+
+void Server::Shutdown() {
+  shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
+  for (auto& [pid, sandbox] : alive_) sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+  for (auto& [pid, sandbox] : alive_) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    CleanUp(sandbox);
+  }
+  alive_.clear();
+  keeper_.Reset();  // it finishes what it was told and leaves
+  while (waitpid(keeper_pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 void Server::HandleRequest() {

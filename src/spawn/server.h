@@ -31,6 +31,7 @@ class Server {
   void Watch(const Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
   void RestartKeeper();
+  void Shutdown();  // nothing of ours is left when it returns
 
   Mode mode_;
   sys::Fd daemon_, host_mounts_, epoll_, keeper_;

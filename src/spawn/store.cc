@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -36,6 +38,18 @@ uint64_t FreeBytes(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return 0;
   return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize);
+}
+
+// One daemon per pool: the kernel would mount an image twice and destroy it. A predecessor that is
+// just leaving gets a few seconds to finish.
+int Lock(int fd) {
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (errno != EWOULDBLOCK) return -errno;
+    timespec pause{0, 50000000};
+    nanosleep(&pause, nullptr);
+  }
+  return -EWOULDBLOCK;
 }
 
 int MakeFileSystem(const std::string& path) {
@@ -82,9 +96,8 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
     if (renameat(state_dir, draft_name, state_dir, final_name) < 0)
       return Failed(SpawnStage::kPool, "rename pool image", errno, state_path);
   }
-  // Not our copy of the daemon only: the kernel would mount one image twice and destroy it.
-  if (flock(image_.get(), LOCK_EX | LOCK_NB) < 0)
-    return Failed(SpawnStage::kPool, "lock pool image", errno, state_path + "/pool.img");
+  if (int error = Lock(image_.get()); error < 0)
+    return Failed(SpawnStage::kPool, "lock pool", error, state_path);
 
   char device[32];
   if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)
@@ -106,7 +119,7 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   return {};
 }
 
-Outcome<Store> Store::Open(int state_dir, const std::string& state_path, bool privileged) {
+Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scratch, bool privileged) {
   Store store;
   if (privileged) {
     if (auto opened = store.OpenImage(state_dir, state_path); !opened)
@@ -114,13 +127,13 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, bool pr
   } else {
     store.root_ = OpenDirectory(state_dir, "pool");
     if (!store.root_.valid()) return Failed(SpawnStage::kPool, "open pool", errno, state_path);
-    if (flock(store.root_.get(), LOCK_EX | LOCK_NB) < 0)
-      return Failed(SpawnStage::kPool, "lock pool", errno, state_path);
+    if (int error = Lock(store.root_.get()); error < 0)
+      return Failed(SpawnStage::kPool, "lock pool", error, state_path);
   }
   int root = store.root_.get();
   store.once_ = OpenDirectory(root, "once");
   store.kept_ = OpenDirectory(root, "kept");
-  store.masks_ = OpenDirectory(root, "masks");
+  store.masks_ = OpenDirectory(privileged ? root : scratch, "masks");
   store.trash_ = OpenDirectory(root, "trash");
   if (!store.once_.valid() || !store.kept_.valid() || !store.masks_.valid() ||
       !store.trash_.valid())
@@ -174,7 +187,12 @@ Outcome<void> Store::Discard(const std::string& name, bool kept) {
   return MoveToTrash(kept ? kept_.get() : once_.get(), name);
 }
 
-Outcome<void> Store::DiscardMask(const std::string& name) { return MoveToTrash(masks_.get(), name); }
+Outcome<void> Store::DiscardMask(const std::string& name) {
+  if (btrfs_) return MoveToTrash(masks_.get(), name);
+  if (int error = sys::RemoveTree(masks_.get(), name.c_str()); error < 0)
+    return Failed(SpawnStage::kPool, "remove mask", error, name);
+  return {};
+}
 
 Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
   if (!btrfs_) return {};

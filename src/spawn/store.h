@@ -10,11 +10,13 @@ namespace cloche::spawn {
 // Where uppers live: one directory (system: a btrfs subvolume in the pool image) per sandbox.
 //   once/   uppers of prepared and disposable sandboxes: whatever is here at start is rubbish
 //   kept/   uppers of `cloche new`, by sandbox id
-//   masks/  layers that hide files, shared by sandboxes; rubbish at start
+//   masks/  layers that hide files, shared by sandboxes; rubbish at start (rootless: in a tmpfs)
 //   trash/  to be deleted; being here *is* the record that it must be
 class Store {
  public:
-  static Outcome<Store> Open(int state_dir, const std::string& state_path, bool privileged);
+  // `scratch`: a tmpfs of our own. Without privileges masks live there, because the pool may lie in
+  // the very home directory that a mask covers, and a layer may not contain another.
+  static Outcome<Store> Open(int state_dir, const std::string& state_path, int scratch, bool privileged);
 
   bool has_quota() const { return btrfs_; }
   int root() const { return root_.get(); }

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "spawn/child.h"
+#include "spawn/source.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
 #include "sys/message.h"
@@ -220,10 +221,10 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
     }
     // A bind, or a single file: there is no overlay of a file, so it is shown read-only.
     bool read_only = op.read_only || op.kind == MountKind::kOverlay;
-    sys::Fd clone(sys::OpenTree(AT_FDCWD, op.source.c_str(), op.recursive));
+    sys::Fd clone(sys::OpenTree(sources[i].get(), "", op.recursive));
     if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), op.source);
     if (user_namespace.valid())
-      if (int error = sys::IdmapMount(clone.get(), user_namespace.get()); error < 0)
+      if (int error = sys::IdmapMount(clone.get(), user_namespace.get(), op.recursive); error < 0)
         return Failed(SpawnStage::kIdmap, "mount_setattr", error, op.source);
     uint64_t flags = sys::kMountNoSuid | sys::kMountNoDev | (read_only ? sys::kMountReadOnly : 0);
     if (int error = sys::SetMountFlags(clone.get(), flags, op.recursive); error < 0)
@@ -248,8 +249,8 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
     bool from_parent = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
     if (from_parent && !sources[i].valid()) continue;
     bool directory = !from_parent || IsDirectory(sources[i].get());
-    mounts.push_back({op.kind, from_parent, directory, op.read_only, op.size_bytes, op.mode,
-                      op.target.c_str()});
+    mounts.push_back({op.kind, from_parent, directory, op.read_only, op.optional, op.size_bytes,
+                      op.mode, op.target.c_str()});
     fd_count += from_parent ? 1 : 0;
   }
   if (mounts.empty() || fd_count > sys::kMaxMessageFds)
@@ -327,16 +328,19 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& ke
   sandbox.uid_base = kFirstId + *slot * kSlotSize;
   sandbox.name = "s" + std::to_string(++serial_);
 
-  // Detached clones without what is mounted below: what an overlay of them would show.
   std::vector<sys::Fd> sources;
   for (const MountOp& op : spec.mounts) {
     sys::Fd source;
     if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
-      source = sys::Fd(sys::OpenTree(AT_FDCWD, op.source.c_str(), false));
-      if (source.get() == -EINVAL && op.kind == MountKind::kBind)  // locked mounts below: only as a whole
-        source = sys::Fd(open(op.source.c_str(), O_PATH | O_CLOEXEC));
-      if (!source.valid() && !op.optional)
-        return Failed(SpawnStage::kMounts, "open_tree", source.get(), op.source);
+      auto opened = OpenSource(spec, op);
+      if (!opened) return std::unexpected(opened.error());
+      source = std::move(*opened);
+    }
+    // A layer is a clone of its own without what is mounted below: what an overlay of it shows.
+    if (op.kind == MountKind::kOverlay && source.valid()) {
+      sys::Fd clone(sys::OpenTree(source.get(), "", false));
+      if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), op.source);
+      source = std::move(clone);
     }
     sources.push_back(std::move(source));
   }

@@ -7,6 +7,8 @@
 
 namespace cloche::sys {
 
+void EndSending(int socket) { shutdown(socket, SHUT_WR); }
+
 long SendMessage(int socket, const void* data, size_t size, std::span<const int> fds) {
   if (fds.size() > kMaxMessageFds) return -EMSGSIZE;
   iovec part{const_cast<void*>(data), size};

@@ -5,7 +5,7 @@
 
 namespace cloche::sys {
 
-inline constexpr int kMaxMessageFds = 64;
+inline constexpr int kMaxMessageFds = 200;
 
 // One SOCK_SEQPACKET message with descriptors. Allocation-free: also used between clone and exec.
 // Returns bytes sent or -errno. Never raises SIGPIPE.
@@ -16,5 +16,7 @@ long SendMessage(int socket, const void* data, size_t size, std::span<const int>
 // and its fds are closed). A message longer than `size` is refused likewise.
 long ReceiveMessage(int socket, void* data, size_t size, std::span<int> fds, int& fd_count,
                     bool dont_wait = false);
+
+void EndSending(int socket);  // the other side reads end of file; we still receive
 
 }  // namespace cloche::sys

@@ -23,12 +23,13 @@ int OpenTree(int dir, const char* path, bool recursive) {
   return Checked(syscall(SYS_open_tree, dir, path, flags));
 }
 
-int IdmapMount(int mount, int user_namespace) {
+int IdmapMount(int mount, int user_namespace, bool recursive) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_IDMAP;
   attributes.userns_fd = static_cast<uint64_t>(user_namespace);
-  return Checked(
-      syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
+  return Checked(syscall(SYS_mount_setattr, mount, "",
+                         AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes,
+                         sizeof attributes));
 }
 
 int SetMountFlags(int mount, uint64_t set, bool recursive) {

@@ -15,7 +15,7 @@ inline constexpr uint64_t kMountNoAtime = 0x10;
 // The new mount API as thin wrappers that return an fd (or 0) or -errno. All allocation-free.
 
 int OpenTree(int dir, const char* path, bool recursive);       // a detached clone
-int IdmapMount(int mount, int user_namespace);                 // in place
+int IdmapMount(int mount, int user_namespace, bool recursive = false);  // in place
 int SetMountFlags(int mount, uint64_t set, bool recursive);    // MOUNT_ATTR_*
 int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);                   // onto the directory behind the fd

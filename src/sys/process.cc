@@ -12,6 +12,7 @@
 #include <net/if.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -66,6 +67,32 @@ void SetFsIds(uid_t uid, gid_t gid) {
   syscall(SYS_setfsuid, uid);
 }
 
+namespace {
+
+int SetEffective(bool with_dac) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) < 0) return -errno;
+  for (__user_cap_data_struct& half : data) half.effective = half.permitted;
+  if (!with_dac) data[0].effective &= ~((1u << CAP_DAC_OVERRIDE) | (1u << CAP_DAC_READ_SEARCH));
+  return Checked(syscall(SYS_capset, &header, data));
+}
+
+}  // namespace
+
+int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups) {
+  if (setgroups(groups.size(), groups.data()) < 0) return -errno;
+  SetFsIds(uid, gid);
+  int error = SetEffective(false);
+  if (error < 0) SeeAsOurselves();
+  return error;
+}
+
+void SeeAsOurselves() {
+  if (SetEffective(true) < 0 || setgroups(0, nullptr) < 0) abort();
+  SetFsIds(0, 0);
+}
+
 int PidfdSignal(int pidfd, int signal) {
   return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
@@ -82,6 +109,13 @@ int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
   how.resolve = RESOLVE_NO_MAGICLINKS |
                 (follow_inside ? RESOLVE_IN_ROOT : RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
   return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
+}
+
+int OpenWithoutSymlinks(const char* path, int flags) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+  return Checked(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
 }
 
 namespace {
@@ -167,6 +201,7 @@ bool HoldsExactly(uint64_t effective, uint64_t bounding) {
 
 int SetNoNewPrivileges() { return Checked(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); }
 int DieWithParent() { return Checked(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)); }
+int AdoptOrphans() { return Checked(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); }
 int SetDumpable(bool dumpable) { return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0)); }
 bool SeccompInForce() { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER; }
 bool NoNewPrivilegesInForce() { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <string>
+#include <span>
 
 #include "sys/fd.h"
 
@@ -20,10 +20,15 @@ int UnshareMountNamespace();
 // File-system ids of a mapped root, while keeping our capabilities: an overlay remembers them.
 int KeepCapabilitiesAcrossIds();
 void SetFsIds(uid_t uid, gid_t gid);
+// File-system checks as another user would face them (no DAC capabilities), and back. The second
+// ends the process if it fails: half-borrowed rights are nobody's.
+int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
+void SeeAsOurselves();
 int PidfdSignal(int pidfd, int signal);
 int CloseFrom(unsigned first);                       // close_range to the end
 int SetCloseOnExecFrom(unsigned first);
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
+int OpenWithoutSymlinks(const char* path, int flags);  // absolute
 int SealedMemfd(const char* name, const void* data, size_t size);
 bool IsSealed(int memfd);
 
@@ -38,6 +43,7 @@ int SetCapabilities(uint64_t mask);  // permitted = effective = mask, inheritabl
 bool HoldsExactly(uint64_t effective, uint64_t bounding);
 int SetNoNewPrivileges();
 int DieWithParent();
+int AdoptOrphans();  // grandchildren become ours, not the host's init's
 int SetDumpable(bool dumpable);
 bool SeccompInForce();  // act, then verify
 bool NoNewPrivilegesInForce();

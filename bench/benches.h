@@ -1,0 +1,25 @@
+#pragma once
+
+#include "own_daemon.h"
+#include "report.h"
+
+namespace cloche::bench {
+
+struct Options {
+  bool quick = false;
+  int cycles = 300;
+  int alive = 1000;
+};
+
+// Clone the whole machine, run `true`, destroy, beside what others do.
+void BenchStart(OwnDaemon& daemon, const Options& options, Report& report);
+// A command in a sandbox that runs already.
+void BenchCommand(OwnDaemon& daemon, const Options& options, Report& report);
+// A hundred at once, a thousand alive.
+void BenchMany(OwnDaemon& daemon, const Options& options, Report& report);
+// File-system work inside and outside.
+void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report);
+// What the daemon weighs, and what is left after many sandboxes came and went.
+void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report);
+
+}  // namespace cloche::bench

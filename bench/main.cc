@@ -1,0 +1,87 @@
+// cloche-bench: the promised numbers, measured beside what others do. Timing never makes it fail;
+// it says MISSED and exits 0. It fails when something did not work.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "benches.h"
+#include "work.h"
+
+namespace cloche::bench {
+namespace {
+
+struct Bench {
+  const char* name;
+  void (*run)(OwnDaemon&, const Options&, Report&);
+};
+
+constexpr Bench kBenches[] = {{"start", BenchStart},
+                              {"command", BenchCommand},
+                              {"many", BenchMany},
+                              {"files", BenchFiles},
+                              {"cycles", BenchCycles}};
+
+// Rootless sandboxes have an empty /tmp of their own, so the work has to be below the home.
+std::string MakeRoot() {
+  const char* home = getenv("HOME");
+  std::string path = geteuid() == 0 || !home ? "/tmp" : home;
+  path += "/.cloche-bench.XXXXXX";
+  if (!mkdtemp(path.data())) throw std::runtime_error("make " + path);
+  return path;
+}
+
+// True when all that was tried worked.
+bool RunBenches(const Options& options, const std::string& only, Report& report) {
+  OwnDaemon daemon(MakeRoot());
+  daemon.Start();
+  bool worked = true;
+  for (const Bench& bench : kBenches) {
+    if (!only.empty() && only != bench.name) continue;
+    fmt::print(stderr, "cloche-bench: {} ...\n", bench.name);
+    try {
+      bench.run(daemon, options, report);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "cloche-bench: {}: {}\n", bench.name, error.what());
+      report.Add({.promise = bench.name, .measured = "did not work", .verdict = Verdict::kMissed});
+      worked = false;
+    }
+  }
+  return worked;
+}
+
+}  // namespace
+}  // namespace cloche::bench
+
+int main(int argc, char** argv) {
+  using namespace cloche::bench;
+  Options options;
+  bool json = false;
+  std::string only;
+  std::vector<std::string> work;
+  CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.", "cloche-bench");
+  app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
+  app.add_flag("--json", json, "print an array instead of the table");
+  app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
+  app.add_option("--only", only, "one part: start, command, many, files or cycles")
+      ->check(CLI::IsMember({"start", "command", "many", "files", "cycles"}));
+  app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (!work.empty()) {
+      fmt::print("{}\n", DoWork(work[0], work[1]));
+      return 0;
+    }
+    Report report;
+    const bool worked = RunBenches(options, only, report);
+    fmt::print("{}", json ? report.ToJson().dump(2) + "\n" : report.Table());
+    return worked ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cloche-bench: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,136 @@
+#include "work.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "program.h"
+#include "series.h"
+
+namespace cloche::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFiles = 5000;
+constexpr int kDirectories = 100;
+constexpr size_t kBlobBytes = 100 << 20;
+
+constexpr const char* kCppSource = R"(#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+std::map<std::string, std::vector<int>> Index(std::vector<std::string> words) {
+  std::map<std::string, std::vector<int>> index;
+  std::sort(words.begin(), words.end());
+  for (int i = 0; i < static_cast<int>(words.size()); ++i) index[words[i]].push_back(i);
+  return index;
+}
+)";
+
+void Need(bool fine, const std::string& what) {
+  if (!fine) throw std::runtime_error(fmt::format("{}: {}", what, std::generic_category().message(errno)));
+}
+
+double SmallFiles(const std::string& directory) {
+  std::string place = directory + "/small.XXXXXX";
+  Need(mkdtemp(place.data()) != nullptr, place);
+  const int dir = open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char data[512] = {'x'};
+  const auto each = [&](auto&& action) {
+    for (int i = 0; i < kFiles; ++i) {
+      char name[16];
+      snprintf(name, sizeof name, "f%d", i);
+      Need(action(name), place);
+    }
+  };
+  const Stopwatch watch;
+  each([&](const char* name) {
+    const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    const bool fine = fd >= 0 && write(fd, data, sizeof data) == static_cast<ssize_t>(sizeof data);
+    return close(fd) == 0 && fine;
+  });
+  each([&](const char* name) {
+    struct stat info {};
+    return fstatat(dir, name, &info, 0) == 0;
+  });
+  each([&](const char* name) {
+    const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+    const bool fine = fd >= 0 && read(fd, data, sizeof data) == static_cast<ssize_t>(sizeof data);
+    return close(fd) == 0 && fine;
+  });
+  each([&](const char* name) { return unlinkat(dir, name, 0) == 0; });
+  const double ms = watch.Ms();
+  close(dir);
+  rmdir(place.c_str());
+  return ms;
+}
+
+double Untar(const std::string& directory) {
+  std::string place = directory + "/untar.XXXXXX";
+  Need(mkdtemp(place.data()) != nullptr, place);
+  const double ms = TimeSpawn({FindProgram("sh"), "-c", R"(tar -C "$0" -cf - repo | tar -C "$1" -xf -)",
+                               directory, place});
+  fs::remove_all(place);
+  return ms;
+}
+
+double Compile(const std::string& directory) {
+  std::string object = directory + "/compiled.XXXXXX";
+  const int fd = mkstemp(object.data());
+  Need(fd >= 0, object);
+  close(fd);
+  const double ms = TimeSpawn({FindProgram("g++"), "-O1", "-c", "-o", object, directory + "/index.cc"});
+  unlink(object.c_str());
+  return ms;
+}
+
+double Copy(const std::string& directory) {
+  std::string copy = directory + "/copy.XXXXXX";
+  const int fd = mkstemp(copy.data());
+  Need(fd >= 0, copy);
+  close(fd);
+  const double ms = TimeSpawn({FindProgram("cp"), "--reflink=never", directory + "/blob", copy});
+  unlink(copy.c_str());
+  return ms;
+}
+
+}  // namespace
+
+void PrepareWork(const std::string& directory) {
+  std::ofstream(directory + "/index.cc") << kCppSource;
+  {
+    std::ofstream blob(directory + "/blob", std::ios::binary);
+    std::string block(1 << 20, '\0');
+    for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<char>(i * 2654435761u >> 13);
+    for (size_t written = 0; written < kBlobBytes; written += block.size()) blob << block;
+  }
+  const std::string repo = directory + "/repo";
+  for (int i = 0; i < kFiles; ++i) {
+    const std::string folder = fmt::format("{}/d{}", repo, i % kDirectories);
+    fs::create_directories(folder);
+    std::ofstream(fmt::format("{}/f{}.txt", folder, i)) << fmt::format("file {}\n", i);
+  }
+  const std::string git = FindProgram("git");
+  TimeSpawn({git, "-C", repo, "init", "-q"});
+  TimeSpawn({git, "-C", repo, "add", "."});
+  TimeSpawn({git, "-C", repo, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit",
+             "-q", "-m", "all of it"});
+}
+
+double DoWork(const std::string& name, const std::string& directory) {
+  if (name == "small-files") return SmallFiles(directory);
+  if (name == "untar") return Untar(directory);
+  if (name == "compile") return Compile(directory);
+  if (name == "copy") return Copy(directory);
+  if (name == "git-status")
+    return TimeSpawn({FindProgram("git"), "-C", directory + "/repo", "status", "--porcelain"});
+  throw std::runtime_error("no such work: " + name);
+}
+
+}  // namespace cloche::bench

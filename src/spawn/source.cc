@@ -1,0 +1,42 @@
+#include "spawn/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "sys/process.h"
+
+namespace cloche::spawn {
+
+Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
+  // A layer of the host at its own place: the directories that lead there inside are the same ones
+  // with the same permissions, so it gives nothing away. It comes from mountinfo: no symlinks.
+  const bool own_place =
+      op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target;
+  // Writes through a link would land somewhere else than the path that was allowed.
+  const bool real_writes = op.kind == MountKind::kBind && !op.read_only;
+  const bool follow = spec.mode == Mode::kRootless ? !real_writes : !own_place && !real_writes;
+
+  const bool borrow = spec.mode == Mode::kSystem && spec.caller.uid != 0 && !own_place;
+  if (borrow)
+    if (int error = sys::SeeAs(spec.caller.uid, spec.caller.gid, spec.caller.groups); error < 0)
+      return Failed(SpawnStage::kMounts, "take the caller's rights", error);
+  int fd = follow ? open(op.source.c_str(), O_PATH | O_CLOEXEC)
+                  : sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH);
+  int error = fd < 0 ? (follow ? errno : -fd) : 0;
+  if (fd >= 0) {
+    // To see what is in a directory he must be able to enter it.
+    sys::Fd entered(openat(fd, ".", O_PATH | O_CLOEXEC));
+    if (!entered.valid() && errno != ENOTDIR) {
+      error = errno;
+      close(fd);
+      fd = -1;
+    }
+  }
+  if (borrow) sys::SeeAsOurselves();
+  if (fd >= 0) return sys::Fd(fd);
+  if (op.optional && (error == ENOENT || error == ENOTDIR)) return sys::Fd();
+  return Failed(SpawnStage::kPlan, "open source", error, op.source);
+}
+
+}  // namespace cloche::spawn
