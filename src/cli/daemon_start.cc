@@ -162,7 +162,9 @@ Status StartDaemonAt(const std::string& socket_path) {
   std::string reason = LastLine(heard.ready);
   if (reason.empty()) reason = LastLine(heard.errors);
   if (reason.empty()) reason = heard.timed_out ? "it does not get ready" : "it ended at once";
-  return Fail(Code::kUnavailable, fmt::format("start cloched: {}", reason));
+  const size_t tab = reason.find('\t');  // "message<TAB>cure"
+  return Fail(Code::kUnavailable, fmt::format("start cloched: {}", reason.substr(0, tab)),
+              tab == std::string::npos ? "" : reason.substr(tab + 1));
 }
 
 }  // namespace cloche::cli

@@ -107,6 +107,8 @@ int CloneNull() {
   struct stat info;
   if (fstat(tree, &info) < 0 || !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3))
     Die(SpawnStage::kMounts, "check /dev/null", ENODEV, "/dev/null");
+  Must(sys::SetMountFlags(tree, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
+       SpawnStage::kMounts, "make read-only", "/dev/null");
   return tree;
 }
 
@@ -133,19 +135,14 @@ void MountProc(int target) {
       "sched_debug", "kallsyms",     "kmsg",       "kpagecount",    "kpageflags", "kpagecgroup",
       "interrupts",  "latency_stats", "slabinfo",  "vmallocinfo",   "acpi",       "asound",
       "scsi",        "dynamic_debug"};
-  int null = CloneNull();
-  Must(sys::SetMountFlags(null, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
-       SpawnStage::kMounts, "make read-only", "/dev/null");
   for (const char* name : kMasked) {
     struct stat info;
     if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
     int cover = S_ISDIR(info.st_mode) ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
-                                      : Must(sys::OpenTree(null, "", false), SpawnStage::kMounts,
-                                             "open_tree", "null");
+                                      : CloneNull();
     Must(sys::AttachMount(cover, mount, name), SpawnStage::kMounts, "mask", name);
     close(cover);
   }
-  close(null);
   close(mount);
 }
 

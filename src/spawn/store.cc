@@ -27,7 +27,7 @@ constexpr uint64_t kGiB = 1ull << 30;
 constexpr uint64_t kFirstSize = 4 * kGiB;
 constexpr uint64_t kStep = 4 * kGiB;
 constexpr uint64_t kLowWater = 3 * kGiB;
-constexpr uint64_t kHostReserve = 2 * kGiB;
+constexpr uint64_t kLeastSize = kGiB / 4;
 
 sys::Fd OpenDirectory(int dir, const char* name) {
   mkdirat(dir, name, 0700);
@@ -38,6 +38,13 @@ uint64_t FreeBytes(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return 0;
   return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize);
+}
+
+// What the host keeps for itself on the disk that holds the image.
+uint64_t HostReserve(int fd) {
+  struct statfs info;
+  if (fstatfs(fd, &info) < 0) return 2 * kGiB;
+  return std::min(2 * kGiB, static_cast<uint64_t>(info.f_blocks) * static_cast<uint64_t>(info.f_bsize) / 10);
 }
 
 // One daemon per pool: the kernel would mount an image twice and destroy it. A predecessor that is
@@ -82,8 +89,9 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
     image_ = sys::Fd(openat(state_dir, draft_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!image_.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
     uint64_t room = FreeBytes(image_.get());
-    uint64_t size = std::min(kFirstSize, room > kHostReserve ? room - kHostReserve : 0);
-    if (size < 256ull << 20) {
+    uint64_t reserve = HostReserve(image_.get());
+    uint64_t size = std::min(kFirstSize, room > reserve ? (room - reserve) / 2 : 0);
+    if (size < kLeastSize) {
       unlinkat(state_dir, draft_name, 0);
       return Failed(SpawnStage::kPool, "create pool image", ENOSPC, state_path);
     }
@@ -240,8 +248,9 @@ void Store::GrowIfNeeded() {
   struct stat info;
   if (fstat(image_.get(), &info) < 0) return;
   uint64_t room = FreeBytes(image_.get());
-  if (room < kStep + kHostReserve) return;  // the quota of a sandbox then meets ENOSPC first
-  (void)Grow(static_cast<uint64_t>(info.st_size) + kStep);
+  uint64_t reserve = HostReserve(image_.get());
+  if (room < reserve + kLeastSize) return;  // a sandbox then meets ENOSPC before its own limit
+  (void)Grow(static_cast<uint64_t>(info.st_size) + std::min(kStep, room - reserve));
 }
 
 }  // namespace cloche::spawn

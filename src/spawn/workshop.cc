@@ -81,9 +81,17 @@ Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
     if (found->second->UpToDate()) return found->second;
     ForgetMask(key);
   }
+  // Clones without what is mounted below: what an overlay of them shows. Only to look into: before
+  // 6.15 a detached mount cannot be cloned again.
+  std::vector<sys::Fd> clones;
   std::vector<int> lowers;
-  for (size_t i = 0; i < spec.mounts.size(); ++i)
-    if (spec.mounts[i].kind == MountKind::kOverlay) lowers.push_back(sources[i].get());
+  for (size_t i = 0; i < spec.mounts.size(); ++i) {
+    if (spec.mounts[i].kind != MountKind::kOverlay) continue;
+    clones.emplace_back(sources[i].valid() ? sys::OpenTree(sources[i].get(), "", false) : -1);
+    lowers.push_back(clones.back().get());
+    if (sources[i].valid() && !clones.back().valid())
+      return Failed(SpawnStage::kMounts, "open_tree", lowers.back(), spec.mounts[i].source);
+  }
   auto mask = Mask::Build(store_.masks(), "m" + std::to_string(++serial_), spec, lowers);
   if (!mask) return std::unexpected(mask.error());
   return masks_[key] = std::make_shared<Mask>(std::move(*mask));
@@ -335,12 +343,6 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& ke
       auto opened = OpenSource(spec, op);
       if (!opened) return std::unexpected(opened.error());
       source = std::move(*opened);
-    }
-    // A layer is a clone of its own without what is mounted below: what an overlay of it shows.
-    if (op.kind == MountKind::kOverlay && source.valid()) {
-      sys::Fd clone(sys::OpenTree(source.get(), "", false));
-      if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), op.source);
-      source = std::move(clone);
     }
     sources.push_back(std::move(source));
   }

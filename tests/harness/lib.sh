@@ -66,8 +66,8 @@ not_ok() {
   echo "FAIL $*"
   [ ! -s "$T/why" ] || sed 's/^/     /' "$T/why"
   echo "     status ${status-}"
-  [ ! -s "$OUT" ] || { echo "     stdout:"; head -c 2000 "$OUT" | sed 's/^/     | /'; echo; }
-  [ ! -s "$ERR" ] || { echo "     stderr:"; head -c 2000 "$ERR" | sed 's/^/     | /'; }
+  [ ! -s "$OUT" ] || { echo "     stdout:"; head -c 600 "$OUT" | sed 's/^/     | /'; echo; }
+  [ ! -s "$ERR" ] || { echo "     stderr:"; head -c 600 "$ERR" | sed 's/^/     | /'; }
 }
 
 # try COMMAND...: leaves $status, $OUT and $ERR. Standard input is $in, or empty.
@@ -110,12 +110,12 @@ until_true() {
   done
 }
 
-# refused CODE SENTENCE COMMAND...: a clear error with this code in JSON, one line in words.
+# refused CODE SUBCOMMAND ARGUMENT...: `cloche SUBCOMMAND` fails with this code.
 refused() {
-  local code=$1 sentence=$2
+  local code=$1 subcommand=$2
   shift 2
-  try "$@" --json
-  check "$sentence: code $code" field_is error.code "$code"
+  try cloche "$subcommand" --json "$@"
+  check "$code: cloche $subcommand $(printf '%q ' "$@" | cut -c 1-60)" field_is error.code "$code"
 }
 
 # python SCRIPT ARGUMENT...: as the caller; its own lines of ok and FAIL count.

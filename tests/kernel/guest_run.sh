@@ -30,7 +30,7 @@ mounts() { cut -d' ' -f5,9- /proc/self/mountinfo | sort; }
 # The first run starts the daemon and makes its pool; what is compared begins after it.
 run -- true
 check 'true runs' [ $status = 0 ]
-su user -c 'cloche run -- true' > /dev/null 2>&1
+su user -c 'cd; cloche run -- true' > /dev/null 2>&1
 [ $status = 0 ] || { cloche doctor; cat $work/err; exit 1; }
 
 listing > $work/before
@@ -63,7 +63,7 @@ run --wall 1s -- sleep 100
 check 'a sleeper ends as wall limit' grep -q 'killed: wall' $work/err
 check 'a sleeper does not succeed' [ $status != 0 ]
 
-timeout 60 su user -c 'cloche run -- sh -c "id -u; cat /etc/shadow"' > $work/out 2> $work/err
+timeout 60 su user -c 'cd; cloche run -- sh -c "id -u; cat /etc/shadow"' > $work/out 2> $work/err
 status=$?
 check 'an ordinary user keeps his uid' [ "$(head -n 1 $work/out)" = 1000 ]
 check 'an ordinary user cannot read /etc/shadow' [ $status != 0 ]

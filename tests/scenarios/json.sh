@@ -10,10 +10,8 @@ check "run" has_id
 check "run: state" field_is state exited
 check "run: exit status" field_is exit_status 3
 check "run: the status of cloche itself is the same" exits 3
-check "run: output" field_is stdout 'out
-'
-check "run: errors" field_is stderr 'err
-'
+check "run: output" field_is stdout out
+check "run: errors" field_is stderr err
 check "run: no limit was hit" field_is limit null
 check "run: no denials" field_is denials 0
 check "run: no signal" field_is signal null
@@ -34,8 +32,7 @@ try cloche run --json -- printf '\377\376 "quoted" \\ \001'
 check "run: any bytes make valid JSON" is_json
 try cloche exec --json box -- echo hi
 check "exec" has_id
-check "exec: output" field_is stdout 'hi
-'
+check "exec: output" field_is stdout hi
 try cloche exec --json -d box -- true
 check "exec --background" has_id
 try cloche ls --json

@@ -27,7 +27,7 @@ try cloche exec first -- kill -0 "$pid"
 check "what a command left running is there for the next" exits 0
 cloche show first --json > "$OUT" 2> "$ERR"
 check "show says running" field_is state running
-check "show counts the commands" field_is commands 5
+check "show counts the commands" field_is commands 6
 
 try cloche stop first
 check "stop succeeds" exits 0
@@ -52,12 +52,12 @@ check "also without sb_" field_is id "$id"
 try cloche new --name second --agent bob --label team=web --label tier=2 --json
 check "new --json prints the sandbox" field_is name second
 second=$(field id)
-refused conflict "an ambiguous prefix" cloche show sb_
+refused conflict show sb_
 try cloche show sb_
 check "an ambiguous prefix exits with 4" exits 4
 
 # Names.
-refused conflict "a name that is taken" cloche new --name first
+refused conflict new --name first
 try cloche new --name first
 check "a name that is taken exits with 4" exits 4
 check "and the message says what to do" says 'cure:'
@@ -100,7 +100,7 @@ check "its own agent may" exits 0
 try cloche exec --agent bob first -- true
 check "another agent may not" exits 125
 check "and is told so" says 'alice'
-refused conflict "another agent" cloche exec --agent bob first -- true
+refused conflict exec --agent bob first -- true
 
 # Fresh.
 try cloche exec first -- sh -c 'echo poison > poison'

@@ -73,7 +73,7 @@ cp "$script" "$tree/guest/script"
 
 # Owner root whoever builds it; the one home directory is then given to its user.
 rm -f "$image"
-truncate -s 768M "$image"
+truncate -s 2G "$image"
 mke2fs -q -t ext4 -L root -E root_owner=0:0,lazy_itable_init=1,lazy_journal_init=1 \
   -O ^resize_inode -d "$tree" "$image"
 {

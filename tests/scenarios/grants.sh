@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# --ro, --rw, --hide, --declared and directories as a base.
+. "$(dirname "$0")/../harness/lib.sh"
+as_caller sh -c 'mkdir shared fixed secret data out "sp ace" away; echo fixed > fixed/f; echo s > secret/f; echo d > data/f
+  echo sp > "sp ace/f"; ln -s /etc/passwd link; ln -s fixed fixed-link'
+
+try cloche run --rw shared -- sh -c 'echo real > shared/f; echo copy > beside'
+check "--rw writes for real" is "$(cat shared/f 2> /dev/null)" real
+check "and only there" test ! -e beside
+check "the owner is the caller" is "$(stat -c %u shared/f 2> /dev/null)" "$CALLER_UID"
+try cloche run --ro fixed -- sh -c 'cat fixed/f; echo x > fixed/g'
+check "--ro can be read" prints fixed
+check "--ro cannot be written, not even in the copy" says 'Read-only'
+try cloche run --hide secret -- ls secret
+check "--hide makes it absent" says 'No such file'
+try cloche run --hide secret/f -- sh -c 'ls secret; echo own > secret/f; cat secret/f'
+check "a hidden file may be made anew" prints own
+try cloche run --ro 'sp ace' -- cat 'sp ace/f'
+check "a path with a space" prints sp
+try cloche run --rw ./shared/../shared -- true
+check "a path with .. is resolved or refused, never half" [ "$status" = 0 -o "$status" = 125 ]
+for bad in /etc /usr/bin / /proc /dev "$CALLER_HOME" /run; do
+  try cloche run --rw "$bad" -- echo started
+  check "--rw $bad is refused" exits 125
+  check "--rw $bad: nothing started" prints_nothing
+done
+try cloche run --rw /no/such/place -- echo started
+check "--rw of what does not exist is refused" exits 125
+try cloche run --ro /no/such/place -- echo started
+check "--ro of what does not exist is refused" exits 125
+try cloche run --ro "$STATE" -- echo started
+check "--ro of Cloche's own state is refused" exits 125
+try cloche run --rw link -- sh -c 'echo x >> link'
+check "--rw of a link to a system file does not write there" not grep -q '^x$' /etc/passwd
+try cloche run --hide "$WORK" -- true
+check "--hide of the directory one stands in is refused" exits 125
+try cloche run --hide /no/such/place -- echo fine
+check "--hide of what does not exist is no error" prints fine
+
+try cloche run --declared --input data --out out -- sh -c 'cat data/f 2>&1 || cat "$1"/data/f; echo result > "$1/out/r"' sh "$WORK"
+check "--declared: the input can be read" prints d
+check "--declared: the output is real" is "$(cat out/r 2> /dev/null)" result
+try cloche run --declared --input data --out out -- sh -c "echo x > '$WORK/data/f'"
+check "--declared: the input is read-only" says 'Read-only'
+try cloche run --declared --input data -- sh -c "ls '$WORK' '$CALLER_HOME'; ls -A /home /root /var /opt /srv"
+check "--declared: nothing else is visible" not mentions 'secret\|fixed\|shared'
+check "--declared: of the rest there is not even a name" not mentions '^\(lib\|log\|cache\|spool\)$'
+try cloche run --declared -- "$PYTHON" -c 'print(6*7)'
+check "--declared: the runtimes are there" prints 42
+try cloche run --declared -- sh -c 'echo x > /tmp/x && cat /tmp/x; echo y > /usr/y'
+check "--declared: /tmp can be written" prints x
+check "--declared: the runtimes cannot" says 'Read-only\|denied'
+try cloche run --declared -- sh -c 'df -k /tmp | tail -1'
+check "--declared: /tmp has a size" test "$(awk '{print $2}' "$OUT")" -lt 1000000
+try cloche run --input data -- true
+check "--input without --declared is refused" exits 125
+try cloche run --declared --input /no/such -- true
+check "an input that does not exist is refused" exits 125
+
+# A directory as a base: a small root file system, everything in it static.
+if command -v busybox > /dev/null; then
+  as_caller sh -c 'mkdir -p root/bin root/etc root/tmp; cp "$(command -v busybox)" root/bin/busybox
+    for t in sh cat ls echo id touch rm; do ln -s busybox root/bin/$t; done; echo from-base > root/etc/motd'
+  find root -printf '%p %s %T@\n' | sort > "$T/before"
+  try cloche run --base "dir:$WORK/root" -- cat /etc/motd
+  check "dir: the base is what one sees" prints from-base
+  try cloche run --base dir:root -- sh -c 'ls /; echo new > /etc/new; rm /etc/motd; ls /etc'
+  check "dir: relative to where one stands" exits 0
+  check "dir: nothing of the host is there" not mentions '^\(usr\|home\|var\)$'
+  check "dir: it can be changed" mentions '^new$'
+  find root -printf '%p %s %T@\n' | sort > "$T/after"
+  check "dir: the directory is untouched" diff "$T/before" "$T/after"
+  try cloche run --base dir:root -- id -u
+  check "dir: it runs" exits 0
+  try cloche new --base dir:root --name based --json
+  check "dir: shown as its base" field_is base "dir:$WORK/root"
+  try cloche exec based -- sh -c 'echo kept > /etc/kept'
+  try cloche stop based
+  try cloche exec based -- cat /etc/kept
+  check "dir: files survive a stop" prints kept
+else
+  echo "skipped: dir: bases, there is no busybox"
+fi
+for bad in dir: dir:relative/none dir:/no/such dir:/etc/passwd nonsense 'dir:/proc' oci:x; do
+  try cloche run --base "$bad" -- echo started
+  check "--base $bad is refused" exits 125
+  check "--base $bad: nothing started" prints_nothing
+done

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Credentials are absent inside, the agent may make its own, and they are no deletions.
+. "$(dirname "$0")/../harness/lib.sh"
+as_caller sh -c '
+  cd "$HOME"
+  mkdir -p .ssh .aws .gnupg .kube .config/gh .config/gcloud .docker .mozilla/firefox .local/share/keyrings
+  for f in .ssh/id_ed25519 .ssh/config .aws/credentials .gnupg/key .kube/config .netrc .git-credentials .npmrc \
+    .bash_history .config/gh/hosts.yml .config/gcloud/creds .docker/config.json .pgpass .mozilla/firefox/cookies \
+    .local/share/keyrings/login.keyring .vault-token; do echo flag-of-host > "$f"; done
+  echo visible > .gitconfig'
+as_caller sh -c '
+  mkdir -p project/.git project/sub/deep elsewhere
+  echo flag-of-host > project/.env; echo flag-of-host > project/.env.production
+  echo flag-of-host > project/sub/deep/.env; echo flag-of-host > elsewhere/.env
+  echo example > project/.env.example; echo code > project/main.c'
+cd "$WORK/project" || exit 1
+fingerprint() { (cd "$T" && find home work -printf '%p %s %T@ %U\n' | sort); }
+fingerprint > "$T/before"
+
+for path in .ssh .aws .gnupg .netrc .git-credentials .kube .config/gh .config/gcloud .docker .npmrc \
+  .bash_history .pgpass .mozilla .local/share/keyrings .vault-token; do
+  try cloche run -- ls -d "$CALLER_HOME/$path"
+  check "~/$path is absent" says 'No such file'
+done
+try cloche run -- cat "$CALLER_HOME/.gitconfig"
+check "~/.gitconfig is there" prints visible
+try cloche run -- sh -c 'ls -A; ls -A sub/deep'
+check ".env in the project is absent" not mentions '^\.env$'
+check ".env.production in the project is absent" not mentions 'env.production'
+check ".env.example is there" mentions 'env.example'
+try cloche run -- cat "$WORK/elsewhere/.env"
+check "the globs expand over the project only" prints flag-of-host
+try cloche run -- sh -c "grep -rs flag-of-host '$CALLER_HOME' '$WORK/project' | wc -l"
+check "no hidden content is left" prints 0
+try cloche run --json -- true
+check "hidden files are not deletions" field_is changes.deleted 0
+check "nor changes" field_is changes.changed 0
+
+try cloche run -- sh -c 'mkdir ~/.ssh && echo mine > ~/.ssh/id && cat ~/.ssh/id && echo own > .env && cat .env && ls -A ~/.ssh'
+check "the agent may make its own there" prints 'mine
+own
+id'
+try cloche new --name box
+try cloche exec box -- sh -c 'echo own > .env; mkdir ~/.aws; echo own > ~/.aws/credentials; rm -rf ~/.ssh; mv .env .env2; mv .env2 .env'
+try cloche stop box
+try cloche exec box -- cat .env "$CALLER_HOME/.aws/credentials"
+check "and keeps it over a stop" prints 'own
+own'
+try cloche exec box -- ls "$CALLER_HOME/.ssh"
+check "what is hidden stays hidden over a stop" not exits 0
+fingerprint > "$T/after"
+check "the host's are untouched" diff "$T/before" "$T/after"
+
+try cloche explain
+check "explain shows what is hidden" mentions "$CALLER_HOME/.ssh"
+try cloche explain --json
+check "explain --json, too" mentions "$CALLER_HOME/.aws"
+try cloche run -- sh -c "ls '$STATE' '$RUN'"
+check "Cloche's own state is absent" not mentions 'sock\|pool\|daemon'
+
+if [ "$MODE" = system ]; then
+  secret=$(mktemp /etc/ssl/private/cloche-test.XXXXXX 2> /dev/null) || secret=
+  try cloche run -- sh -c 'ls /etc/ssl/private'
+  check "/etc/ssl/private is absent" not exits 0
+  [ -z "$secret" ] || rm "$secret"
+  try cloche run -- sh -c 'cut -d: -f2 /etc/shadow | grep "\\$"'
+  check "/etc/shadow has no hashes" prints_nothing
+  try cloche run -- sh -c 'cut -d: -f1 /etc/shadow'
+  cut -d: -f1 /etc/shadow > "$T/users"
+  check "but all its users" diff "$T/users" "$OUT"
+  try cloche run -- sh -c 'stat -c "%a %U %G" /etc/shadow'
+  check "and its mode and owner" prints "$(stat -c '%a %U %G' /etc/shadow)"
+fi
+if [ "$MODE" != rootless ]; then
+  other=$(mktemp -d /home/cloche-test-XXXXXX)
+  chmod 755 "$other"
+  echo flag-of-host > "$other/file"
+  chown -R 31999:31999 "$other"
+  try cloche run -- cat "$other/file"
+  check "another user's home is absent" not mentions flag
+  rm -r "$other"
+fi

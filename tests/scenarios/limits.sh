@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# Every limit ends as stated, with a typed result, while the others go on.
+. "$(dirname "$0")/../harness/lib.sh"
+
+# limited NAME STATUS SENTENCE: the JSON result in $OUT.
+limited() {
+  check "$3: the limit is named" field_is limit.name "$1"
+  check "$3: exit status $2" field_is exit_status "$2"
+  check "$3: cloche ends with it too" exits "$2"
+}
+hog="$PYTHON -c 'x=bytearray(10**9); print(len(x))'"
+cgroups=yes
+if [ "$MODE" = rootless ]; then
+  try cloche show "$(cloche new)" --json
+  [ "$(field enforced.cgroup)" != none ] || cgroups=no
+fi
+
+if [ $cgroups = yes ]; then
+  try cloche run --json --memory 64M -- sh -c "exec $hog"
+  limited memory 137 "a memory bomb"
+  check "a memory bomb: the state is killed" field_is state killed
+  check "a memory bomb: the value is told" field_is limit.value 67108864
+  try cloche run --memory 64M -- sh -c "exec $hog"
+  check "a memory bomb is told in words" says 'killed: memory limit 64 MiB'
+  check "a memory bomb prints nothing" prints_nothing
+  try cloche run --json --memory 64M -- sh -c "$hog; exit 0"
+  limited memory 137 "a memory bomb behind a shell that exits 0"
+  try cloche run --json --memory 64M -- sh -c "$hog & wait; sleep 1000"
+  limited memory 137 "a memory bomb beside a sleeper"
+  try cloche run --json --memory 256M -- sh -c 'head -c 50000000 /dev/zero | tail -c 1 | wc -c'
+  check "below the limit nothing happens" field_is limit null
+  try cloche run --memory 64M -- sh -c 'dd if=/dev/zero of=/dev/shm/x bs=1M count=200 2>&1'
+  check "/dev/shm counts as memory" not exits 0
+
+  try cloche run --json --pids 20 -- sh -c 'for i in $(seq 60); do sleep 1000 & done; wait'
+  check "too many processes: the limit is named" field_is limit.name pids
+  cloche run --json --pids 60 --wall 4s -- bash -c ':(){ :|:& };: ; sleep 1000' > "$T/bomb" 2> /dev/null &
+  bomb=$!
+  try cloche run -- sh -c 'echo alive; ls / > /dev/null'
+  check "while a fork bomb runs another sandbox works" prints alive
+  wait $bomb
+  status=$?
+  cp "$T/bomb" "$OUT"
+  check "a fork bomb ends with its time" exits 124
+  try cloche run --json --cpu 0.5 -- true
+  check "a CPU quota is accepted" exits 0
+else
+  refused unavailable run --memory 64M -- true
+  refused unavailable run --cpu 1 -- true
+  try cloche run --memory 64M -- true
+  check "what cannot be enforced is refused with a cure" says 'cure:'
+  try cloche show "$(cloche new)" --json
+  check "defaults that are not enforced are listed" not field_is 'not_enforced.#' 0
+  try cloche run --pids 20 -- sh -c 'for i in $(seq 60); do sleep 5 & done; wait'
+  check "too many processes fail" says '[Ff]ork\|[Rr]esource'
+fi
+
+try cloche run --json --wall 1s -- sleep 1000
+limited wall 124 "a sleeper"
+try cloche run --wall 1s -- sleep 1000
+check "a sleeper is told in words" says 'killed: wall.* limit 1 s'
+try cloche run --json --wall 1s -- sh -c 'kill -STOP $$'
+limited wall 124 "one that stops itself"
+try cloche run --json --wall 1s -- sh -c 'trap "" TERM INT HUP; while :; do sleep 1000; done'
+limited wall 124 "one that ignores signals"
+try cloche run --json --wall 1s -- sh -c '(setsid sleep 1000 &) ; setsid -w sleep 1000'
+limited wall 124 "one that leaves its session"
+try cloche run --json --wall 1s -- sh -c 'echo before; sleep 1000'
+check "the output before the end is kept" field_is stdout before
+try cloche run --json --wall 100s -- sh -c 'exit 3'
+check "in time the status is the command's" field_is exit_status 3
+try cloche new --name timed
+try cloche exec --json --wall 1s timed -- sleep 1000
+limited wall 124 "exec --wall"
+try cloche exec timed -- echo usable
+check "afterwards the sandbox is usable" prints usable
+
+try cloche run --json --idle 1s -- sleep 1000
+limited idle 124 "an idle command"
+try cloche run --json --life 1s -- sleep 1000
+limited life 124 "a command in a sandbox whose life ends"
+cloche new --name idler --idle 1s > /dev/null
+not_running() { cloche show "$1" --json > "$OUT" && [ "$(field state)" != running ]; }
+check "an idle sandbox is stopped" until_true not_running idler
+try cloche show idler --json
+check "and says so" field_is reason 'idle limit 1 s'
+cloche new --name mortal --life 1s > /dev/null
+check "a sandbox ends with its life" until_true not_running mortal
+try cloche ls --all --json
+check "and says so" mentions 'life limit'
+try cloche exec mortal -- true
+check "nothing more runs in it" exits 125
+try cloche ls --json
+check "ls leaves out the ended" not mentions '"mortal"'
+
+try cloche run --json --disk 16M -- sh -c 'dd if=/dev/zero of=big bs=1M count=64'
+if [ "$(field error.code)" = unavailable ]; then
+  check "a disk limit that cannot be enforced is refused" not field_is error.message null
+else
+  check "a disk filler: it sees a full disk" mentions 'No space left\|quota exceeded'
+  check "a disk filler: the limit is named" field_is limit.name disk
+  check "a disk filler: it fails" not field_is exit_status 0
+fi
+try cloche new --name disk --disk 16M
+cloche exec disk -- sh -c 'dd if=/dev/zero of=big bs=1M count=64' > /dev/null 2>&1
+try cloche exec disk -- sh -c 'rm big && echo again > small && cat small'
+check "after deleting there is room again" prints again
+cloche exec disk -- sh -c 'dd if=/dev/zero of=big bs=1M count=64' > /dev/null 2>&1
+try cloche stop disk
+try cloche exec disk -- sh -c 'rm big && echo writable > small && cat small'
+check "a full sandbox can be stopped, started and emptied" prints writable
+try cloche run --json --inodes 50 -- sh -c 'i=0; while [ $i -lt 20000 ]; do : > f$i || exit 9; i=$((i+1)); done'
+check "too many files fail" field_is exit_status 9
+
+try cloche run --files 32 -- sh -c 'ulimit -n'
+check "the open files are limited" prints 32
+try cloche run --files 32 -- "$PYTHON" -c 'l=[open("/dev/null") for i in range(100)]'
+check "more than that fail" says 'Too many open files'
+
+try cloche run --json --output 10k -- sh -c 'seq 1 100000; echo the-end'
+check "an output flood: kept" test "$(field output.kept_bytes)" -le 10240
+check "an output flood: the number of dropped bytes is told" test "$(field output.dropped_bytes)" -gt 500000
+check "an output flood: the tail is kept" test "$(field stdout | tail -1)" = the-end
+log=$(field output.log)
+check "an output flood: the log is there" test -s "$log"
+check "an output flood: and may be read by the caller" as_caller test -r "$log"
+check "an output flood: and it is complete" is "$(grep -c . "$log" 2> /dev/null)" 100001
+try cloche run --output 10k -- sh -c 'seq 1 100000'
+check "an output flood: said on standard error" says 'dropped'
+try cloche run --json --output 64k -- sh -c 'yes | head -c 300000000 > /dev/stdout'
+check "300 MB of output do not hurt" field_is exit_status 0
+
+try cloche new --name budget --commands 2
+try cloche exec budget -- true
+try cloche exec budget -- true
+check "within the budget commands run" exits 0
+try cloche exec budget -- true
+check "beyond it they do not" exits 125
+refused exhausted exec budget -- true
+
+for bad in --memory=0 --memory=-1 --memory=1 --memory=99999999999999999999 --memory=abc --memory=1X \
+  --pids=0 --pids=-5 --pids=1e9 --wall=0 --wall=-1s --wall=nan --wall=inf --cpu=-1 --cpu=nan --cpu=0.00001 \
+  --disk=1 --files=1 --files=999999999999 --output=-1 --life=-1 --idle=x --commands=-1 --inodes=1; do
+  try cloche run "$bad" -- echo started
+  # Zero means unlimited where that is allowed.
+  case $bad in *=0) check "$bad is refused or unlimited" [ "$status" = 125 -o "$status" = 0 ] ;;
+  *) check "$bad is refused" exits 125
+     check "$bad: nothing ran" prints_nothing
+     check "$bad: the message is ours" says '^cloche: ' ;;
+  esac
+done
