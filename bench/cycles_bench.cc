@@ -31,7 +31,7 @@ void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   const Stopwatch watch;
   for (int i = 0; i < cycles; ++i) TimeSpawn(run);
   const double ms = watch.Ms();
-  const HostState after = SettledState(daemon);
+  const HostState after = SettledState(daemon, before);
   const long growth = SumResident(daemon) - resident;
 
   std::string differences;
@@ -39,12 +39,15 @@ void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   for (const auto& [what, count] : after) {
     const long then = before.contains(what) ? before.at(what) : 0;
     numbers[what] = {then, count};
-    if (then != count) differences += fmt::format("{}{} {} -> {}", differences.empty() ? "" : ", ", what, then, count);
+    if (then != count)
+      differences +=
+          fmt::format("{}{} {} -> {}", differences.empty() ? "" : ", ", what, then, count);
   }
   if (growth > kGrowthKib)
     differences += fmt::format("{}memory +{} KiB", differences.empty() ? "" : ", ", growth);
   Row row{.promise = fmt::format("{} create/destroy cycles: host state", cycles)};
-  row.measured = differences.empty() ? fmt::format("{} counts the same", after.size()) : differences;
+  row.measured =
+      differences.empty() ? fmt::format("{} counts the same", after.size()) : differences;
   row.promised = "identical";
   row.verdict = differences.empty() ? Verdict::kOk : Verdict::kMissed;
   row.numbers = std::move(numbers);

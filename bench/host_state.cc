@@ -61,6 +61,8 @@ long QuotaGroups(const std::string& pool) {
   const int fd = open(pool.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   btrfs_ioctl_fs_info_args info{};
   const bool known = fd >= 0 && ioctl(fd, BTRFS_IOC_FS_INFO, &info) == 0;
+  // Wakes the cleaner, which otherwise takes up to 30 s to free a subvolume and its quota group.
+  if (known) ioctl(fd, BTRFS_IOC_SYNC, nullptr);
   close(fd);
   if (!known) return 0;
   std::string uuid;
@@ -80,7 +82,8 @@ HostState CountNow(const OwnDaemon& daemon) {
     for (const char* kind : {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"})
       namespaces[kind].insert(fs::read_symlink(fmt::format("/proc/{}/ns/{}", pid, kind), error));
   }
-  for (const auto& [kind, seen] : namespaces) state[kind + " namespaces"] = static_cast<long>(seen.size());
+  for (const auto& [kind, seen] : namespaces)
+    state[kind + " namespaces"] = static_cast<long>(seen.size());
   state["mounts of the host"] = Lines("/proc/self/mountinfo");
   state["cgroups"] = Cgroups();
   state["loop devices"] = LoopDevices(daemon.state());
@@ -91,8 +94,7 @@ HostState CountNow(const OwnDaemon& daemon) {
   }
   if (services.size() > 1) {
     state["mounts of cloche-spawn"] = Lines(fmt::format("/proc/{}/mountinfo", services[1]));
-    // Only cloche-spawn's mount namespace has the pool.
-    const std::string pool = fmt::format("/proc/{}/root{}/pool", services[1], daemon.state());
+    const std::string pool = PoolSeenFromHere(daemon);
     for (const char* folder : {"once", "kept", "masks", "trash"})
       state[fmt::format("pool/{}", folder)] = Entries(pool + "/" + folder);
     state["quota groups"] = QuotaGroups(pool);
@@ -121,15 +123,22 @@ std::vector<pid_t> Services(const OwnDaemon& daemon) {
   return services;
 }
 
-HostState SettledState(const OwnDaemon& daemon) {
+std::string PoolSeenFromHere(const OwnDaemon& daemon) {
+  const auto services = Services(daemon);
+  if (services.size() < 2) return "";
+  return fmt::format("/proc/{}/root{}/pool", services[1], daemon.state());
+}
+
+HostState SettledState(const OwnDaemon& daemon, const HostState& expected) {
   HostState last;
   int same = 0;
-  // btrfs frees a subvolume at its next commit, within 30 s, and its quota group only then.
-  for (int i = 0; i < 450 && same < 5; ++i) {
+  // Differing from what is expected it gets a minute before that counts.
+  for (int i = 0; i < 240; ++i) {
     HostState now = CountNow(daemon);
     same = now == last ? same + 1 : 0;
     last = std::move(now);
-    std::this_thread::sleep_for(100ms);
+    if (same >= 8 && (expected.empty() || last == expected)) break;
+    std::this_thread::sleep_for(250ms);
   }
   return last;
 }

@@ -10,10 +10,12 @@ namespace cloche::bench {
 // What sandboxes could leave behind, counted.
 using HostState = std::map<std::string, long>;
 
-// Waits until the pool is full again and nothing moves any more.
-HostState SettledState(const OwnDaemon& daemon);
+// Waits until nothing moves any more and, for a while, until it is as expected.
+HostState SettledState(const OwnDaemon& daemon, const HostState& expected = {});
 
-// KiB, of cloched and of all of cloche-spawn.
+// Only cloche-spawn's mount namespace has the pool; "" when it cannot be told.
+std::string PoolSeenFromHere(const OwnDaemon& daemon);
+
 long ResidentKib(pid_t pid);
 // cloched and cloche-spawn with its keeper, without the sandboxes' own processes.
 std::vector<pid_t> Services(const OwnDaemon& daemon);

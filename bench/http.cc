@@ -14,7 +14,8 @@ Connection::Connection(const std::string& socket_path)
     : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path) throw std::runtime_error("socket path too long");
+  if (socket_path.size() >= sizeof address.sun_path)
+    throw std::runtime_error("socket path too long");
   memcpy(address.sun_path, socket_path.data(), socket_path.size());
   if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     close(fd_);
@@ -43,7 +44,8 @@ nlohmann::json Connection::Call(const std::string& method, const std::string& ta
     const ssize_t count = recv(fd_, buffer, sizeof buffer, 0);
     if (count <= 0) throw std::runtime_error(fmt::format("{} {}: cloched hung up", method, target));
     answer.append(buffer, static_cast<size_t>(count));
-    if (head != std::string::npos || (head = answer.find("\r\n\r\n")) == std::string::npos) continue;
+    if (head != std::string::npos || (head = answer.find("\r\n\r\n")) == std::string::npos)
+      continue;
     const size_t length = answer.find("Content-Length: ");
     if (length == std::string::npos || length > head)
       throw std::runtime_error("read answer: no Content-Length");

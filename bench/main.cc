@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
   bool json = false;
   std::string only;
   std::vector<std::string> work;
-  CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.", "cloche-bench");
+  CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.",
+               "cloche-bench");
   app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
   app.add_flag("--json", json, "print an array instead of the table");
   app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")

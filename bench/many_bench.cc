@@ -55,7 +55,8 @@ double HundredAtOnce(const OwnDaemon& daemon) {
     std::string& id = ids[static_cast<size_t>(i)];
     id = connection.Call("POST", "/v1/sandboxes", daemon.SandboxRequest()).at("id");
     const auto result = connection.Call("POST", "/v1/sandboxes/" + id + "/commands", command);
-    if (result.value("exit_status", -1) != 0) throw std::runtime_error("run true: " + result.dump());
+    if (result.value("exit_status", -1) != 0)
+      throw std::runtime_error("run true: " + result.dump());
   });
   const double ms = watch.Ms();
   RemoveAll(daemon, ids);
@@ -93,12 +94,14 @@ void ManyAlive(const OwnDaemon& daemon, int wanted, Report& report) {
     }
   });
   const double ms = watch.Ms();
-  const auto count = static_cast<double>(std::ranges::count_if(ids, [](const auto& id) { return !id.empty(); }));
+  const auto count =
+      static_cast<double>(std::ranges::count_if(ids, [](const auto& id) { return !id.empty(); }));
   const double private_mib = static_cast<double>(PrivateKib(daemon)) / 1024 / count;
   const double kernel_kib =
       static_cast<double>(free_before - Kib("/proc/meminfo", {"MemAvailable"})) / count;
   report.Limit(fmt::format("{:.0f} alive: unshared memory each", count), private_mib, "MiB", 0.5);
-  report.Tell("  MemAvailable lost each (with the kernel's)", fmt::format("{:.0f} KiB", kernel_kib));
+  report.Tell("  MemAvailable lost each (with the kernel's)",
+              fmt::format("{:.0f} KiB", kernel_kib));
   report.Tell("  made in", fmt::format("{:.1f} s, {:.1f} ms each", ms / 1000, ms / count));
   const Stopwatch removal;
   RemoveAll(daemon, ids);

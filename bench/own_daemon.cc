@@ -99,8 +99,9 @@ nlohmann::json OwnDaemon::SandboxRequest() const {
   const char* path = getenv("PATH");
   return {{"cwd", work()},
           {"home", home ? home : "/"},
-          {"env", {fmt::format("PATH={}", path ? path : "/usr/bin:/bin"),
-                   fmt::format("HOME={}", home ? home : "/")}}};
+          {"env",
+           {fmt::format("PATH={}", path ? path : "/usr/bin:/bin"),
+            fmt::format("HOME={}", home ? home : "/")}}};
 }
 
 }  // namespace cloche::bench

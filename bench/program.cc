@@ -31,7 +31,8 @@ int NullDevice() {
 
 void Expect(const Argv& argv, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  throw std::runtime_error(fmt::format("{} failed (wait status {:#x})", fmt::join(argv, " "), status));
+  throw std::runtime_error(
+      fmt::format("{} failed (wait status {:#x})", fmt::join(argv, " "), status));
 }
 
 int WaitFor(pid_t child) {
@@ -48,7 +49,8 @@ pid_t Spawn(const Argv& argv, int out, int err) {
   posix_spawn_file_actions_adddup2(&actions, out, 1);
   posix_spawn_file_actions_adddup2(&actions, err, 2);
   pid_t child = -1;
-  const int error = posix_spawn(&child, argv[0].c_str(), &actions, nullptr, Pointers(argv).data(), environ);
+  const int error =
+      posix_spawn(&child, argv[0].c_str(), &actions, nullptr, Pointers(argv).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(fmt::format("start {}: {}", argv[0], strerror(error)));
   return child;

@@ -14,9 +14,12 @@ std::string Describe(const Series& series) {
 
 const char* Word(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return "ok";
-    case Verdict::kMissed: return "MISSED";
-    case Verdict::kReported: break;
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kMissed:
+      return "MISSED";
+    case Verdict::kReported:
+      break;
   }
   return "-";
 }

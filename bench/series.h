@@ -36,7 +36,7 @@ using Once = std::function<double()>;
 struct Schedule {
   int warmup = 3;  // rounds that do not count
   int rounds = 50;
-  int block = 1;  // how often in a row before it is the next contender's turn
+  int block = 1;                       // how often in a row before it is the next contender's turn
   std::chrono::milliseconds pause{0};  // before each
 };
 

@@ -23,7 +23,8 @@ struct Peer {
   Once once;
 };
 
-// runc wants a root directory of its own, so the machine's top-level directories are bound into one.
+// runc wants a root directory of its own, so the machine's top-level directories are bound into
+// one.
 nlohmann::json RuncConfig(const std::string& rootfs) {
   nlohmann::json mounts = {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}},
                            {{"destination", "/dev"}, {"type", "tmpfs"}, {"source", "tmpfs"}}};
@@ -33,14 +34,13 @@ nlohmann::json RuncConfig(const std::string& rootfs) {
       fs::create_symlink(fs::read_symlink(path), rootfs + path);
     } else if (entry.is_directory() && path != "/proc" && path != "/dev" && path != "/sys") {
       fs::create_directory(rootfs + path);
-      mounts.push_back({{"destination", path},
-                        {"type", "bind"},
-                        {"source", path},
-                        {"options", {"bind", "ro"}}});
+      mounts.push_back(
+          {{"destination", path}, {"type", "bind"}, {"source", path}, {"options", {"bind", "ro"}}});
     }
   }
   nlohmann::json namespaces = nlohmann::json::array();
-  for (const char* kind : {"pid", "network", "ipc", "uts", "mount"}) namespaces.push_back({{"type", kind}});
+  for (const char* kind : {"pid", "network", "ipc", "uts", "mount"})
+    namespaces.push_back({{"type", kind}});
   return {{"ociVersion", "1.0.2"},
           {"process",
            {{"terminal", false},
@@ -77,7 +77,9 @@ std::vector<Peer> OtherPeers(const OwnDaemon& daemon) {
                           "do", command});
       };
     if (peer.name == "firejail")
-      peer.once = [=] { return TimeSpawn({peer.program, "--quiet", "--noprofile", "--net=none", command}); };
+      peer.once = [=] {
+        return TimeSpawn({peer.program, "--quiet", "--noprofile", "--net=none", command});
+      };
     peers.push_back(std::move(peer));
   }
   peers.push_back({"fork+exec", command, [=] { return TimeFork({command}); }});
@@ -116,9 +118,11 @@ void BenchStart(OwnDaemon& daemon, const Options& options, Report& report) {
     };
     const auto paced = Alternate({peer, ours}, {.rounds = options.quick ? 20 : 100, .pause = 50ms});
     report.Compare(what + "paced", paced[1], "bwrap", paced[0], 0.7);
-    const auto rush = Alternate(
-        {peer, ours}, {.warmup = 1, .rounds = options.quick ? 3 : 15, .block = kBlock, .pause = 0ms});
-    report.Compare(fmt::format("{}back to back ({} in a row)", what, kBlock), rush[1], "bwrap", rush[0], 1.0);
+    const auto rush =
+        Alternate({peer, ours},
+                  {.warmup = 1, .rounds = options.quick ? 3 : 15, .block = kBlock, .pause = 0ms});
+    report.Compare(fmt::format("{}back to back ({} in a row)", what, kBlock), rush[1], "bwrap",
+                   rush[0], 1.0);
   }
   for (const Peer& peer : OtherPeers(daemon)) {
     const std::string line = "  beside " + peer.name;
@@ -127,8 +131,8 @@ void BenchStart(OwnDaemon& daemon, const Options& options, Report& report) {
       continue;
     }
     try {
-      const auto both = Alternate(
-          {peer.once, ours}, {.warmup = 1, .rounds = options.quick ? 5 : 20, .pause = 50ms});
+      const auto both = Alternate({peer.once, ours},
+                                  {.warmup = 1, .rounds = options.quick ? 5 : 20, .pause = 50ms});
       report.Compare(line, both[1], peer.name, both[0]);
     } catch (const std::runtime_error& error) {
       report.Tell(line, "does not work here");

@@ -34,50 +34,69 @@ std::map<std::string, std::vector<int>> Index(std::vector<std::string> words) {
 )";
 
 void Need(bool fine, const std::string& what) {
-  if (!fine) throw std::runtime_error(fmt::format("{}: {}", what, std::generic_category().message(errno)));
+  if (!fine)
+    throw std::runtime_error(fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
-double SmallFiles(const std::string& directory) {
-  std::string place = directory + "/small.XXXXXX";
+std::string NewPlace(const std::string& directory, const char* name) {
+  std::string place = directory + "/" + name + ".XXXXXX";
   Need(mkdtemp(place.data()) != nullptr, place);
+  return place;
+}
+
+// Calls action(dir, "f0"), action(dir, "f1"), ...
+template <typename Action>
+void ForEachFile(const std::string& place, Action action) {
   const int dir = open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Need(dir >= 0, place);
+  for (int i = 0; i < kFiles; ++i) {
+    char name[16];
+    snprintf(name, sizeof name, "f%d", i);
+    Need(action(dir, name), place);
+  }
+  close(dir);
+}
+
+// The files stay: ext4 is slow for seconds where much was deleted a moment ago, and the next round
+// outside would pay for that.
+double SmallFiles(const std::string& directory) {
+  const std::string place = NewPlace(directory, "small");
   char data[512] = {'x'};
-  const auto each = [&](auto&& action) {
-    for (int i = 0; i < kFiles; ++i) {
-      char name[16];
-      snprintf(name, sizeof name, "f%d", i);
-      Need(action(name), place);
-    }
-  };
+  const auto size = static_cast<ssize_t>(sizeof data);
   const Stopwatch watch;
-  each([&](const char* name) {
+  ForEachFile(place, [&](int dir, const char* name) {
     const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    const bool fine = fd >= 0 && write(fd, data, sizeof data) == static_cast<ssize_t>(sizeof data);
+    const bool fine = fd >= 0 && write(fd, data, sizeof data) == size;
     return close(fd) == 0 && fine;
   });
-  each([&](const char* name) {
+  ForEachFile(place, [&](int dir, const char* name) {
     struct stat info {};
     return fstatat(dir, name, &info, 0) == 0;
   });
-  each([&](const char* name) {
+  ForEachFile(place, [&](int dir, const char* name) {
     const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-    const bool fine = fd >= 0 && read(fd, data, sizeof data) == static_cast<ssize_t>(sizeof data);
+    const bool fine = fd >= 0 && read(fd, data, sizeof data) == size;
     return close(fd) == 0 && fine;
   });
-  each([&](const char* name) { return unlinkat(dir, name, 0) == 0; });
-  const double ms = watch.Ms();
-  close(dir);
-  rmdir(place.c_str());
-  return ms;
+  return watch.Ms();
+}
+
+// Removes what one SmallFiles left.
+double Unlink(const std::string& directory) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string place = entry.path();
+    if (!entry.path().filename().native().starts_with("small.")) continue;
+    const Stopwatch watch;
+    ForEachFile(place, [](int dir, const char* name) { return unlinkat(dir, name, 0) == 0; });
+    Need(rmdir(place.c_str()) == 0, place);
+    return watch.Ms();
+  }
+  throw std::runtime_error("unlink: nothing is left to remove in " + directory);
 }
 
 double Untar(const std::string& directory) {
-  std::string place = directory + "/untar.XXXXXX";
-  Need(mkdtemp(place.data()) != nullptr, place);
-  const double ms = TimeSpawn({FindProgram("sh"), "-c", R"(tar -C "$0" -cf - repo | tar -C "$1" -xf -)",
-                               directory, place});
-  fs::remove_all(place);
-  return ms;
+  return TimeSpawn({FindProgram("sh"), "-c", R"(tar -C "$0/.." -cf - repo | tar -C "$1" -xf -)",
+                    directory, NewPlace(directory, "untar")});
 }
 
 double Compile(const std::string& directory) {
@@ -85,7 +104,8 @@ double Compile(const std::string& directory) {
   const int fd = mkstemp(object.data());
   Need(fd >= 0, object);
   close(fd);
-  const double ms = TimeSpawn({FindProgram("g++"), "-O1", "-c", "-o", object, directory + "/index.cc"});
+  const double ms =
+      TimeSpawn({FindProgram("g++"), "-O1", "-c", "-o", object, directory + "/../index.cc"});
   unlink(object.c_str());
   return ms;
 }
@@ -95,7 +115,7 @@ double Copy(const std::string& directory) {
   const int fd = mkstemp(copy.data());
   Need(fd >= 0, copy);
   close(fd);
-  const double ms = TimeSpawn({FindProgram("cp"), "--reflink=never", directory + "/blob", copy});
+  const double ms = TimeSpawn({FindProgram("cp"), "--reflink=never", directory + "/../blob", copy});
   unlink(copy.c_str());
   return ms;
 }
@@ -125,11 +145,12 @@ void PrepareWork(const std::string& directory) {
 
 double DoWork(const std::string& name, const std::string& directory) {
   if (name == "small-files") return SmallFiles(directory);
+  if (name == "unlink") return Unlink(directory);
   if (name == "untar") return Untar(directory);
   if (name == "compile") return Compile(directory);
   if (name == "copy") return Copy(directory);
   if (name == "git-status")
-    return TimeSpawn({FindProgram("git"), "-C", directory + "/repo", "status", "--porcelain"});
+    return TimeSpawn({FindProgram("git"), "-C", directory + "/../repo", "status", "--porcelain"});
   throw std::runtime_error("no such work: " + name);
 }
 

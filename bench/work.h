@@ -4,7 +4,7 @@
 
 namespace cloche::bench {
 
-// Fills `directory` with what the works below need.
+// Fills `directory` with what works in directories below it need.
 void PrepareWork(const std::string& directory);
 
 // One piece of file-system work; milliseconds. The same program does it inside and outside, and

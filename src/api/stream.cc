@@ -6,6 +6,8 @@
 #include <boost/asio/write.hpp>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace cloche::api {
 namespace {
 
@@ -167,6 +169,10 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   } else {
     auto changes = co_await engine_.Discard(sandbox_, true);
     if (changes) command_->AddResult("changes", *changes);
+    // The kernel says EDQUOT to the command, nothing to us; a copy this full means it was said.
+    uint64_t disk = sandbox_->planned.plan.limits.disk_bytes;
+    if (changes && disk != 0 && (*changes)["bytes"].get<uint64_t>() >= disk - disk / 8)
+      command_->MarkLimit({"disk", static_cast<double>(disk), "disk limit " + FormatBytes(disk) + " reached"});
   }
   command_->steps().Mark("kill and count changes");
   co_await Finish(command_->ToJson());

@@ -8,7 +8,7 @@ std::string EncodeCommand(const Command& command) {
   CommandHeader head;
   head.argc = static_cast<uint32_t>(command.argv.size());
   head.envc = static_cast<uint32_t>(command.env.size());
-  head.flags = command.pty ? kCommandPty : 0;
+  head.flags = (command.pty ? kCommandPty : 0) | (command.wants_stdin ? kCommandStdin : 0);
   head.rows = command.rows;
   head.columns = command.columns;
   head.open_files = command.open_files;

@@ -24,6 +24,7 @@ struct CommandHeader {
   uint64_t file_bytes = 0;  // RLIMIT_FSIZE, 0 = leave
 };
 
+inline constexpr uint32_t kCommandStdin = 2;  // else it reads /dev/null
 inline constexpr uint32_t kCommandPty = 1;  // a new pty of the sandbox's own devpts is its terminal
 
 struct Command {
@@ -32,6 +33,7 @@ struct Command {
   std::string cwd;
   std::string other_cwd;  // "" = none
   bool pty = false;
+  bool wants_stdin = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
   uint64_t open_files = 0;
@@ -43,15 +45,17 @@ std::string EncodeCommand(const Command& command);
 
 // Fixed-size messages between cloched and a sandbox's init (SOCK_SEQPACKET).
 enum class InitOp : uint32_t {
-  kExec = 1,     // to init; fds: image, stdin, stdout, stderr (with kCommandPty: image only)
+  kExec = 1,     // to init; fd: the image
   kSignal = 2,   // to init; `value` = signal, to the command's process group
   kKillAll = 3,  // to init; SIGKILL to everything but init
-  kStarted = 4,  // from init; fds: pty master, if one was asked for
+  kStarted = 4,  // from init; fds: with kCommandPty the master, else our ends of stdout, stderr
+                 // and, with kCommandStdin, stdin. Init makes them: a pipe made outside belongs to
+                 // a user who does not exist inside, and /dev/stdout could not be opened
   kFailed = 5,   // from init; `value` = errno, `stage` = ExecStage
   kExited = 6,   // from init; `value` = wait status, with the usage fields
 };
 
-enum class ExecStage : uint32_t { kImage = 1, kPty, kFork, kSession, kLimits, kDirectory, kExec };
+enum class ExecStage : uint32_t { kImage = 1, kStreams, kFork, kSession, kLimits, kDirectory, kExec };
 
 struct InitMessage {
   InitOp op{};

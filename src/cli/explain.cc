@@ -37,7 +37,9 @@ int Explain(Arguments arguments) {
   if (json) {
     PrintJson(*explanation);
   } else {
-    WriteAll(STDOUT_FILENO, DescribePlan(*explanation, differences, ColourWanted(STDOUT_FILENO)));
+    // Lines made by policy/print.cc, which escapes every path in them.
+    std::string text = Text(*explanation, differences ? "differences_text" : "text");
+    WriteAll(STDOUT_FILENO, text + DescribeDropped(*explanation, ColourWanted(STDOUT_FILENO)));
   }
   return 0;
 }

@@ -56,35 +56,6 @@ std::string DenialSection(const Json& denials, bool colour) {
   return Heading("Denied", colour) + table.Render(colour, "  ");
 }
 
-std::string Options(const Json& mount) {
-  std::string text;
-  for (const char* name : {"read_only", "recursive", "optional"})
-    if (Flag(mount, name)) text += std::string(text.empty() ? "" : ", ") + name;
-  if (const double size = Number(mount, "size_bytes"); size > 0)
-    text += (text.empty() ? "" : ", ") + FormatBytes(static_cast<uint64_t>(size));
-  return text;
-}
-
-std::string PlanSections(const Json& plan, bool colour) {
-  Json scalars = Json::object();
-  if (plan.is_object())
-    for (const auto& [key, value] : plan.items())
-      if (key != "mounts" && key != "files" && key != "limits") scalars[key] = value;
-  std::string text = Coloured(colour, "1", "Sandbox") + "\n" + Members(scalars);
-
-  Table mounts({"TARGET", "KIND", "SOURCE", "OPTIONS"});
-  for (const Json& mount : Field(plan, "mounts"))
-    mounts.AddRow(
-        {Text(mount, "target"), Text(mount, "kind"), Text(mount, "source", "-"), Options(mount)});
-  if (!mounts.empty()) text += Heading("Mounts, in order", colour) + mounts.Render(colour, "  ");
-
-  Table files({"PATH", "RULE"});
-  for (const Json& rule : Field(plan, "files"))
-    files.AddRow({Text(rule, "path"), Text(rule, "kind")});
-  if (!files.empty()) text += Heading("Files", colour) + files.Render(colour, "  ");
-  return text;
-}
-
 }  // namespace
 
 std::string DescribeState(const Json& sandbox) {
@@ -144,23 +115,14 @@ std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
   return text + DenialSection(Field(sandbox, "denials"), colour);
 }
 
-std::string DescribePlan(const Json& explanation, bool only_differences, bool colour) {
+std::string DescribeDropped(const Json& explanation, bool colour) {
   std::string text;
-  if (!only_differences)
-    text += PlanSections(Field(explanation, "plan"), colour) + LimitSection(explanation, colour);
-  Table differences({});
-  for (const Json& difference : Field(explanation, "differences"))
-    differences.AddRow({Text(difference, "what"), Text(difference, "why")});
-  if (!differences.empty())
-    text += Heading("Differs from this machine", colour) + differences.Render(false, "  ");
-  if (const Json& hidden = Field(explanation, "hidden"); !hidden.empty())
-    text += Heading("Hidden", colour) + Lines(hidden);
   for (const auto& [key, heading] :
        {std::pair{"dropped_secrets", "Variables not passed: they look like secrets"},
         std::pair{"dropped_env", "Variables not passed: not on the allowlist"}})
     if (const Json& names = Field(explanation, key); !names.empty())
       text += Heading(heading, colour) + Lines(names);
-  return text.starts_with('\n') ? text.substr(1) : text;
+  return text;
 }
 
 }  // namespace cloche::cli

@@ -17,6 +17,6 @@ std::string DescribeValue(const Json& value);                           // anyth
 // All of cloche show.
 std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour);
 // All of cloche explain; `only_differences` leaves out the plan.
-std::string DescribePlan(const Json& explanation, bool only_differences, bool colour);
+std::string DescribeDropped(const Json& explanation, bool colour);
 
 }  // namespace cloche::cli

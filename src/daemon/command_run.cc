@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
+#include <cmath>
 #include <ctime>
 
 #include "base/text.h"
@@ -66,48 +67,25 @@ CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t numbe
       started_steady_(std::chrono::steady_clock::now()),
       last_activity_(started_steady_) {}
 
-Result<std::vector<sys::Fd>> CommandRun::OpenStreams() {
-  std::vector<sys::Fd> theirs;
-  if (request_.pty) return theirs;
-  sys::Fd null, ends[3][2];
-  for (int i = 0; i < 3; ++i) {
-    if (i == 0 && !request_.wants_stdin) {
-      ends[0][0] = sys::OpenNull();
-      continue;
-    }
-    if (int error = sys::MakePipe(ends[i][0], ends[i][1]); error < 0)
-      return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(-error)));
-  }
-  if (request_.wants_stdin) {
-    sys::SetNonBlocking(ends[0][1].get());
-    stdin_.assign(ends[0][1].Release());
-  }
-  sys::SetNonBlocking(ends[1][0].get());
-  sys::SetNonBlocking(ends[2][0].get());
-  stdout_.assign(ends[1][0].Release());
-  stderr_.assign(ends[2][0].Release());
-  theirs.push_back(std::move(ends[0][0]));
-  theirs.push_back(std::move(ends[1][1]));
-  theirs.push_back(std::move(ends[2][1]));
-  return theirs;
-}
-
-void CommandRun::Started(int pid, sys::Fd pty) {
+void CommandRun::Started(int pid, std::vector<sys::Fd> streams) {
   state_ = State::kRunning;
   pid_ = pid;
   auto self = shared_from_this();
-  if (pty.valid()) {
-    sys::SetNonBlocking(pty.get());
-    stdout_.assign(pty.Release());
+  asio::posix::stream_descriptor* places[] = {&stdout_, &stderr_, &stdin_};
+  for (size_t i = 0; i < streams.size() && i < 3; ++i) {
+    sys::SetNonBlocking(streams[i].get());
+    places[i]->assign(streams[i].Release());
   }
-  asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
+  if (stdout_.is_open()) asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
   if (stderr_.is_open()) asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), asio::detached);
   started_.Set();
+  Tell(FrameType::kStarted, {{"id", sandbox_}, {"command", std::to_string(number_)}, {"pid", pid}});
   if (!input_.empty() && !feeding_) {
     feeding_ = true;
     asio::co_spawn(io_, Feed(self), asio::detached);
+  } else if (input_closed_ && stdin_.is_open()) {
+    stdin_.close();
   }
-  Tell(FrameType::kStarted, {{"id", sandbox_}, {"command", std::to_string(number_)}, {"pid", pid}});
 }
 
 void CommandRun::Failed(Error error, int exit_status) {
@@ -137,8 +115,7 @@ void CommandRun::Keep(FrameType type, std::string_view data) {
     output_told_ = true;
     Tell(FrameType::kNotice,
          {{"kind", "limit"},
-          {"message", fmt::format("output limit {} reached: the rest goes to the log, the end of it is shown "
-                                  "when the command ends",
+          {"message", fmt::format("output limit {} reached: the end is shown when the command ends",
                                   FormatBytes(output_.limit()))}});
   }
 }
@@ -222,15 +199,15 @@ void CommandRun::Finish() {
   if (output_.over()) {
     if (!limit_)
       limit_ = LimitHit{"output", static_cast<double>(output_.limit()),
-                        fmt::format("output limit {}: {} bytes not kept in the result",
-                                    FormatBytes(output_.limit()), output_.total() - output_.kept())};
+                        fmt::format("output limit {}: {} bytes dropped", FormatBytes(output_.limit()),
+                                    output_.total() - output_.kept())};
     Tell(FrameType::kNotice,
          {{"kind", "limit"},
-          {"message", fmt::format("{} more bytes were written; the last of them follow{}",
+          {"message", fmt::format("{} bytes left out here; the end follows{}",
                                   output_.total() - output_.kept(),
                                   output_.log_path().empty() ? "" : "; log: " + output_.log_path())}});
-    for (Watcher* watcher : watchers_) watcher->Deliver(output_.TailFrames());
   }
+  for (Watcher* watcher : watchers_) watcher->Deliver(output_.Held());
   ended_.Set();
   started_.Set();
   input_moved_.Pulse();
@@ -298,7 +275,11 @@ Json CommandRun::ToJson() const {
     if (state_ == State::kSignaled || (state_ == State::kKilled && !sys::ExitedNormally(status_)))
       json["signal"] = sys::TermSignal(status_);
   }
-  if (limit_) json["limit"] = {{"name", limit_->name}, {"value", limit_->value}, {"message", limit_->message}};
+  if (limit_) {
+    json["limit"] = {{"name", limit_->name}, {"value", limit_->value}, {"message", limit_->message}};
+    if (double whole = std::floor(limit_->value); whole == limit_->value)
+      json["limit"]["value"] = static_cast<int64_t>(whole);
+  }
   if (error_)
     json["error"] = {{"code", CodeName(error_->code)}, {"message", error_->message}, {"cure", error_->cure}};
   for (const auto& [key, value] : extra_.items()) json[key] = value;

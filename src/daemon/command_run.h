@@ -52,9 +52,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   StepTimer& steps() { return steps_; }
   OutputKeep& output() { return output_; }
 
-  // fds to hand to init; ours stay here.
-  Result<std::vector<sys::Fd>> OpenStreams();
-  void Started(int pid, sys::Fd pty);
+  void Started(int pid, std::vector<sys::Fd> streams);  // as InitOp::kStarted brings them
   void Failed(Error error, int exit_status);
   // The command's own process ended: the rest of its output is read, then Finish.
   void Exited(const InitMessage& report);

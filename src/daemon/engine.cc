@@ -41,6 +41,7 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
   if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
   image.pty = request.pty.has_value();
+  image.wants_stdin = request.wants_stdin;
   if (request.pty) {
     image.rows = request.pty->rows;
     image.columns = request.pty->columns;

@@ -6,66 +6,90 @@
 #include <algorithm>
 
 namespace cloche::daemon {
+namespace {
 
-uint64_t OutputKeep::LogCap() const {
-  return std::max<uint64_t>(limit_ * 4, uint64_t{64} << 20);
-}
+constexpr uint64_t kMemory = 256 << 10;
+constexpr uint64_t kMostHeld = 64 << 10;
+constexpr uint64_t kLeastLogCap = 64 << 20;
+
+}  // namespace
+
+OutputKeep::OutputKeep(uint64_t limit, std::string log_path)
+    : limit_(limit), held_limit_(std::min(kMostHeld, limit / 2)), log_path_(std::move(log_path)) {}
 
 size_t OutputKeep::Add(FrameType stream, std::string_view data) {
-  uint64_t room = limit_ == 0 ? data.size() : limit_ > total_ ? limit_ - total_ : 0;
-  size_t shown = std::min<uint64_t>(room, data.size());
   total_ += data.size();
-  if (shown < data.size()) {
-    tail_.append(data.substr(shown));
-    tail_stream_ = stream;
-    if (tail_.size() > kTail) tail_.erase(0, tail_.size() - kTail);
+  Log(data);
+  uint64_t room = limit_ == 0 ? data.size() : limit_ - held_limit_ - std::min(shown_, limit_ - held_limit_);
+  size_t shown = held_.empty() ? std::min<uint64_t>(room, data.size()) : 0;
+  shown_ += shown;
+  if (shown > 0) {
+    if (!runs_.empty() && runs_.back().first == stream)
+      runs_.back().second += shown;
+    else
+      runs_.emplace_back(stream, shown);
   }
-  std::string frame;
-  AppendFrame(frame, stream, data);
-  if (!log_.valid() && memory_.size() + frame.size() <= kMemory) {
-    memory_ += frame;
-    return shown;
-  }
-  if (!log_.valid() && !log_path_.empty()) {
-    log_ = sys::Fd(open(log_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (log_.valid() && write(log_.get(), memory_.data(), memory_.size()) > 0) {
-      logged_ = memory_.size();
-      memory_.clear();
-    }
-  }
-  // A full disk costs the rest of the log, never the command.
-  if (log_.valid() && logged_ + frame.size() <= LogCap()) {
-    ssize_t written = write(log_.get(), frame.data(), frame.size());
-    if (written == static_cast<ssize_t>(frame.size()))
-      logged_ += frame.size();
-    else if (written > 0 && ftruncate(log_.get(), static_cast<off_t>(logged_)) == 0)
-      lseek(log_.get(), static_cast<off_t>(logged_), SEEK_SET);
-  }
+  if (shown < data.size()) Hold(stream, data.substr(shown));
   return shown;
 }
 
-std::string OutputKeep::TailFrames() const {
+void OutputKeep::Hold(FrameType stream, std::string_view data) {
+  held_.emplace_back(stream, data);
+  held_bytes_ += data.size();
+  while (held_bytes_ > held_limit_) {
+    std::string& first = held_.front().second;
+    size_t drop = std::min<uint64_t>(first.size(), held_bytes_ - held_limit_);
+    held_bytes_ -= drop;
+    if (drop == first.size())
+      held_.pop_front();
+    else
+      first.erase(0, drop);
+  }
+}
+
+void OutputKeep::Log(std::string_view data) {
+  if (!log_.valid() && memory_.size() + data.size() <= kMemory) {
+    memory_ += data;
+    return;
+  }
+  auto append = [&](std::string_view bytes) {
+    if (!log_.valid() || logged_ + bytes.size() > std::max(limit_ * 4, kLeastLogCap)) return;
+    // A full disk costs the rest of the log, never the command.
+    ssize_t written = pwrite(log_.get(), bytes.data(), bytes.size(), static_cast<off_t>(logged_));
+    if (written > 0) logged_ += static_cast<uint64_t>(written);
+  };
+  if (!log_.valid()) {
+    log_ = sys::Fd(open(log_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    append(memory_);
+    if (log_.valid()) memory_.clear();
+  }
+  append(data);
+}
+
+std::string OutputKeep::Held() const {
   std::string frames;
-  if (!tail_.empty()) AppendFrame(frames, tail_stream_, tail_);
+  for (const auto& [stream, data] : held_) AppendFrame(frames, stream, data);
   return frames;
 }
 
 std::string OutputKeep::Frames() const {
-  if (!log_.valid()) return memory_;
-  std::string frames(logged_, '\0');
-  ssize_t got = pread(log_.get(), frames.data(), frames.size(), 0);
-  frames.resize(got < 0 ? 0 : static_cast<size_t>(got));
-  if (limit_ == 0 || frames.size() <= limit_) return frames;
-  // Walk whole frames off the front until the rest fits.
-  size_t at = 0;
-  while (frames.size() - at > limit_ && at + kFrameHeader <= frames.size()) {
-    unsigned char bytes[kFrameHeader];
-    std::copy_n(frames.data() + at, kFrameHeader, bytes);
-    FrameHead head;
-    if (!ParseFrameHead(bytes, head)) break;
-    at += kFrameHeader + head.length;
+  std::string shown = memory_.substr(0, shown_);
+  if (log_.valid()) {
+    shown.resize(std::min(shown_, logged_));
+    ssize_t got = pread(log_.get(), shown.data(), shown.size(), 0);
+    shown.resize(got < 0 ? 0 : static_cast<size_t>(got));
   }
-  return frames.substr(std::min(at, frames.size()));
+  std::string frames;
+  size_t at = 0;
+  for (const auto& [stream, size] : runs_) {
+    for (uint64_t left = size; left > 0 && at < shown.size();) {
+      size_t part = std::min({left, static_cast<uint64_t>(kMaxFramePayload), static_cast<uint64_t>(shown.size() - at)});
+      AppendFrame(frames, stream, std::string_view(shown).substr(at, part));
+      at += part;
+      left -= part;
+    }
+  }
+  return frames + Held();
 }
 
 }  // namespace cloche::daemon

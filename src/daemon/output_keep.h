@@ -1,43 +1,49 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/frames.h"
 #include "sys/fd.h"
 
 namespace cloche::daemon {
 
-// What a command wrote. Small output stays in memory; more goes to a log file of frames (in order
-// of arrival); past the log's cap only the tail is kept. A flood costs neither memory nor disk.
+// What a command wrote. Up to the limit everything is kept; beyond it the beginning and the end
+// are. All of it also goes to a plain log file once it no longer fits in memory, up to a cap: a
+// flood costs neither memory nor disk.
 class OutputKeep {
  public:
-  OutputKeep(uint64_t limit, std::string log_path) : limit_(limit), log_path_(std::move(log_path)) {}
+  OutputKeep(uint64_t limit, std::string log_path);
 
-  // How much of `data` is within the limit, to be shown live.
+  // How much of the front of `data` may be shown now. The rest waits: it may turn out to be the end.
   size_t Add(FrameType stream, std::string_view data);
+  // What was not shown yet and is kept, as frames, for the moment when the command ended.
+  std::string Held() const;
+  // All that is kept, as frames.
+  std::string Frames() const;
+
   bool over() const { return limit_ != 0 && total_ > limit_; }
   uint64_t limit() const { return limit_; }
   uint64_t total() const { return total_; }
   uint64_t kept() const { return over() ? limit_ : total_; }
   std::string log_path() const { return log_.valid() ? log_path_ : ""; }
-  // The last bytes that were not shown, as frames; empty unless over.
-  std::string TailFrames() const;
-  // Everything kept, as frames; when over, the end of it.
-  std::string Frames() const;
 
  private:
-  static constexpr uint64_t kMemory = 256 << 10;
-  static constexpr uint64_t kTail = 64 << 10;
-  uint64_t LogCap() const;
+  void Log(std::string_view data);
+  void Hold(FrameType stream, std::string_view data);
+
   uint64_t limit_;  // 0 = none
+  uint64_t held_limit_;
   std::string log_path_;
-  uint64_t total_ = 0;
-  uint64_t logged_ = 0;
-  std::string memory_;  // frames, until they are spilled
-  std::string tail_;    // bytes of the last stream chunk(s), when over
-  FrameType tail_stream_ = FrameType::kStdout;
+  uint64_t total_ = 0, shown_ = 0, logged_ = 0;
+  std::string memory_;                                   // the front of it, until it is spilled
+  std::vector<std::pair<FrameType, uint64_t>> runs_;     // which stream, how many bytes: all shown
+  std::deque<std::pair<FrameType, std::string>> held_;   // the last held_limit_ bytes
+  uint64_t held_bytes_ = 0;
   sys::Fd log_;
 };
 

@@ -100,12 +100,10 @@ void Sandbox::Detach(const std::string& why) {
 }
 
 Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command& image) {
-  ASSIGN_OR_RETURN(auto streams, command->OpenStreams());
   std::string bytes = EncodeCommand(image);
   sys::Fd memory(sys::SealedMemfd("command", bytes.data(), bytes.size()));
   if (!memory.valid()) return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
-  std::vector<int> fds = {memory.get()};
-  for (const sys::Fd& stream : streams) fds.push_back(stream.get());
+  const int fds[] = {memory.get()};
   InitMessage message{};
   message.op = InitOp::kExec;
   message.command = command->number();
@@ -162,7 +160,7 @@ Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
     if (error) co_return;
     while (control_.is_open()) {
       InitMessage message{};
-      int fds[1];
+      int fds[3];
       int fd_count = 0;
       long got = sys::ReceiveMessage(control_.native_handle(), &message, sizeof message, fds, fd_count, true);
       if (got == -EAGAIN) break;
@@ -181,7 +179,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   last_activity_ = std::chrono::steady_clock::now();
   if (message.op == InitOp::kStarted) {
     command->steps().Mark("start command");
-    command->Started(message.pid, fds.empty() ? sys::Fd() : std::move(fds[0]));
+    command->Started(message.pid, std::move(fds));
   } else if (message.op == InitOp::kFailed) {
     int exit_status = 125;
     Command image;
@@ -225,18 +223,24 @@ Task<void> Sandbox::WatchOom([[maybe_unused]] std::shared_ptr<Sandbox> self, boo
     char drained[4096];
     if (v2) sys::Rewind(oom_.native_handle());
     sys::ReadSome(oom_.native_handle(), drained, sizeof drained);
-    CheckOom();
+    // v1 tells that memory has run out; the counter moves when the victim has been killed.
+    for (int attempt = 0; !CheckOom() && attempt < 100; ++attempt) {
+      asio::steady_timer pause(io_, std::chrono::milliseconds(10));
+      co_await pause.async_wait(kAwait);
+      if (!oom_.is_open()) co_return;
+    }
   }
 }
 
 // The kernel kills one process; what is left of the command would limp on.
-void Sandbox::CheckOom() {
+bool Sandbox::CheckOom() {
   int64_t kills = Usage().oom_kills;
-  if (kills <= oom_seen_) return;
+  if (kills <= oom_seen_) return false;
   oom_seen_ = kills;
   for (auto& [number, command] : commands_)
     if (!command->ended()) command->MarkLimit(MemoryHit());
   KillAll();
+  return true;
 }
 
 Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) {
@@ -252,7 +256,8 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
       if (result < 0) break;
       sys::Verdict verdict = sys::Decide(sys::kNativeAbi, notification.number, notification.arguments);
       // Recorded while the caller still waits: afterwards its /proc entry may be gone.
-      Record(notification);
+      // One that ends the sandbox gets no answer: the caller never runs again.
+      if (Record(notification)) continue;
       sys::DenyNotification(listener_.native_handle(), notification.id,
                             verdict.error == 0 ? EPERM : verdict.error);
       if (!listener_.is_open()) co_return;
@@ -262,7 +267,7 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
   }
 }
 
-void Sandbox::Record(const sys::SeccompNotification& notification) {
+bool Sandbox::Record(const sys::SeccompNotification& notification) {
   sys::DenialClass kind = sys::ClassOf(notification.number, notification.arguments);
   const char* known = sys::SyscallName(notification.number);
   std::string call = known ? known : fmt::format("syscall {}", notification.number);
@@ -297,10 +302,14 @@ void Sandbox::Record(const sys::SeccompNotification& notification) {
                                              call, EscapeForTerminal(row->process), row->pid, id)}});
   }
   uint64_t budget = planned.limits.denials.value_or(0);
+  bool ends = true;
   if (kind == sys::DenialClass::kViolation && request.on_violation == OnViolation::kKill)
     events.end("violation: " + call);
   else if (budget != 0 && denial_count_ >= budget)
     events.end(fmt::format("limit of {} denials reached", budget));
+  else
+    ends = false;
+  return ends;
 }
 
 Json Sandbox::Enforced() const {

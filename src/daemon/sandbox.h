@@ -76,8 +76,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Task<void> ReadDenials(std::shared_ptr<Sandbox> self);
   Task<void> WatchOom(std::shared_ptr<Sandbox> self, bool v2);
   void Handle(const InitMessage& message, std::vector<sys::Fd> fds);
-  void Record(const sys::SeccompNotification& notification);
-  void CheckOom();
+  bool Record(const sys::SeccompNotification& notification);  // true: it ends the sandbox
+  bool CheckOom();
   LimitHit MemoryHit() const;
   Json Enforced() const;
 

@@ -166,7 +166,10 @@ std::string DescribeLimits(const Limits& limits) {
 }  // namespace
 
 Json PlannedToJson(const Planned& planned) {
-  Json out = {{"plan", PlanToJson(planned.plan)},     {"limits", LimitsToJson(planned.limits)},
+  Json out = {{"id", planned.plan.sandbox_id},
+              {"text", PlannedToText(planned)},
+              {"differences_text", DifferencesToText(planned)},
+              {"plan", PlanToJson(planned.plan)},     {"limits", LimitsToJson(planned.limits)},
               {"not_enforced", planned.not_enforced}, {"cwd", planned.cwd},
               {"differences", Json::array()},         {"hidden", Json::array()}};
   for (const Absence& absence : planned.hidden) out["hidden"].push_back(absence.path);

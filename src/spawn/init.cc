@@ -81,11 +81,36 @@ void UnmapImage(Image& image) {
   image = {};
 }
 
-void Reply(int control, const InitMessage& message, const int* fd = nullptr) {
-  if (fd)
-    sys::SendMessage(control, &message, sizeof message, std::span<const int>(fd, 1));
-  else
-    sys::SendMessage(control, &message, sizeof message);
+void Reply(int control, const InitMessage& message, std::span<const int> fds = {}) {
+  sys::SendMessage(control, &message, sizeof message, fds);
+}
+
+// The ends of a command's streams: what it gets as 0, 1, 2, and what the daemon gets.
+struct Streams {
+  int theirs[3] = {-1, -1, -1};
+  int ours[3] = {-1, -1, -1};
+  size_t our_count = 0;
+
+  ~Streams() {
+    for (int fd : theirs)
+      if (fd >= 0) close(fd);
+    for (int fd : ours)
+      if (fd >= 0) close(fd);
+  }
+};
+
+bool OpenPipes(bool with_stdin, Streams& streams) {
+  for (int i : {1, 2, 0}) {
+    if (i == 0 && !with_stdin) {
+      streams.theirs[0] = open("/dev/null", O_RDWR | O_CLOEXEC);
+      return streams.theirs[0] >= 0;
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return false;
+    streams.theirs[i] = ends[i == 0 ? 0 : 1];
+    streams.ours[streams.our_count++] = ends[i == 0 ? 1 : 0];
+  }
+  return true;
 }
 
 // Written by the vforked child, which shares our memory until it execs.
@@ -145,7 +170,7 @@ void Execute(const Image& image) {
   errno = remembered;
 }
 
-[[noreturn]] void BecomeCommand(const Image& image, const int* stdio, ExecFailure& failure) {
+[[noreturn]] void BecomeCommand(const Image& image, const int (&stdio)[3], ExecFailure& failure) {
   if (setsid() < 0) GiveUp(failure, ExecStage::kSession);
   bool pty = (image.head->flags & kCommandPty) != 0;
   for (int i = 0; i < 3; ++i)
@@ -165,13 +190,14 @@ void Execute(const Image& image) {
   GiveUp(failure, ExecStage::kExec);
 }
 
-bool OpenPty(int pts, const Image& image, int& master, int& slave) {
-  master = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+bool OpenPty(int pts, const Image& image, Streams& streams) {
+  int master = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) return false;
+  streams.ours[streams.our_count++] = master;
   int unlock = 0;
   if (ioctl(master, TIOCSPTLCK, &unlock) < 0) return false;
-  slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (slave < 0) return false;
+  streams.theirs[0] = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (streams.theirs[0] < 0) return false;
   winsize size{};
   size.ws_row = image.head->rows;
   size.ws_col = image.head->columns;
@@ -198,27 +224,22 @@ void StartCommand(int control, int pts, const InitMessage& request, const int* f
   if (!slot) return fail(ExecStage::kFork, EAGAIN);
 
   Image image;
-  if (fd_count < 1 || !MapImage(fds[0], image)) {
+  if (fd_count != 1 || !MapImage(fds[0], image)) {
     UnmapImage(image);
     return fail(ExecStage::kImage, EINVAL);
   }
-  bool pty = (image.head->flags & kCommandPty) != 0;
-  int master = -1, slave = -1;
-  if (fd_count != (pty ? 1 : 4)) {
-    UnmapImage(image);
-    return fail(ExecStage::kImage, EBADMSG);
-  }
-  if (pty && !OpenPty(pts, image, master, slave)) {
+  const bool pty = (image.head->flags & kCommandPty) != 0;
+  Streams streams;
+  if (!(pty ? OpenPty(pts, image, streams)
+            : OpenPipes((image.head->flags & kCommandStdin) != 0, streams))) {
     int error = errno;
-    if (master >= 0) close(master);
     UnmapImage(image);
-    return fail(ExecStage::kPty, error);
+    return fail(ExecStage::kStreams, error);
   }
   ExecFailure failure;
   pid_t pid = vfork();
-  if (pid == 0) BecomeCommand(image, pty ? &slave : fds + 1, failure);
+  if (pid == 0) BecomeCommand(image, streams.theirs, failure);
   int fork_error = errno;
-  if (slave >= 0) close(slave);
   UnmapImage(image);
   if (pid < 0) {
     fail(ExecStage::kFork, fork_error);
@@ -230,9 +251,8 @@ void StartCommand(int control, int pts, const InitMessage& request, const int* f
     *slot = {request.command, pid};
     reply.op = InitOp::kStarted;
     reply.pid = pid;
-    Reply(control, reply, master >= 0 ? &master : nullptr);
+    Reply(control, reply, std::span<const int>(streams.ours, streams.our_count));
   }
-  if (master >= 0) close(master);
 }
 
 void Reap(int control) {

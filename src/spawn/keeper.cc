@@ -72,7 +72,7 @@ class ChangeCount {
     if (S_ISREG(info.st_mode)) {
       sys::Fd file(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
       copied = file.valid() && fgetxattr(file.get(), origin_, nullptr, 0) >= 0;
-      reply_.changed_bytes += static_cast<uint64_t>(info.st_size);
+      reply_.changed_bytes += static_cast<uint64_t>(info.st_blocks) * 512;
     }
     ++(copied ? reply_.changed : reply_.added);
   }

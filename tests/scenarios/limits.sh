@@ -120,14 +120,14 @@ check "more than that fail" says 'Too many open files'
 try cloche run --json --output 10k -- sh -c 'seq 1 100000; echo the-end'
 check "an output flood: kept" test "$(field output.kept_bytes)" -le 10240
 check "an output flood: the number of dropped bytes is told" test "$(field output.dropped_bytes)" -gt 500000
-check "an output flood: the tail is kept" test "$(field stdout | tail -1)" = the-end
+check "an output flood: the tail is kept" is "$(field stdout | tail -2)" the-end
 log=$(field output.log)
 check "an output flood: the log is there" test -s "$log"
 check "an output flood: and may be read by the caller" as_caller test -r "$log"
 check "an output flood: and it is complete" is "$(grep -c . "$log" 2> /dev/null)" 100001
 try cloche run --output 10k -- sh -c 'seq 1 100000'
 check "an output flood: said on standard error" says 'dropped'
-try cloche run --json --output 64k -- sh -c 'yes | head -c 300000000 > /dev/stdout'
+try cloche run --json --output 64k -- sh -c 'yes | head -c 300000000'
 check "300 MB of output do not hurt" field_is exit_status 0
 
 try cloche new --name budget --commands 2

@@ -55,6 +55,10 @@ check "a command may close its output" says '^gone$'
 try cloche run -- sh -c 'exec 0<&- 1>&- 2>&-; exit 4'
 check "a command that closes everything still has its status" exits 4
 
+try cloche run -- sh -c 'echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/stdin'
+check "/dev/stdout can be opened" prints out
+check "/dev/stderr can be opened" says '^err$'
+
 describe='pwd; id -u; id -g; id -G; id -un 2>&1; echo "$HOME|$PATH|$LANG|$TZ|$TERM"; date +%Z; locale 2>&1 | head -3; umask'
 try as_caller sh -c "$describe"
 cp "$OUT" "$T/outside"

@@ -1,0 +1,121 @@
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "probe/attack.h"
+
+namespace cloche::probe {
+namespace {
+
+struct Address {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+  int family = AF_UNSPEC;
+};
+
+// inet_aton reads what people hide addresses in: 2130706433, 0x7f.1, 0177.0.0.1.
+Address ParseAddress(const std::string& text, int port) {
+  Address address;
+  auto& four = reinterpret_cast<sockaddr_in&>(address.bytes);
+  auto& six = reinterpret_cast<sockaddr_in6&>(address.bytes);
+  if (inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1) {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(static_cast<uint16_t>(port));
+    address.size = sizeof six;
+  } else if (inet_aton(text.c_str(), &four.sin_addr) != 0) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(static_cast<uint16_t>(port));
+    address.size = sizeof four;
+  }
+  address.family = address.bytes.ss_family;
+  return address;
+}
+
+bool Dial(const Address& to, int type, int protocol) {
+  const int fd = socket(to.family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+  if (fd < 0) return false;
+  int error = connect(fd, reinterpret_cast<const sockaddr*>(&to.bytes), to.size) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd writable{fd, POLLOUT, 0};
+    socklen_t size = sizeof error;
+    if (poll(&writable, 1, 2000) == 1) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error == 0) (void)!send(fd, "x", 1, MSG_NOSIGNAL);
+  close(fd);
+  return error == 0;
+}
+
+// Words: the port that the host listens on with TCP, that of UDP, further addresses of the host.
+void HostLoopback(Attempt& attempt) {
+  Words spellings = {"127.0.0.1",  "127.0.0.53", "127.1",     "2130706433",       "0x7f.1",
+                     "0177.0.0.1", "0.0.0.0",    "0",         "::1",              "::",
+                     "::ffff:127.0.0.1",         "::ffff:0:0"};
+  spellings.insert(spellings.end(), attempt.words.begin() + 2, attempt.words.end());
+  for (const std::string& spelling : spellings) {
+    if (!Dial(ParseAddress(spelling, atoi(attempt.words[0].c_str())), SOCK_STREAM, 0))
+      attempt.Refused();
+    // A datagram to nobody is no success; the host counts what arrives.
+    Dial(ParseAddress(spelling, atoi(attempt.words[1].c_str())), SOCK_DGRAM, 0);
+  }
+}
+
+// Asks the kernel for a route and sends nothing: connecting a datagram socket does just that.
+void Routes(Attempt& attempt) {
+  for (const char* outside : {"192.0.2.77", "8.8.8.8", "10.0.0.1", "172.17.0.1", "192.168.1.1",
+                              "169.254.169.254", "100.100.100.200", "224.0.0.251", "fd00:ec2::254",
+                              "2001:4860:4860::8888", "64:ff9b::808:808"}) {
+    const Address to = ParseAddress(outside, 53);
+    const int fd = socket(to.family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    attempt.Try(fmt::format("route to {}", outside),
+                connect(fd, reinterpret_cast<const sockaddr*>(&to.bytes), to.size));
+    close(fd);
+  }
+}
+
+// Words: TCP port, UDP port. Protocols that slip past rules about TCP.
+void OddProtocols(Attempt& attempt) {
+  constexpr int kSctp = 132, kUdpLite = 136, kMultipath = 262, kSmc = 256;
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    const Address tcp = ParseAddress(host, atoi(attempt.words[0].c_str()));
+    const Address udp = ParseAddress(host, atoi(attempt.words[1].c_str()));
+    Dial(tcp, SOCK_STREAM, kMultipath);
+    Dial(tcp, SOCK_STREAM, kSctp);
+    Dial(tcp, SOCK_STREAM, kSmc);
+    Dial(udp, SOCK_DGRAM, 0);
+    Dial(udp, SOCK_DGRAM, kUdpLite);
+    attempt.Refused();
+  }
+}
+
+// Words: a port. Whoever comes is counted by the judge: he is the one who connects.
+void Listen(Attempt& attempt) {
+  for (const char* any : {"0.0.0.0", "::"}) {
+    const Address at = ParseAddress(any, atoi(attempt.words[0].c_str()));
+    const int fd = socket(at.family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1;
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    if (bind(fd, reinterpret_cast<const sockaddr*>(&at.bytes), at.size) == 0) listen(fd, 8);
+  }
+  attempt.ReadyAndHold();
+}
+
+constexpr Attack kAttacks[] = {
+    {"host-loopback", HostLoopback},
+    {"routes", Routes},
+    {"odd-protocols", OddProtocols},
+    {"listen", Listen},
+};
+
+}  // namespace
+
+std::span<const Attack> NetworkAttacks() { return kAttacks; }
+
+}  // namespace cloche::probe

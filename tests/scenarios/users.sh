@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# One user never sees another's sandboxes, not even their existence.
+. "$(dirname "$0")/../harness/lib.sh"
+[ "$MODE" = shared ] || skip "about two users of root's daemon"
+other=$((CALLER_UID + 1))
+other_cloche() { as_user $other "$BIN/cloche" "$@"; }
+
+id=$(cloche new --name mine --label secret=label)
+try cloche exec mine -- sh -c 'echo private-output'
+check "the owner uses it" prints private-output
+try other_cloche ls --json --all
+check "another user's list is empty" prints '[]'
+for ref in "$id" mine "${id:0:8}"; do
+  for words in "show $ref" "logs $ref" "stop $ref" "rm $ref" "logs $ref 1"; do
+    # shellcheck disable=SC2086
+    try other_cloche $words
+    check "for another user '${words/$id/ID}' is not found" exits 3
+    check "and tells nothing" not mentions private-output
+  done
+  try other_cloche exec "$ref" -- true
+  check "for another user exec is refused" exits 125
+  try other_cloche show "$ref" --json
+  check "with the code of what does not exist" field_is error.code not_found
+done
+try other_cloche show no-such-thing
+missing=$(sed 's/no-such-thing/X/g' "$ERR")
+try other_cloche show "$id"
+check "his error is that of a sandbox that does not exist" is "$(sed "s/$id/X/g" "$ERR")" "$missing"
+try other_cloche new --name mine
+check "the name is free for another user" exits 0
+try other_cloche rm --all
+check "his rm --all succeeds" exits 0
+try cloche show mine --json
+check "and leaves the first one alone" field_is state running
+try root_cloche ls --json
+check "root has his own" not mentions "$id"
+try cloche stop mine
+try other_cloche exec "$id" -- true
+check "a stopped one is not found either" exits 125
+
+# Inside: not each other's processes, not each other's files.
+cloche exec -d mine -- sleep 4242 > /dev/null
+try other_cloche run -- sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "'
+check "no process of the other is visible" not mentions 4242
+try other_cloche run -- sh -c "ls -R '$STATE'"
+check "no state is visible" not mentions "$id"
+# Outside: neither.
+try as_user $other sh -c "ls -R '$STATE' '$RUN' 2>&1"
+check "outside the uppers cannot be listed" not mentions "$id"
+sleeper=$(pgrep -f '^sleep 4242' | head -1)
+check "the sandbox's process runs on the host" test -n "$sleeper"
+try as_user $other sh -c "cat /proc/$sleeper/environ; kill $sleeper; ls /proc/$sleeper/root"
+check "another user cannot touch it" kill -0 "$sleeper"
+try cloche status --json
+check "status counts one's own" field_is sandboxes 1
