@@ -35,7 +35,8 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
   auto parsed = ParseCommandRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
   if (parsed->wants_stdin || parsed->pty)
-    co_return ErrorResponse({Code::kInvalid, "run command: stdin and pty need a stream", "send Upgrade: cloche-stream"});
+    co_return ErrorResponse({Code::kInvalid, "run command: stdin and pty need a stream",
+                             "send Upgrade: cloche-stream"});
   bool background = parsed->background;
   std::shared_ptr<daemon::Sandbox> twin;
   if (parsed->fresh) {
@@ -62,7 +63,8 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
 Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
                              std::shared_ptr<daemon::Sandbox> sandbox) {
   const auto& path = request.path;
-  if (path.size() == 3 && request.method == "POST") co_return co_await RunCommand(engine, client, request, sandbox);
+  if (path.size() == 3 && request.method == "POST")
+    co_return co_await RunCommand(engine, client, request, sandbox);
   if (path.size() == 3 && request.method == "GET") {
     Json list = Json::array();
     for (const auto& [number, command] : sandbox->commands()) list.push_back(command->ToJson());
@@ -70,27 +72,32 @@ Task<Response> ServeCommands(Engine& engine, const Client& client, const Request
   }
   auto command = path.size() > 3 ? sandbox->FindCommand(path[3]) : nullptr;
   if (!command)
-    co_return ErrorResponse({Code::kNotFound, "find command: there is no such command in " + sandbox->id,
+    co_return ErrorResponse({Code::kNotFound,
+                             "find command: there is no such command in " + sandbox->id,
                              "cloche show " + sandbox->id + " lists them"});
   if (path.size() == 4 && request.method == "GET") {
-    while (request.Query("wait") == "1" && !command->ended()) co_await command->ended_event().Wait();
+    while (request.Query("wait") == "1" && !command->ended())
+      co_await command->ended_event().Wait();
     co_return JsonResponse(command->ToJson());
   }
   if (path.size() == 5 && path[4] == "output" && request.method == "GET") {
     std::string which = request.Query("stream");
     std::string frames = command->output().Frames();
-    co_return Response{200, Payloads(frames, which != "stderr", which != "stdout"), "application/octet-stream"};
+    co_return Response{200, Payloads(frames, which != "stderr", which != "stdout"),
+                       "application/octet-stream"};
   }
   if (path.size() == 5 && path[4] == "signal" && request.method == "POST") {
     auto body = request.ParseBody();
     if (!body) co_return ErrorResponse(body.error());
     if (!body->is_object() || !body->contains("signal") || !(*body)["signal"].is_number_integer() ||
         (*body)["signal"] < 1 || (*body)["signal"] > 64)
-      co_return ErrorResponse({Code::kInvalid, "signal: give a number from 1 to 64", "{\"signal\": 15}"});
+      co_return ErrorResponse(
+          {Code::kInvalid, "signal: give a number from 1 to 64", "{\"signal\": 15}"});
     sandbox->Signal(command->number(), (*body)["signal"].get<int>());
     co_return JsonResponse(command->ToJson());
   }
-  co_return ErrorResponse({Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+  co_return ErrorResponse(
+      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
 }
 
 }  // namespace cloche::api

@@ -8,7 +8,8 @@ namespace cloche::api {
 namespace {
 
 Json Check(const char* name, const char* status, std::string detail, std::string cure = "") {
-  return {{"name", name}, {"status", status}, {"detail", std::move(detail)}, {"cure", std::move(cure)}};
+  return {
+      {"name", name}, {"status", status}, {"detail", std::move(detail)}, {"cure", std::move(cure)}};
 }
 
 // Kernels below these lines have public escapes from namespaces or page-cache writes. A
@@ -16,7 +17,8 @@ Json Check(const char* name, const char* status, std::string detail, std::string
 Json KernelCheck(const HostFacts& facts) {
   std::string version = fmt::format("Linux {}.{}", facts.kernel_major, facts.kernel_minor);
   if (!facts.KernelAtLeast(6, 1))
-    return Check("kernel", "missing", version + " is older than 6.1, the oldest supported", "upgrade the kernel");
+    return Check("kernel", "missing", version + " is older than 6.1, the oldest supported",
+                 "upgrade the kernel");
   return Check("kernel", "ok", version);
 }
 
@@ -27,8 +29,10 @@ Json CgroupCheck(const Engine& engine) {
     case sys::CgroupVersion::kV1:
       return Check("cgroup", "ok", "v1 controllers: CPU, memory and process limits are enforced");
     default:
-      return Check("cgroup", "weak", engine.cgroups().why_not + ": --memory and --cpu are refused, processes are "
-                   "limited by RLIMIT_NPROC",
+      return Check("cgroup", "weak",
+                   engine.cgroups().why_not +
+                       ": --memory and --cpu are refused, processes are "
+                       "limited by RLIMIT_NPROC",
                    "systemd-run --user --scope -p Delegate=yes cloche ..., or run as root");
   }
 }
@@ -39,7 +43,8 @@ Json LandlockCheck() {
     return Check("landlock", "missing", "not available: sandboxes are refused",
                  "boot with lsm=landlock,... (CONFIG_SECURITY_LANDLOCK)");
   return Check("landlock", abi >= 6 ? "ok" : "weak",
-               fmt::format("ABI {}{}", abi, abi >= 6 ? "" : ": no scoping of signals and abstract sockets (6.12+)"));
+               fmt::format("ABI {}{}", abi,
+                           abi >= 6 ? "" : ": no scoping of signals and abstract sockets (6.12+)"));
 }
 
 }  // namespace
@@ -48,10 +53,11 @@ Task<Response> ServeDoctor(Engine& engine, const Client&) {
   const HostFacts& facts = engine.facts();
   const bool system = engine.mode() == Mode::kSystem;
   Json checks = Json::array();
-  checks.push_back(Check("mode", "info",
-                         system ? "system: the whole machine is copied, copy-on-write"
-                                : "rootless: home and project are copy-on-write, the rest is read-only",
-                         system ? "" : "run cloche as root for a copy of the whole machine"));
+  checks.push_back(
+      Check("mode", "info",
+            system ? "system: the whole machine is copied, copy-on-write"
+                   : "rootless: home and project are copy-on-write, the rest is read-only",
+            system ? "" : "run cloche as root for a copy of the whole machine"));
   checks.push_back(KernelCheck(facts));
   checks.push_back(Check("sandbox", "ok", "cloche-spawn is ready"));
   checks.push_back(CgroupCheck(engine));
@@ -61,8 +67,9 @@ Task<Response> ServeDoctor(Engine& engine, const Client&) {
                                      sys::CompileSandboxFilter().code.size())));
   checks.push_back(Check("disk limit", system || facts.KernelAtLeast(6, 6) ? "ok" : "weak",
                          system ? "btrfs pool with quotas"
-                         : facts.KernelAtLeast(6, 6) ? "with --disk: a sized tmpfs; without: not limited"
-                                                     : "--disk is refused before Linux 6.6 without root"));
+                         : facts.KernelAtLeast(6, 6)
+                             ? "with --disk: a sized tmpfs; without: not limited"
+                             : "--disk is refused before Linux 6.6 without root"));
   checks.push_back(Check("network", "ok", "none: a loopback-only network namespace"));
   co_return JsonResponse({{"id", "doctor"},
                           {"mode", system ? "system" : "rootless"},

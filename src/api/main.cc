@@ -45,7 +45,8 @@ Status Serve(Options& options) {
   const Mode mode = geteuid() == 0 ? Mode::kSystem : Mode::kRootless;
   asio::io_context io(1);
   ASSIGN_OR_RETURN(daemon::Place place, daemon::Place::Open(mode, options.socket, options.state));
-  ASSIGN_OR_RETURN(auto spawn, daemon::SpawnLink::Start(io, place.spawn_program(), place.directories().state));
+  ASSIGN_OR_RETURN(auto spawn,
+                   daemon::SpawnLink::Start(io, place.spawn_program(), place.directories().state));
   CLOCHE_TRY(place.GiveUpRoot());
 
   std::unique_ptr<daemon::Registry> registry;
@@ -77,7 +78,8 @@ Status Serve(Options& options) {
           auto opened = daemon::Registry::Open(place.directories().state + "/daemon/registry.db");
           if (!opened) co_return std::unexpected(opened.error());
           registry = std::move(*opened);
-          engine = std::make_unique<daemon::Engine>(io, mode, place.directories(), *spawn, *registry);
+          engine =
+              std::make_unique<daemon::Engine>(io, mode, place.directories(), *spawn, *registry);
           CLOCHE_CO_TRY(engine->Load());
           acceptor.assign(asio::local::stream_protocol(), place.TakeListener());
           co_return Status{};

@@ -31,7 +31,8 @@ Task<Response> Create(Engine& engine, const Client& client, const Request& reque
 
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request) {
   const auto& path = request.path;
-  if (path.size() == 1 && request.method == "POST") co_return co_await Create(engine, client, request);
+  if (path.size() == 1 && request.method == "POST")
+    co_return co_await Create(engine, client, request);
   if (path.size() == 1 && request.method == "GET") {
     Json list = Json::array();
     for (const auto& sandbox : engine.List(client))
@@ -56,7 +57,8 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
   }
   if (path.size() >= 3 && path[2] == "commands")
     co_return co_await ServeCommands(engine, client, request, *sandbox);
-  co_return ErrorResponse({Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+  co_return ErrorResponse(
+      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
 }
 
 }  // namespace cloche::api

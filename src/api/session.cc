@@ -29,7 +29,8 @@ Result<std::string> Decode(std::string_view text) {
     }
     int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
     int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return Fail(Code::kInvalid, "read request: a broken %XX in its target");
+    if (high < 0 || low < 0)
+      return Fail(Code::kInvalid, "read request: a broken %XX in its target");
     plain.push_back(static_cast<char>(high * 16 + low));
     i += 2;
   }
@@ -51,7 +52,8 @@ Result<Request> Understand(const http::request<http::string_body>& message) {
   request.method = std::string(message.method_string());
   std::string_view target(message.target().data(), message.target().size());
   size_t question = std::min(target.find('?'), target.size());
-  if (!target.starts_with("/v1/")) return Fail(Code::kNotFound, "find resource: only /v1/ is served here");
+  if (!target.starts_with("/v1/"))
+    return Fail(Code::kNotFound, "find resource: only /v1/ is served here");
   for (std::string_view segment : Split(target.substr(4, question - 4), '/')) {
     ASSIGN_OR_RETURN(std::string decoded, Decode(segment));
     request.path.push_back(std::move(decoded));
@@ -59,8 +61,7 @@ Result<Request> Understand(const http::request<http::string_body>& message) {
   for (std::string_view field : Split(target.substr(std::min(question + 1, target.size())), '&')) {
     size_t equals = std::min(field.find('='), field.size());
     ASSIGN_OR_RETURN(std::string key, Decode(field.substr(0, equals)));
-    ASSIGN_OR_RETURN(std::string value,
-                     Decode(field.substr(std::min(equals + 1, field.size()))));
+    ASSIGN_OR_RETURN(std::string value, Decode(field.substr(std::min(equals + 1, field.size()))));
     request.query.emplace_back(std::move(key), std::move(value));
   }
   request.body = message.body();
@@ -84,12 +85,15 @@ Result<nlohmann::json> Request::ParseBody() const {
 }
 
 Response JsonResponse(const Json& body, int status) {
-  return {status, body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", "application/json"};
+  return {status, body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+          "application/json"};
 }
 
 Response ErrorResponse(const Error& error) {
-  return JsonResponse({{"error", {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}},
-                      HttpStatus(error.code));
+  return JsonResponse(
+      {{"error",
+        {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}},
+      HttpStatus(error.code));
 }
 
 Task<void> Session::Serve() {
@@ -134,17 +138,21 @@ Task<Response> Session::Route(const Request& request) {
     auto explained = co_await engine_.Explain(std::move(*parsed), client_);
     co_return explained ? JsonResponse(*explained) : ErrorResponse(explained.error());
   }
-  if (!path.empty() && path[0] == "sandboxes") co_return co_await ServeSandboxes(engine_, client_, request);
+  if (!path.empty() && path[0] == "sandboxes")
+    co_return co_await ServeSandboxes(engine_, client_, request);
   if (path.size() == 1 && path[0] == "run")
-    co_return ErrorResponse({Code::kInvalid, "run: the answer is a stream", "send Upgrade: cloche-stream"});
-  co_return ErrorResponse({Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+    co_return ErrorResponse(
+        {Code::kInvalid, "run: the answer is a stream", "send Upgrade: cloche-stream"});
+  co_return ErrorResponse(
+      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
 }
 
 Task<bool> Session::RouteUpgrade(const Request& request) {
   const auto& path = request.path;
   bool run = path.size() == 1 && path[0] == "run";
   bool commands = path.size() == 3 && path[0] == "sandboxes" && path[2] == "commands";
-  bool attach = path.size() == 5 && path[0] == "sandboxes" && path[2] == "commands" && path[4] == "attach";
+  bool attach =
+      path.size() == 5 && path[0] == "sandboxes" && path[2] == "commands" && path[4] == "attach";
   if (request.method != "POST" || !(run || commands || attach)) co_return false;
   auto stream = std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_));
   if (run)

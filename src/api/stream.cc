@@ -15,7 +15,8 @@ constexpr size_t kInputBacklog = 1 << 20;
 constexpr int kHangUp = 1, kKill = 9;
 
 Json ErrorJson(const Error& error) {
-  return {{"error", {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
+  return {{"error",
+           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
 }
 
 }  // namespace
@@ -99,18 +100,24 @@ bool Stream::Handle(FrameType type, std::string payload) {
   // Input that comes before the command has started waits in it.
   switch (type) {
     case FrameType::kStdin:
-      if (command_) command_->WriteInput(std::move(payload));
-      else early_input_ += payload;
+      if (command_)
+        command_->WriteInput(std::move(payload));
+      else
+        early_input_ += payload;
       return true;
     case FrameType::kStdinEnd:
-      if (command_) command_->CloseInput();
-      else early_end_ = true;
+      if (command_)
+        command_->CloseInput();
+      else
+        early_end_ = true;
       return true;
     case FrameType::kResize:
       if (payload.size() != 4) return false;
       if (command_)
-        command_->Resize(static_cast<uint16_t>(static_cast<uint8_t>(payload[0]) << 8 | static_cast<uint8_t>(payload[1])),
-                         static_cast<uint16_t>(static_cast<uint8_t>(payload[2]) << 8 | static_cast<uint8_t>(payload[3])));
+        command_->Resize(static_cast<uint16_t>(static_cast<uint8_t>(payload[0]) << 8 |
+                                               static_cast<uint8_t>(payload[1])),
+                         static_cast<uint16_t>(static_cast<uint8_t>(payload[2]) << 8 |
+                                               static_cast<uint8_t>(payload[3])));
       return true;
     case FrameType::kSignal:
       if (payload.size() != 1 || payload[0] < 1 || payload[0] > 64) return false;
@@ -129,7 +136,8 @@ Task<void> Stream::Flush() {
 
 Task<void> Stream::Finish(const Json& result) {
   std::string frame;
-  AppendFrame(frame, FrameType::kResult, result.dump(-1, ' ', false, Json::error_handler_t::replace));
+  AppendFrame(frame, FrameType::kResult,
+              result.dump(-1, ' ', false, Json::error_handler_t::replace));
   Deliver(frame);
   co_await Flush();
   boost::system::error_code ignored;
@@ -151,11 +159,15 @@ Task<void> Stream::Run(const Request& request) {
 
 Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   daemon::StepTimer steps;
-  steps.Add("read request", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count());
-  auto sandbox = co_await engine_.Create(std::move(body), std::move(request.sandbox), request.keep, client_, &steps);
+  steps.Add(
+      "read request",
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count());
+  auto sandbox = co_await engine_.Create(std::move(body), std::move(request.sandbox), request.keep,
+                                         client_, &steps);
   if (!sandbox) co_return std::unexpected(sandbox.error());
   sandbox_ = *sandbox;
-  auto command = co_await engine_.Start(sandbox_, std::move(request.command), client_, this, std::move(steps));
+  auto command =
+      co_await engine_.Start(sandbox_, std::move(request.command), client_, this, std::move(steps));
   if (!command) {
     (void)co_await engine_.Discard(sandbox_, false);
     co_return std::unexpected(command.error());
@@ -172,7 +184,8 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
     // The kernel says EDQUOT to the command, nothing to us; a copy this full means it was said.
     uint64_t disk = sandbox_->planned.plan.limits.disk_bytes;
     if (changes && disk != 0 && (*changes)["bytes"].get<uint64_t>() >= disk - disk / 8)
-      command_->MarkLimit({"disk", static_cast<double>(disk), "disk limit " + FormatBytes(disk) + " reached"});
+      command_->MarkLimit(
+          {"disk", static_cast<double>(disk), "disk limit " + FormatBytes(disk) + " reached"});
   }
   command_->steps().Mark("kill and count changes");
   co_await Finish(command_->ToJson());
@@ -185,7 +198,8 @@ void Stream::TakeEarlyInput() {
 }
 
 // Until the command ended; a client that goes away takes a foreground command with it.
-Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox, std::shared_ptr<daemon::CommandRun> command) {
+Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox,
+                          std::shared_ptr<daemon::CommandRun> command) {
   while (!command->ended() && !gone_) co_await command->ended_event().Wait();
   if (!command->ended() && foreground_) {
     sandbox->Signal(command->number(), kHangUp);
@@ -237,7 +251,8 @@ Task<void> Stream::Attach(const Request& request) {
   if (!sandbox) co_return co_await Refuse(sandbox.error());
   auto command = (*sandbox)->FindCommand(request.path[3]);
   if (!command)
-    co_return co_await Refuse({Code::kNotFound, "find command: there is no " + request.path[3], "cloche show lists them"});
+    co_return co_await Refuse({Code::kNotFound, "find command: there is no " + request.path[3],
+                               "cloche show lists them"});
   sandbox_ = *sandbox;
   command_ = command;
   Deliver(command->output().Frames());

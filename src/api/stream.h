@@ -26,7 +26,8 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
  private:
   Task<Status> RunDisposable(nlohmann::json body, RunRequest request);
   Task<Status> RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request);
-  Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox, std::shared_ptr<daemon::CommandRun> command);
+  Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox,
+                    std::shared_ptr<daemon::CommandRun> command);
   Task<void> Refuse(const Error& error);
   Task<bool> SwitchProtocols();
   Task<void> WriteLoop(std::shared_ptr<Stream> self);

@@ -18,7 +18,7 @@ struct CommandHeader {
   uint32_t flags = 0;  // kCommand*
   uint16_t rows = 0;
   uint16_t columns = 0;
-  uint32_t other_cwd = 0;  // offset of the directory to use when cwd cannot be entered; 0 = none
+  uint32_t other_cwd = 0;   // offset of the directory to use when cwd cannot be entered; 0 = none
   uint64_t open_files = 0;  // RLIMIT_NOFILE, 0 = leave
   uint64_t processes = 0;   // RLIMIT_NPROC, 0 = leave (rootless without a cgroup)
   uint64_t file_bytes = 0;  // RLIMIT_FSIZE, 0 = leave
@@ -55,7 +55,15 @@ enum class InitOp : uint32_t {
   kExited = 6,   // from init; `value` = wait status, with the usage fields
 };
 
-enum class ExecStage : uint32_t { kImage = 1, kStreams, kFork, kSession, kLimits, kDirectory, kExec };
+enum class ExecStage : uint32_t {
+  kImage = 1,
+  kStreams,
+  kFork,
+  kSession,
+  kLimits,
+  kDirectory,
+  kExec
+};
 
 struct InitMessage {
   InitOp op{};

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,13 +12,14 @@ namespace cloche {
 enum class FrameType : uint8_t {
   kStdin = 0,
   kStdinEnd = 1,
-  kResize = 2,   // u16 rows, u16 columns, big endian
-  kSignal = 3,   // u8 signal number
+  kResize = 2,  // u16 rows, u16 columns, big endian
+  kSignal = 3,  // u8 signal number
   kStdout = 16,
   kStderr = 17,
   kStarted = 18,  // JSON {"id": sandbox, "command": "1", "pid": n}
-  kResult = 19,   // JSON, the last frame: a command result (openapi.yaml, CommandResult) or {"error": ...}
-  kNotice = 20,   // JSON {"kind": "denial" | "limit" | "info", "message": ...}, to show on stderr
+  kResult =
+      19,  // JSON, the last frame: a command result (openapi.yaml, CommandResult) or {"error": ...}
+  kNotice = 20,  // JSON {"kind": "denial" | "limit" | "info", "message": ...}, to show on stderr
 };
 
 inline constexpr size_t kFrameHeader = 8;

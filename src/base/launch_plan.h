@@ -39,7 +39,8 @@ enum class FileRuleKind : uint8_t {
   kHide,         // a whiteout: absent inside, never reported as a deletion
   kBlankHashes,  // shadow(5)/gshadow(5): every password field becomes "*"
   kWrite,        // `content` with `mode`, owned by the caller
-  kHideGlob,     // whiteouts for every name below `path` that matches a pattern (one a line) of `content`
+  kHideGlob,     // whiteouts for every name below `path` that matches a pattern (one a line) of
+                 // `content`
   kDirectory,    // an empty directory with `mode` owned by the caller, where a tmpfs needs one
 };
 

@@ -32,7 +32,7 @@ inline std::unexpected<Error> Fail(Code code, std::string message, std::string c
   return std::unexpected(Error{code, std::move(message), std::move(cure)});
 }
 
-const char* CodeName(Code code);        // "not_found"
+const char* CodeName(Code code);  // "not_found"
 Code CodeFromName(const std::string& name);
 int HttpStatus(Code code);
 int ExitStatus(Code code);
@@ -40,24 +40,24 @@ int ExitStatus(Code code);
 }  // namespace cloche
 
 // Returns from the enclosing function when `expr` failed.
-#define CLOCHE_TRY(expr)                                                      \
-  do {                                                                        \
-    if (auto cloche_try_result = (expr); !cloche_try_result)                  \
-      return std::unexpected(std::move(cloche_try_result).error());           \
+#define CLOCHE_TRY(expr)                                            \
+  do {                                                              \
+    if (auto cloche_try_result = (expr); !cloche_try_result)        \
+      return std::unexpected(std::move(cloche_try_result).error()); \
   } while (0)
 
 // The same in a coroutine.
-#define CLOCHE_CO_TRY(expr)                                                   \
-  do {                                                                        \
-    if (auto cloche_try_result = (expr); !cloche_try_result)                  \
-      co_return std::unexpected(std::move(cloche_try_result).error());        \
+#define CLOCHE_CO_TRY(expr)                                            \
+  do {                                                                 \
+    if (auto cloche_try_result = (expr); !cloche_try_result)           \
+      co_return std::unexpected(std::move(cloche_try_result).error()); \
   } while (0)
 
 #define CLOCHE_CONCAT_(a, b) a##b
 #define CLOCHE_CONCAT(a, b) CLOCHE_CONCAT_(a, b)
-#define CLOCHE_ASSIGN_IMPL(temporary, lhs, expr)                              \
-  auto temporary = (expr);                                                    \
-  if (!temporary) return std::unexpected(std::move(temporary).error());       \
+#define CLOCHE_ASSIGN_IMPL(temporary, lhs, expr)                        \
+  auto temporary = (expr);                                              \
+  if (!temporary) return std::unexpected(std::move(temporary).error()); \
   lhs = std::move(*temporary)
 // ASSIGN_OR_RETURN(auto x, MakeX());
 #define ASSIGN_OR_RETURN(lhs, expr) \

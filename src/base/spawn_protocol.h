@@ -26,20 +26,20 @@ inline constexpr uint32_t kFlagCgroupV1 = 8;
 // a cure in policy/cures.cc.
 enum class SpawnStage : uint32_t {
   kNone,
-  kPlan,        // the plan is malformed, or asks for what the caller may not have
-  kPool,        // storage: pool image, subvolume, quota
+  kPlan,  // the plan is malformed, or asks for what the caller may not have
+  kPool,  // storage: pool image, subvolume, quota
   kCgroup,
   kNamespaces,  // clone3, id maps
   kIdmap,       // idmapped clones of the layers
   kOverlay,
-  kFiles,       // whiteouts and file rules in the upper
-  kMounts,      // in the child: attach, proc, dev, masks
+  kFiles,   // whiteouts and file rules in the upper
+  kMounts,  // in the child: attach, proc, dev, masks
   kPivot,
   kNetwork,
   kPrivileges,
   kLandlock,
   kSeccomp,
-  kVerify,      // a layer was installed and is not in force
+  kVerify,  // a layer was installed and is not in force
 };
 
 struct SpawnRequest {
@@ -62,8 +62,8 @@ struct SpawnReply {
   char detail[200] = {};    // its object, e.g. a path
   int32_t init_pid = 0;
   uint32_t uid_base = 0;
-  char cgroup[160] = {};    // path below the (unified or memory) hierarchy's mount point
-  uint32_t changed = 0;     // summary of kDiscard
+  char cgroup[160] = {};  // path below the (unified or memory) hierarchy's mount point
+  uint32_t changed = 0;   // summary of kDiscard
   uint32_t added = 0;
   uint32_t deleted = 0;
   uint32_t reserved = 0;

@@ -16,7 +16,8 @@ int StartInBackground(const std::string& target, const Body& body, bool json) {
   const auto started = Call("POST", target, body);
   if (!started) return FailSession(started.error(), json);
   if (const Json& error = Field(*started, "error"); error.is_object() && !json) {
-    FailSession({CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")}, json);
+    FailSession({CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")},
+                json);
     return static_cast<int>(Number(*started, "exit_status"));
   }
   if (json) {

@@ -130,8 +130,8 @@ Result<Environment> ChooseEnvironment(const std::vector<std::string>& environmen
     all.push_back(want);
   }
   FilteredEnvironment filtered = FilterEnvironment(all, names);
-  return Environment{std::move(filtered.kept), std::move(names), std::move(filtered.dropped_secrets),
-                     std::move(filtered.dropped_other)};
+  return Environment{std::move(filtered.kept), std::move(names),
+                     std::move(filtered.dropped_secrets), std::move(filtered.dropped_other)};
 }
 
 Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& around) {

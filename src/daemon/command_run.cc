@@ -45,8 +45,9 @@ std::string Rfc3339(std::chrono::system_clock::time_point time) {
   std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, millis);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     millis);
 }
 
 CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t number,
@@ -76,8 +77,10 @@ void CommandRun::Started(int pid, std::vector<sys::Fd> streams) {
     sys::SetNonBlocking(streams[i].get());
     places[i]->assign(streams[i].Release());
   }
-  if (stdout_.is_open()) asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
-  if (stderr_.is_open()) asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), asio::detached);
+  if (stdout_.is_open())
+    asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
+  if (stderr_.is_open())
+    asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), asio::detached);
   started_.Set();
   Tell(FrameType::kStarted, {{"id", sandbox_}, {"command", std::to_string(number_)}, {"pid", pid}});
   if (!input_.empty() && !feeding_) {
@@ -187,7 +190,8 @@ void CommandRun::MarkLimit(LimitHit hit) {
 
 void CommandRun::Finish() {
   if (ended()) return;
-  duration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_steady_).count();
+  duration_s_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started_steady_).count();
   DrainNow(stdout_, FrameType::kStdout);
   DrainNow(stderr_, FrameType::kStderr);
   if (stdin_.is_open()) stdin_.close();
@@ -198,14 +202,16 @@ void CommandRun::Finish() {
   }
   if (output_.over()) {
     if (!limit_)
-      limit_ = LimitHit{"output", static_cast<double>(output_.limit()),
-                        fmt::format("output limit {}: {} bytes dropped", FormatBytes(output_.limit()),
-                                    output_.total() - output_.kept())};
-    Tell(FrameType::kNotice,
-         {{"kind", "limit"},
-          {"message", fmt::format("{} bytes left out here; the end follows{}",
-                                  output_.total() - output_.kept(),
-                                  output_.log_path().empty() ? "" : "; log: " + output_.log_path())}});
+      limit_ =
+          LimitHit{"output", static_cast<double>(output_.limit()),
+                   fmt::format("output limit {}: {} bytes dropped", FormatBytes(output_.limit()),
+                               output_.total() - output_.kept())};
+    Tell(
+        FrameType::kNotice,
+        {{"kind", "limit"},
+         {"message",
+          fmt::format("{} bytes left out here; the end follows{}", output_.total() - output_.kept(),
+                      output_.log_path().empty() ? "" : "; log: " + output_.log_path())}});
   }
   for (Watcher* watcher : watchers_) watcher->Deliver(output_.Held());
   ended_.Set();
@@ -256,12 +262,12 @@ void CommandRun::Resize(uint16_t rows, uint16_t columns) {
 
 Json CommandRun::ToJson() const {
   Json json = {{"id", std::to_string(number_)},
-                         {"sandbox", sandbox_},
-                         {"argv", request_.argv},
-                         {"state", StateName(state_)},
-                         {"started", Rfc3339(started_at_)},
-                         {"limit", nullptr},
-                         {"denials", denials}};
+               {"sandbox", sandbox_},
+               {"argv", request_.argv},
+               {"state", StateName(state_)},
+               {"started", Rfc3339(started_at_)},
+               {"limit", nullptr},
+               {"denials", denials}};
   json["output"] = {{"kept_bytes", output_.kept()},
                     {"dropped_bytes", output_.total() - output_.kept()},
                     {"log", nullptr}};
@@ -276,12 +282,14 @@ Json CommandRun::ToJson() const {
       json["signal"] = sys::TermSignal(status_);
   }
   if (limit_) {
-    json["limit"] = {{"name", limit_->name}, {"value", limit_->value}, {"message", limit_->message}};
+    json["limit"] = {
+        {"name", limit_->name}, {"value", limit_->value}, {"message", limit_->message}};
     if (double whole = std::floor(limit_->value); whole == limit_->value)
       json["limit"]["value"] = static_cast<int64_t>(whole);
   }
   if (error_)
-    json["error"] = {{"code", CodeName(error_->code)}, {"message", error_->message}, {"cure", error_->cure}};
+    json["error"] = {
+        {"code", CodeName(error_->code)}, {"message", error_->message}, {"cure", error_->cure}};
   for (const auto& [key, value] : extra_.items()) json[key] = value;
   if (request_.timing) {
     Json timing;

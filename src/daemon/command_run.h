@@ -77,7 +77,8 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   std::function<void()> on_finish;  // set by the sandbox
 
  private:
-  Task<void> Pump(std::shared_ptr<CommandRun> self, asio::posix::stream_descriptor& from, FrameType type);
+  Task<void> Pump(std::shared_ptr<CommandRun> self, asio::posix::stream_descriptor& from,
+                  FrameType type);
   Task<void> Feed(std::shared_ptr<CommandRun> self);
   bool DrainNow(asio::posix::stream_descriptor& from, FrameType type);
   void Keep(FrameType type, std::string_view data);

@@ -1,7 +1,6 @@
 #include "daemon/engine.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -22,8 +21,7 @@ using Clock = std::chrono::steady_clock;
 std::string NewId() {
   static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
   unsigned char random[12];
-  while (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
-  }
+  sys::RandomBytes(random, sizeof random);
   std::string id = "sb_";
   for (unsigned char byte : random) id.push_back(kAlphabet[byte % (sizeof kAlphabet - 1)]);
   return id;
@@ -37,7 +35,8 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
     image.other_cwd = sandbox.planned.cwd;
   const std::vector<std::string>& env = request.env.empty() ? sandbox.request.env : request.env;
   for (const std::string& variable : env)
-    if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_")) image.env.push_back(variable);
+    if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_"))
+      image.env.push_back(variable);
   if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
   image.pty = request.pty.has_value();
@@ -48,11 +47,14 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
   }
   image.open_files = sandbox.planned.limits.files.value_or(0);
   // Without a cgroup the number of processes is the user's own limit, counted per user namespace.
-  if (sandbox.planned.plan.limits.pids == 0) image.processes = sandbox.planned.limits.pids.value_or(0);
+  if (sandbox.planned.plan.limits.pids == 0)
+    image.processes = sandbox.planned.limits.pids.value_or(0);
   return image;
 }
 
-double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 double Age(const Sandbox& sandbox) {
   return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
@@ -60,7 +62,8 @@ double Age(const Sandbox& sandbox) {
 
 }  // namespace
 
-Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn, Registry& registry)
+Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
+               Registry& registry)
     : io_(io),
       mode_(mode),
       directories_(std::move(directories)),
@@ -87,13 +90,15 @@ Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& use
 Status Engine::Save(const Sandbox& sandbox) {
   if (!sandbox.keep) return {};
   static constexpr const char* kStates[] = {"running", "running", "stopped", "ended"};
-  Json record = {{"request", sandbox.request_json},
-                 {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
-                 {"reason", sandbox.reason},
-                 {"commands", sandbox.commands_started},
-                 {"gid", sandbox.planned.plan.spec.caller.gid},
-                 {"groups", sandbox.planned.plan.spec.caller.groups}};
-  return registry_.Put({sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
+  Json record = {
+      {"request", sandbox.request_json},
+      {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
+      {"reason", sandbox.reason},
+      {"commands", sandbox.commands_started},
+      {"gid", sandbox.planned.plan.spec.caller.gid},
+      {"groups", sandbox.planned.plan.spec.caller.groups}};
+  return registry_.Put({sandbox.id, sandbox.name, sandbox.owner,
+                        kStates[static_cast<int>(sandbox.state)],
                         record.dump(-1, ' ', false, Json::error_handler_t::replace)});
 }
 
@@ -111,8 +116,9 @@ Status Engine::Load() {
     sandbox->keep = true;
     sandbox->request_json = record["request"];
     sandbox->request = std::move(*request);
-    sandbox->created = std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
-        std::chrono::duration<double>(record.value("created", 0.0))));
+    sandbox->created = std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(
+            std::chrono::duration<double>(record.value("created", 0.0))));
     sandbox->reason = record.value("reason", "");
     sandbox->commands_started = record.value("commands", uint64_t{0});
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
@@ -120,7 +126,8 @@ Status Engine::Load() {
     sys::PeerIdentity peer;
     peer.uid = row.owner;
     peer.gid = record.value("gid", 0u);
-    if (auto planned = Plan(sandbox->request, GatherUserFacts(peer), row.id)) sandbox->planned = std::move(*planned);
+    if (auto planned = Plan(sandbox->request, GatherUserFacts(peer), row.id))
+      sandbox->planned = std::move(*planned);
     sandboxes_[row.id] = sandbox;
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
@@ -135,7 +142,8 @@ Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
 
 Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps) {
   if (spawn_lost_)
-    co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died", "stop cloched; the next command starts it again");
+    co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
+                   "stop cloched; the next command starts it again");
   auto planned = Plan(sandbox->request, GatherUserFacts(client.peer), sandbox->id);
   if (!planned) co_return std::unexpected(planned.error());
   sandbox->planned = std::move(*planned);
@@ -144,16 +152,20 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   std::string bytes = EncodePlan(sandbox->planned.plan);
   sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
   if (!memory.valid()) co_return Fail(Code::kInternal, "make launch plan: out of memory");
-  std::vector<int> fds(1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
+  std::vector<int> fds(
+      1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
   fds.push_back(client.socket);
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
-                                                   answer.reply.value, answer.reply.detail, facts()));
-  if (answer.fds.size() < 3) co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
+                                                   answer.reply.value, answer.reply.detail,
+                                                   facts()));
+  if (answer.fds.size() < 3)
+    co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
   if (steps) {
     auto spent = [&](SpawnTiming step) { return answer.reply.timing_us[step] / 1000.0; };
-    steps->Add((answer.reply.flags & kFlagFromPool) ? "take prepared sandbox" : "build sandbox", spent(kTimePrepare));
+    steps->Add((answer.reply.flags & kFlagFromPool) ? "take prepared sandbox" : "build sandbox",
+               spent(kTimePrepare));
     steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
     steps->Mark("launch, whole");
   }
@@ -161,24 +173,30 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   co_return Status{};
 }
 
-Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request, bool keep,
-                                                      Client client, StepTimer* steps) {
+Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request,
+                                                      bool keep, Client client, StepTimer* steps) {
   if (!request.name.empty()) {
     for (const auto& [id, other] : sandboxes_)
       if (other->owner == client.peer.uid && other->name == request.name)
-        co_return Fail(Code::kConflict, fmt::format("make sandbox: the name {} is taken by {}", request.name, id),
-                       fmt::format("choose another name, or remove it: cloche rm {}", request.name));
+        co_return Fail(
+            Code::kConflict,
+            fmt::format("make sandbox: the name {} is taken by {}", request.name, id),
+            fmt::format("choose another name, or remove it: cloche rm {}", request.name));
   }
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   auto sandbox = std::make_shared<Sandbox>(io_, NewId(), client.peer.uid);
   sandbox->name = request.name;
   sandbox->request = std::move(request);
   sandbox->keep = keep;
-  sandbox->events.end = [this, id = sandbox->id](const std::string& reason) { EndLater(id, reason); };
+  sandbox->events.end = [this, id = sandbox->id](const std::string& reason) {
+    EndLater(id, reason);
+  };
   if (keep) {
     body["env"] = sandbox->request.env;
     body.erase("argv");
-    for (const char* key : {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"}) body.erase(key);
+    for (const char* key :
+         {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"})
+      body.erase(key);
     sandbox->request_json = std::move(body);
   }
   sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
@@ -186,26 +204,34 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   if (launched) launched = Save(*sandbox);
   if (!launched) {
     sandboxes_.erase(sandbox->id);
-    if (sandbox->state == Sandbox::State::kRunning) co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
+    if (sandbox->state == Sandbox::State::kRunning)
+      co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
   }
   co_return sandbox;
 }
 
-Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox> sandbox, CommandRequest request,
-                                                        Client client, Watcher* watcher, StepTimer steps) {
+Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox> sandbox,
+                                                        CommandRequest request, Client client,
+                                                        Watcher* watcher, StepTimer steps) {
   const Limits& limits = sandbox->planned.limits;
   if (sandbox->state == Sandbox::State::kEnded)
-    co_return Fail(Code::kConflict, fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
-                   "make a new sandbox: cloche new");
-  if (!request.agent.empty() && !sandbox->request.agent.empty() && request.agent != sandbox->request.agent)
     co_return Fail(Code::kConflict,
-                   fmt::format("run in {}: it serves agent {}, not {}", sandbox->id,
-                               EscapeForTerminal(sandbox->request.agent), EscapeForTerminal(request.agent)),
-                   "make a sandbox for this agent: cloche new --agent NAME");
-  if (uint64_t budget = limits.commands.value_or(0); budget != 0 && sandbox->commands_started >= budget)
-    co_return Fail(Code::kExhausted, fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
-                   "make a new sandbox, or a larger budget with --commands");
+                   fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
+                   "make a new sandbox: cloche new");
+  if (!request.agent.empty() && !sandbox->request.agent.empty() &&
+      request.agent != sandbox->request.agent)
+    co_return Fail(
+        Code::kConflict,
+        fmt::format("run in {}: it serves agent {}, not {}", sandbox->id,
+                    EscapeForTerminal(sandbox->request.agent), EscapeForTerminal(request.agent)),
+        "make a sandbox for this agent: cloche new --agent NAME");
+  if (uint64_t budget = limits.commands.value_or(0);
+      budget != 0 && sandbox->commands_started >= budget)
+    co_return Fail(
+        Code::kExhausted,
+        fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
+        "make a new sandbox, or a larger budget with --commands");
   if (sandbox->state == Sandbox::State::kStopped) {
     Status launched = co_await Launch(sandbox, client, &steps);
     if (!launched) co_return std::unexpected(launched.error());
@@ -214,17 +240,21 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   uint32_t number = static_cast<uint32_t>(sandbox->commands_started + 1);
   uint64_t output = request.output.value_or(limits.output.value_or(0));
-  std::string log = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
+  std::string log =
+      fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
   double wall = request.wall.value_or(limits.wall.value_or(0));
-  auto command = std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, log);
+  auto command =
+      std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, log);
   command->steps() = std::move(steps);
   if (watcher) command->Watch(watcher);
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
   if (wall > 0) {
     asio::co_spawn(
         io_,
-        [](asio::io_context& io, std::shared_ptr<Sandbox> box, std::shared_ptr<CommandRun> run, double seconds) -> Task<void> {
-          asio::steady_timer timer(io, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+        [](asio::io_context& io, std::shared_ptr<Sandbox> box, std::shared_ptr<CommandRun> run,
+           double seconds) -> Task<void> {
+          asio::steady_timer timer(io,
+                                   std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
           co_await timer.async_wait(kAwait);
           if (run->ended()) co_return;
           run->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
@@ -245,7 +275,8 @@ Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, 
     sandbox->reason = reason;
     SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
     if (answer.reply.value != 0 && !spawn_lost_)
-      co_return Fail(Code::kInternal, fmt::format("stop {}: {}", sandbox->id, answer.reply.operation));
+      co_return Fail(Code::kInternal,
+                     fmt::format("stop {}: {}", sandbox->id, answer.reply.operation));
     sandbox->Detach(reason);
   }
   sandbox->state = ended ? Sandbox::State::kEnded : Sandbox::State::kStopped;
@@ -260,11 +291,13 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summar
   bool had_processes = sandbox->state == Sandbox::State::kRunning;
   sandbox->state = Sandbox::State::kEnded;
   sandbox->reason = "removed";
-  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id, summary && had_processes ? kFlagSummary : 0);
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id,
+                                            summary && had_processes ? kFlagSummary : 0);
   sandbox->Detach("its sandbox was removed");
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
-                                                   answer.reply.value, answer.reply.detail, facts()));
+                                                   answer.reply.value, answer.reply.detail,
+                                                   facts()));
   co_return Json{{"added", answer.reply.added},
                  {"changed", answer.reply.changed},
                  {"deleted", answer.reply.deleted},
@@ -277,11 +310,14 @@ Result<std::shared_ptr<Sandbox>> Engine::Find(const std::string& ref, const Clie
   for (const auto& [id, sandbox] : sandboxes_) {
     if (sandbox->owner != client.peer.uid) continue;
     if (id == ref || sandbox->name == ref) return sandbox;
-    if (!ref.empty() && (id.starts_with(ref) || id.starts_with("sb_" + ref))) found.push_back(sandbox);
+    if (!ref.empty() && (id.starts_with(ref) || id.starts_with("sb_" + ref)))
+      found.push_back(sandbox);
   }
   if (found.size() == 1) return found[0];
   if (found.size() > 1)
-    return Fail(Code::kConflict, fmt::format("find sandbox: {} is the beginning of {} ids", EscapeForTerminal(ref), found.size()),
+    return Fail(Code::kConflict,
+                fmt::format("find sandbox: {} is the beginning of {} ids", EscapeForTerminal(ref),
+                            found.size()),
                 "give more of the id");
   return Fail(Code::kNotFound, fmt::format("find sandbox: there is no {}", EscapeForTerminal(ref)),
               "cloche ls shows the ones there are");
@@ -345,7 +381,9 @@ void Engine::EndLater(const std::string& id, const std::string& reason) {
   auto found = sandboxes_.find(id);
   if (found == sandboxes_.end() || found->second->state != Sandbox::State::kRunning) return;
   for (const auto& [number, command] : found->second->commands())
-    command->MarkLimit({reason.starts_with("violation") ? "violation" : reason.find("denials") != std::string::npos ? "denials" : "life",
+    command->MarkLimit({reason.starts_with("violation")               ? "violation"
+                        : reason.find("denials") != std::string::npos ? "denials"
+                                                                      : "life",
                         0, "killed: " + reason});
   asio::co_spawn(
       io_,

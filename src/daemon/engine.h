@@ -22,17 +22,19 @@ struct Client {
 // The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
 class Engine {
  public:
-  Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn, Registry& registry);
+  Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
+         Registry& registry);
 
   Status Load();  // what an earlier daemon left
   void Close();   // records what is about to be ended
   void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
 
-  Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request, bool keep,
-                                                Client client, StepTimer* steps = nullptr);
-  Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox, CommandRequest request,
-                                                  Client client, Watcher* watcher = nullptr,
-                                                  StepTimer steps = {});
+  Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request,
+                                                bool keep, Client client,
+                                                StepTimer* steps = nullptr);
+  Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox,
+                                                  CommandRequest request, Client client,
+                                                  Watcher* watcher = nullptr, StepTimer steps = {});
   Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended = false);
   // Kill, count changes if asked, remove its files and its row.
   Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox, bool summary);
@@ -43,8 +45,14 @@ class Engine {
   Json StatusJson(const Client& client) const;
   const HostFacts& facts();
   const sys::CgroupHost& cgroups() const { return cgroups_; }
-  void ClientCame() { ++clients_; last_busy_ = std::chrono::steady_clock::now(); }
-  void ClientLeft() { --clients_; last_busy_ = std::chrono::steady_clock::now(); }
+  void ClientCame() {
+    ++clients_;
+    last_busy_ = std::chrono::steady_clock::now();
+  }
+  void ClientLeft() {
+    --clients_;
+    last_busy_ = std::chrono::steady_clock::now();
+  }
   Mode mode() const { return mode_; }
   asio::io_context& io() { return io_; }
   Status Save(const Sandbox& sandbox);

@@ -76,7 +76,8 @@ std::vector<Account> ReadAccounts() {
     std::getline(fields, home, ':');
     std::getline(fields, shell, ':');
     if (home.empty() || uid.empty()) continue;
-    accounts.push_back({name, home, shell, static_cast<uint32_t>(std::strtoul(uid.c_str(), nullptr, 10))});
+    accounts.push_back(
+        {name, home, shell, static_cast<uint32_t>(std::strtoul(uid.c_str(), nullptr, 10))});
   }
   return accounts;
 }
@@ -87,7 +88,8 @@ bool IsPerson(const Account& account) {
 
 }  // namespace
 
-HostFacts GatherHostFacts(Mode mode, const Directories& directories, const sys::CgroupHost& cgroups) {
+HostFacts GatherHostFacts(Mode mode, const Directories& directories,
+                          const sys::CgroupHost& cgroups) {
   HostFacts facts;
   facts.mode = mode;
   std::string release = ReadAll("/proc/sys/kernel/osrelease");
@@ -130,7 +132,8 @@ std::vector<std::string> OtherHomes(uint32_t uid) {
   std::string own;
   for (const Account& account : ReadAccounts()) {
     if (account.uid == uid && own.empty()) own = account.home;
-    if (account.uid != uid && IsPerson(account) && account.home != "/") homes.push_back(account.home);
+    if (account.uid != uid && IsPerson(account) && account.home != "/")
+      homes.push_back(account.home);
   }
   std::erase(homes, own);
   return homes;

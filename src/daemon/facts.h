@@ -14,7 +14,8 @@ struct Directories {
 };
 
 // Reads the machine and the password database; HostFacts and UserFacts are what policy sees.
-HostFacts GatherHostFacts(Mode mode, const Directories& directories, const sys::CgroupHost& cgroups);
+HostFacts GatherHostFacts(Mode mode, const Directories& directories,
+                          const sys::CgroupHost& cgroups);
 UserFacts GatherUserFacts(const sys::PeerIdentity& peer);
 std::vector<std::string> OtherHomes(uint32_t uid);
 

@@ -20,7 +20,8 @@ OutputKeep::OutputKeep(uint64_t limit, std::string log_path)
 size_t OutputKeep::Add(FrameType stream, std::string_view data) {
   total_ += data.size();
   Log(data);
-  uint64_t room = limit_ == 0 ? data.size() : limit_ - held_limit_ - std::min(shown_, limit_ - held_limit_);
+  uint64_t room =
+      limit_ == 0 ? data.size() : limit_ - held_limit_ - std::min(shown_, limit_ - held_limit_);
   size_t shown = held_.empty() ? std::min<uint64_t>(room, data.size()) : 0;
   shown_ += shown;
   if (shown > 0) {
@@ -83,7 +84,8 @@ std::string OutputKeep::Frames() const {
   size_t at = 0;
   for (const auto& [stream, size] : runs_) {
     for (uint64_t left = size; left > 0 && at < shown.size();) {
-      size_t part = std::min({left, static_cast<uint64_t>(kMaxFramePayload), static_cast<uint64_t>(shown.size() - at)});
+      size_t part = std::min({left, static_cast<uint64_t>(kMaxFramePayload),
+                              static_cast<uint64_t>(shown.size() - at)});
       AppendFrame(frames, stream, std::string_view(shown).substr(at, part));
       at += part;
       left -= part;

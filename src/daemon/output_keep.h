@@ -19,7 +19,8 @@ class OutputKeep {
  public:
   OutputKeep(uint64_t limit, std::string log_path);
 
-  // How much of the front of `data` may be shown now. The rest waits: it may turn out to be the end.
+  // How much of the front of `data` may be shown now. The rest waits: it may turn out to be the
+  // end.
   size_t Add(FrameType stream, std::string_view data);
   // What was not shown yet and is kept, as frames, for the moment when the command ended.
   std::string Held() const;
@@ -40,9 +41,9 @@ class OutputKeep {
   uint64_t held_limit_;
   std::string log_path_;
   uint64_t total_ = 0, shown_ = 0, logged_ = 0;
-  std::string memory_;                                   // the front of it, until it is spilled
-  std::vector<std::pair<FrameType, uint64_t>> runs_;     // which stream, how many bytes: all shown
-  std::deque<std::pair<FrameType, std::string>> held_;   // the last held_limit_ bytes
+  std::string memory_;                                  // the front of it, until it is spilled
+  std::vector<std::pair<FrameType, uint64_t>> runs_;    // which stream, how many bytes: all shown
+  std::deque<std::pair<FrameType, std::string>> held_;  // the last held_limit_ bytes
   uint64_t held_bytes_ = 0;
   sys::Fd log_;
 };

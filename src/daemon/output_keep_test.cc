@@ -9,7 +9,10 @@
 namespace cloche::daemon {
 namespace {
 
-std::string LogPath() { return testing::TempDir() + "output_keep_test.log"; }
+std::string LogPath() {
+  return testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
+         ".log";
+}
 
 // The payloads of frames, each with its stream's letter.
 std::string Text(const std::string& frames) {

@@ -6,13 +6,12 @@
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "sys/message.h"
 #include "sys/process.h"
 
 namespace cloche::daemon {
@@ -27,17 +26,23 @@ std::string FromEnvironment(const char* name, const std::string& otherwise) {
 }
 
 Error Errno(const std::string& what, const std::string& path) {
-  return {Code::kUnavailable, fmt::format("{} {}: {}", what, path, strerror(errno)), "check its owner and its disk"};
+  return {Code::kUnavailable, fmt::format("{} {}: {}", what, path, strerror(errno)),
+          "check its owner and its disk"};
 }
 
 Status MakeDirectory(const std::string& path, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (mkdir(path.c_str(), mode) < 0 && errno != EEXIST) return std::unexpected(Errno("make directory", path));
+  if (mkdir(path.c_str(), mode) < 0 && errno != EEXIST)
+    return std::unexpected(Errno("make directory", path));
   struct stat info;
-  if (lstat(path.c_str(), &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
-    return Fail(Code::kUnavailable, fmt::format("use directory {}: it belongs to somebody else or others may write to it", path),
-                fmt::format("remove it, or set CLOCHE_STATE_DIR and CLOCHE_RUNTIME_DIR"));
+  if (lstat(path.c_str(), &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 022) != 0)
+    return Fail(
+        Code::kUnavailable,
+        fmt::format("use directory {}: it belongs to somebody else or others may write to it",
+                    path),
+        fmt::format("remove it, or set CLOCHE_STATE_DIR and CLOCHE_RUNTIME_DIR"));
   return {};
 }
 
@@ -56,14 +61,16 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
   const bool system = mode == Mode::kSystem;
   std::string home = FromEnvironment("HOME", "/");
   if (state.empty())
-    state = FromEnvironment("CLOCHE_STATE_DIR",
-                            system ? "/var/lib/cloche"
-                                   : FromEnvironment("XDG_STATE_HOME", home + "/.local/state") + "/cloche");
+    state = FromEnvironment(
+        "CLOCHE_STATE_DIR",
+        system ? "/var/lib/cloche"
+               : FromEnvironment("XDG_STATE_HOME", home + "/.local/state") + "/cloche");
   if (socket_path.empty()) {
     std::string runtime = FromEnvironment("XDG_RUNTIME_DIR", "");
-    socket_path = FromEnvironment("CLOCHE_RUNTIME_DIR", system            ? "/run/cloche"
-                                                        : runtime.empty() ? fmt::format("/tmp/cloche-{}", getuid())
-                                                                          : runtime + "/cloche") +
+    socket_path = FromEnvironment("CLOCHE_RUNTIME_DIR",
+                                  system            ? "/run/cloche"
+                                  : runtime.empty() ? fmt::format("/tmp/cloche-{}", getuid())
+                                                    : runtime + "/cloche") +
                   "/cloched.sock";
   }
   std::error_code error;
@@ -80,27 +87,24 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
       place.uid_ = entry->pw_uid;
       place.gid_ = entry->pw_gid;
     } else if (getpwuid(kFallbackId) || getgrgid(kFallbackId)) {
-      return Fail(Code::kUnavailable, fmt::format("choose a user for cloched: uid {} is taken", kFallbackId),
+      return Fail(Code::kUnavailable,
+                  fmt::format("choose a user for cloched: uid {} is taken", kFallbackId),
                   "useradd --system --no-create-home --shell /usr/sbin/nologin cloche");
     }
   }
   for (const std::string& directory : {state + "/daemon", state + "/daemon/logs"}) {
-    if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST) return std::unexpected(Errno("make directory", directory));
-    if (system && lchown(directory.c_str(), place.uid_, place.gid_) < 0) return std::unexpected(Errno("give away", directory));
+    if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST)
+      return std::unexpected(Errno("make directory", directory));
+    if (system && lchown(directory.c_str(), place.uid_, place.gid_) < 0)
+      return std::unexpected(Errno("give away", directory));
   }
 
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path)
-    return Fail(Code::kInvalid, fmt::format("listen on {}: the path is too long for a socket", socket_path),
-                "set CLOCHE_RUNTIME_DIR to a shorter path");
-  memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
-  place.listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  unlink(socket_path.c_str());  // the CLI holds the start lock and found nobody listening
-  if (bind(place.listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0 ||
-      chmod(socket_path.c_str(), system ? 0666 : 0600) < 0 || listen(place.listener_.get(), 512) < 0)
-    return std::unexpected(Errno("listen on", socket_path));
-  place.runtime_ = sys::Fd(open(place.directories_.runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  // The CLI holds the start lock and found nobody listening.
+  if (int result = sys::ListenAt(socket_path.c_str(), system ? 0666 : 0600, place.listener_);
+      result < 0)
+    return Fail(
+        Code::kUnavailable, fmt::format("listen on {}: {}", socket_path, strerror(-result)),
+        result == -ENAMETOOLONG ? "set CLOCHE_RUNTIME_DIR to a shorter path" : "check its owner");
   return place;
 }
 

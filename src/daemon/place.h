@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/result.h"
 #include "base/launch_plan.h"
+#include "base/result.h"
 #include "daemon/facts.h"
 #include "sys/fd.h"
 
@@ -25,7 +25,7 @@ class Place {
   Mode mode_{};
   Directories directories_;
   std::string socket_path_, spawn_program_;
-  sys::Fd listener_, runtime_;
+  sys::Fd listener_;
   uint32_t uid_ = 0, gid_ = 0;
 };
 

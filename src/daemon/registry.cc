@@ -25,7 +25,8 @@ Statement Prepare(sqlite3* db, const char* sql) {
 }
 
 void Bind(const Statement& statement, int index, const std::string& text) {
-  sqlite3_bind_text(statement.get(), index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  sqlite3_bind_text(statement.get(), index, text.data(), static_cast<int>(text.size()),
+                    SQLITE_TRANSIENT);
 }
 
 std::string Text(const Statement& statement, int column) {
@@ -45,38 +46,43 @@ Status Registry::Execute(const char* sql) {
 
 Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
   sqlite3* db = nullptr;
-  int result = sqlite3_open_v2(path.c_str(), &db,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  int result = sqlite3_open_v2(
+      path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<Registry> registry(new Registry(db));
   if (result != SQLITE_OK) return std::unexpected(SqlError(db, "open registry"));
   sqlite3_busy_timeout(db, 2000);
-  CLOCHE_TRY(registry->Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"));
+  CLOCHE_TRY(registry->Execute(
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"));
   int version = -1;
   if (auto query = Prepare(db, "PRAGMA user_version"); sqlite3_step(query.get()) == SQLITE_ROW)
     version = sqlite3_column_int(query.get(), 0);
   if (version != 0 && version != kSchema)
     return Fail(Code::kUnavailable,
-                fmt::format("open registry: {} has schema {}, this cloched knows {}", path, version, kSchema),
+                fmt::format("open registry: {} has schema {}, this cloched knows {}", path, version,
+                            kSchema),
                 "use the cloche version that wrote it, or move the state directory away");
-  CLOCHE_TRY(registry->Execute("CREATE TABLE IF NOT EXISTS sandboxes (id TEXT PRIMARY KEY, name TEXT NOT NULL, "
-                               "owner INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL);"
-                               "PRAGMA user_version=1;"));
+  CLOCHE_TRY(registry->Execute(
+      "CREATE TABLE IF NOT EXISTS sandboxes (id TEXT PRIMARY KEY, name TEXT NOT NULL, "
+      "owner INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL);"
+      "PRAGMA user_version=1;"));
   return registry;
 }
 
 Registry::~Registry() { sqlite3_close(db_); }
 
 Status Registry::Put(const Row& row) {
-  auto statement = Prepare(db_,
-                           "INSERT INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE SET "
-                           "name = ?2, state = ?4, record = ?5");
+  auto statement =
+      Prepare(db_,
+              "INSERT INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE SET "
+              "name = ?2, state = ?4, record = ?5");
   if (!statement) return std::unexpected(SqlError(db_, "write registry"));
   Bind(statement, 1, row.id);
   Bind(statement, 2, row.name);
   sqlite3_bind_int64(statement.get(), 3, row.owner);
   Bind(statement, 4, row.state);
   Bind(statement, 5, row.record);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE) return std::unexpected(SqlError(db_, "write registry"));
+  if (sqlite3_step(statement.get()) != SQLITE_DONE)
+    return std::unexpected(SqlError(db_, "write registry"));
   return {};
 }
 
@@ -84,18 +90,20 @@ Status Registry::Remove(const std::string& id) {
   auto statement = Prepare(db_, "DELETE FROM sandboxes WHERE id = ?1");
   if (!statement) return std::unexpected(SqlError(db_, "write registry"));
   Bind(statement, 1, id);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE) return std::unexpected(SqlError(db_, "write registry"));
+  if (sqlite3_step(statement.get()) != SQLITE_DONE)
+    return std::unexpected(SqlError(db_, "write registry"));
   return {};
 }
 
 Result<std::vector<Registry::Row>> Registry::All() {
-  auto statement = Prepare(db_, "SELECT id, name, owner, state, record FROM sandboxes ORDER BY rowid");
+  auto statement =
+      Prepare(db_, "SELECT id, name, owner, state, record FROM sandboxes ORDER BY rowid");
   if (!statement) return std::unexpected(SqlError(db_, "read registry"));
   std::vector<Row> rows;
   while (sqlite3_step(statement.get()) == SQLITE_ROW)
     rows.push_back({Text(statement, 0), Text(statement, 1),
-                    static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)), Text(statement, 3),
-                    Text(statement, 4)});
+                    static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)),
+                    Text(statement, 3), Text(statement, 4)});
   return rows;
 }
 

@@ -60,8 +60,8 @@ Error StartError(const InitMessage& message, const Command& image, int& exit_sta
       return {Code::kExhausted, fmt::format("start {}: {}", program, why),
               "the sandbox has reached its limit of processes: raise --pids"};
     default:
-      return {Code::kInternal,
-              fmt::format("start {}: step {}: {}", program, message.stage, why), ""};
+      return {Code::kInternal, fmt::format("start {}: step {}: {}", program, message.stage, why),
+              ""};
   }
 }
 
@@ -70,7 +70,8 @@ Error StartError(const InitMessage& message, const Command& image, int& exit_sta
 void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   cgroups_ = cgroups;
   cgroup_ = answer.reply.cgroup;
-  if ((answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) == 0) cgroups_.version = sys::CgroupVersion::kNone;
+  if ((answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) == 0)
+    cgroups_.version = sys::CgroupVersion::kNone;
   init_pid_ = answer.reply.init_pid;
   uid_base_ = answer.reply.uid_base;
   for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
@@ -82,7 +83,8 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   asio::co_spawn(io_, ReadDenials(self), asio::detached);
   if (answer.fds.size() > 3) {
     oom_.assign(answer.fds[3].Release());
-    asio::co_spawn(io_, WatchOom(self, cgroups_.version == sys::CgroupVersion::kV2), asio::detached);
+    asio::co_spawn(io_, WatchOom(self, cgroups_.version == sys::CgroupVersion::kV2),
+                   asio::detached);
   }
   state = State::kRunning;
   reason.clear();
@@ -102,7 +104,8 @@ void Sandbox::Detach(const std::string& why) {
 Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command& image) {
   std::string bytes = EncodeCommand(image);
   sys::Fd memory(sys::SealedMemfd("command", bytes.data(), bytes.size()));
-  if (!memory.valid()) return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
+  if (!memory.valid())
+    return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
   const int fds[] = {memory.get()};
   InitMessage message{};
   message.op = InitOp::kExec;
@@ -113,7 +116,10 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
   long sent = control_.is_open()
                   ? sys::SendMessage(control_.native_handle(), &message, sizeof message, fds)
                   : -EPIPE;
-  if (sent < 0) return Fail(Code::kUnavailable, fmt::format("reach the sandbox's init: {}", strerror(static_cast<int>(-sent))), "start it again");
+  if (sent < 0)
+    return Fail(Code::kUnavailable,
+                fmt::format("reach the sandbox's init: {}", strerror(static_cast<int>(-sent))),
+                "start it again");
   AddCommand(command);
   ++commands_started;
   last_activity_ = std::chrono::steady_clock::now();
@@ -162,7 +168,8 @@ Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
       InitMessage message{};
       int fds[3];
       int fd_count = 0;
-      long got = sys::ReceiveMessage(control_.native_handle(), &message, sizeof message, fds, fd_count, true);
+      long got = sys::ReceiveMessage(control_.native_handle(), &message, sizeof message, fds,
+                                     fd_count, true);
       if (got == -EAGAIN) break;
       std::vector<sys::Fd> owned;
       for (int i = 0; i < fd_count; ++i) owned.emplace_back(fds[i]);
@@ -210,15 +217,16 @@ std::vector<LimitHit> Sandbox::ReadLimits(const CommandRun& command) const {
   if (usage.oom_kills > command.oom_before) hits.push_back(MemoryHit());
   if (usage.pid_refusals > 0)
     hits.push_back({"pids", static_cast<double>(planned.limits.pids.value_or(0)),
-                    fmt::format("limit of {} processes reached {} times", planned.limits.pids.value_or(0),
-                                usage.pid_refusals)});
+                    fmt::format("limit of {} processes reached {} times",
+                                planned.limits.pids.value_or(0), usage.pid_refusals)});
   return hits;
 }
 
 Task<void> Sandbox::WatchOom([[maybe_unused]] std::shared_ptr<Sandbox> self, bool v2) {
   using Descriptor = asio::posix::stream_descriptor;
   while (oom_.is_open()) {
-    auto [error] = co_await oom_.async_wait(v2 ? Descriptor::wait_error : Descriptor::wait_read, kAwait);
+    auto [error] =
+        co_await oom_.async_wait(v2 ? Descriptor::wait_error : Descriptor::wait_read, kAwait);
     if (error || !oom_.is_open()) co_return;
     char drained[4096];
     if (v2) sys::Rewind(oom_.native_handle());
@@ -254,7 +262,8 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
       int result = sys::ReceiveNotification(listener_.native_handle(), notification);
       if (result == -ENOENT || result == -EINTR) continue;
       if (result < 0) break;
-      sys::Verdict verdict = sys::Decide(sys::kNativeAbi, notification.number, notification.arguments);
+      sys::Verdict verdict =
+          sys::Decide(sys::kNativeAbi, notification.number, notification.arguments);
       // Recorded while the caller still waits: afterwards its /proc entry may be gone.
       // One that ends the sandbox gets no answer: the caller never runs again.
       if (Record(notification)) continue;
@@ -294,12 +303,14 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
     if (command->ended()) continue;
     ++command->denials;
     if (first && row)
-      command->Tell(FrameType::kNotice,
-                    {{"kind", "denial"},
-                     {"class", ClassName(kind)},
-                     {"message", fmt::format("denied: {} by {} (pid {}): not allowed in a sandbox; see `cloche "
-                                             "show {}`",
-                                             call, EscapeForTerminal(row->process), row->pid, id)}});
+      command->Tell(
+          FrameType::kNotice,
+          {{"kind", "denial"},
+           {"class", ClassName(kind)},
+           {"message",
+            fmt::format("denied: {} by {} (pid {}): not allowed in a sandbox; see `cloche "
+                        "show {}`",
+                        call, EscapeForTerminal(row->process), row->pid, id)}});
   }
   uint64_t budget = planned.limits.denials.value_or(0);
   bool ends = true;

@@ -37,7 +37,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
   enum class State { kStarting, kRunning, kStopped, kEnded };
 
-  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in) : id(std::move(id_in)), owner(owner_in), io_(io), control_(io), listener_(io), oom_(io) {}
+  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in)
+      : id(std::move(id_in)), owner(owner_in), io_(io), control_(io), listener_(io), oom_(io) {}
 
   const std::string id;
   const uint32_t owner;

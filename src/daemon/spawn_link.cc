@@ -11,7 +11,8 @@
 
 namespace cloche::daemon {
 
-Result<std::unique_ptr<SpawnLink>> SpawnLink::Start(asio::io_context& io, const std::string& program,
+Result<std::unique_ptr<SpawnLink>> SpawnLink::Start(asio::io_context& io,
+                                                    const std::string& program,
                                                     const std::string& state_dir) {
   int socket = sys::StartWithSocket(program.c_str(), state_dir.c_str());
   if (socket < 0)
@@ -45,8 +46,7 @@ Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox, uint32
   auto waiting = std::make_shared<Waiting>(io_);
   waiting_[request.number] = waiting;
   long sent = -EPIPE;
-  if (!lost_)
-    sent = sys::SendMessage(socket_.native_handle(), &request, sizeof request, fds);
+  if (!lost_) sent = sys::SendMessage(socket_.native_handle(), &request, sizeof request, fds);
   if (sent < 0) {
     waiting_.erase(request.number);
     waiting->answer.reply.value = static_cast<int>(-sent);
@@ -73,7 +73,8 @@ Task<void> SpawnLink::ReadLoop() {
       SpawnReply reply{};
       int fds[8];
       int fd_count = 0;
-      long got = sys::ReceiveMessage(socket_.native_handle(), &reply, sizeof reply, fds, fd_count, true);
+      long got =
+          sys::ReceiveMessage(socket_.native_handle(), &reply, sizeof reply, fds, fd_count, true);
       if (got == -EAGAIN) break;
       if (got != static_cast<long>(sizeof reply)) {
         FailAll();

@@ -32,7 +32,8 @@ class SpawnLink {
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:
-  SpawnLink(asio::io_context& io, int socket) : io_(io), socket_(io, socket), ready_(io), left_(io) {}
+  SpawnLink(asio::io_context& io, int socket)
+      : io_(io), socket_(io, socket), ready_(io), left_(io) {}
   Task<void> ReadLoop();
   void FailAll();
 

@@ -16,7 +16,9 @@ class StepTimer {
     Add(std::move(step), std::chrono::duration<double, std::milli>(now - last_).count());
     last_ = now;
   }
-  void Add(std::string step, double milliseconds) { steps_.emplace_back(std::move(step), milliseconds); }
+  void Add(std::string step, double milliseconds) {
+    steps_.emplace_back(std::move(step), milliseconds);
+  }
   const std::vector<std::pair<std::string, double>>& steps() const { return steps_; }
 
  private:

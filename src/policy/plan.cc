@@ -24,7 +24,10 @@ class LimitPlan {
   Status Apply() {
     out_.limits = WithDefaults(asked_, facts_);
     if (facts_.cgroup == Cgroup::kNone) CLOCHE_TRY(WithoutCgroup());
-    if (facts_.mode == Mode::kRootless) CLOCHE_TRY(WithoutPool());
+    if (facts_.mode == Mode::kRootless)
+      CLOCHE_TRY(WithoutPool());
+    else
+      CLOCHE_TRY(OnThePool());
     KernelLimits& kernel = out_.plan.limits;
     kernel.cpu_millis = static_cast<uint64_t>(std::llround(*out_.limits.cpu * 1000));
     kernel.memory_bytes = *out_.limits.memory;
@@ -48,6 +51,17 @@ class LimitPlan {
     out_.limits.cpu = 0;
     out_.not_enforced.push_back(fmt::format("memory: {}", where));
     out_.not_enforced.push_back(fmt::format("cpu: {}", where));
+    return {};
+  }
+
+  // btrfs counts bytes, those of its metadata too, but not files.
+  Status OnThePool() {
+    if (asked_.inodes)
+      return Fail(Code::kUnavailable, "limit inodes: the pool's file system has no such limit",
+                  "use --disk, which counts what files cost, or an ordinary user's daemon");
+    out_.limits.inodes = 0;
+    out_.not_enforced.emplace_back(
+        "inodes: the pool has no such limit; the disk limit counts metadata");
     return {};
   }
 

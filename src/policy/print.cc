@@ -169,9 +169,12 @@ Json PlannedToJson(const Planned& planned) {
   Json out = {{"id", planned.plan.sandbox_id},
               {"text", PlannedToText(planned)},
               {"differences_text", DifferencesToText(planned)},
-              {"plan", PlanToJson(planned.plan)},     {"limits", LimitsToJson(planned.limits)},
-              {"not_enforced", planned.not_enforced}, {"cwd", planned.cwd},
-              {"differences", Json::array()},         {"hidden", Json::array()}};
+              {"plan", PlanToJson(planned.plan)},
+              {"limits", LimitsToJson(planned.limits)},
+              {"not_enforced", planned.not_enforced},
+              {"cwd", planned.cwd},
+              {"differences", Json::array()},
+              {"hidden", Json::array()}};
   for (const Absence& absence : planned.hidden) out["hidden"].push_back(absence.path);
   for (const Difference& difference : planned.differences)
     out["differences"].push_back({{"what", difference.what}, {"why", difference.why}});

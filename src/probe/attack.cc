@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 
 namespace cloche::probe {
 namespace {
@@ -114,6 +115,18 @@ int InChild(void (*body)(Attempt&), Attempt& attempt) {
     if (report.contains("data")) attempt.Data(report["data"].get<std::string>());
   }
   return status;
+}
+
+void Walk(const std::string& top, int depth, const std::function<void(const std::string&)>& visit) {
+  constexpr int kMostEntries = 50'000;
+  std::error_code error;
+  auto walk = std::filesystem::recursive_directory_iterator(
+      top, std::filesystem::directory_options::skip_permission_denied, error);
+  for (int seen = 0; !error && walk != end(walk) && seen < kMostEntries; walk.increment(error)) {
+    ++seen;
+    if (walk.depth() >= depth) walk.disable_recursion_pending();
+    visit(walk->path());
+  }
 }
 
 std::string ReadAll(const std::string& path, size_t most) {

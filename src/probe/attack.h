@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ int RunAttack(std::string_view name, Words words);
 
 // Runs `body` in a child, so that what it changes about itself ends with it. The wait status.
 int InChild(void (*body)(Attempt&), Attempt& attempt);
+
+// Everything below `top` that can be listed; what vanishes meanwhile is passed over.
+void Walk(const std::string& top, int depth, const std::function<void(const std::string&)>& visit);
 
 std::string ReadAll(const std::string& path, size_t most = 64 * 1024);
 

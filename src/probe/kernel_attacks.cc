@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,10 +40,9 @@ void SyscallSweep(Attempt& attempt) {
       continue;
     }
     const char* name = sys::SyscallName(number);
-    attempt.Got(fmt::format("{} answers {} instead of {}",
-                            name != nullptr ? name : fmt::format("syscall_{}", number),
-                            result == -1 ? strerrorname_np(errno) : "success",
-                            strerrorname_np(verdict.error)));
+    attempt.Got(fmt::format(
+        "{} answers {} instead of {}", name != nullptr ? name : fmt::format("syscall_{}", number),
+        result == -1 ? strerrorname_np(errno) : "success", strerrorname_np(verdict.error)));
   }
   attempt.Set("denied_by_table", denied);
 }
@@ -84,7 +84,8 @@ void Bpf(Attempt& attempt) {
   map.key_size = map.value_size = 4;
   map.max_entries = 1;
   attempt.Try("bpf map", syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof map));
-  const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+                           {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
   bpf_attr program{};
   program.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
   program.insns = reinterpret_cast<uint64_t>(code);
@@ -112,8 +113,7 @@ void UserFault(Attempt& attempt) {
 
 void Keys(Attempt& attempt) {
   constexpr int kProcessKeyring = -2, kSessionKeyring = -3, kUserKeyring = -4;
-  attempt.Try("add_key",
-              syscall(SYS_add_key, "user", "cloche-probe", "x", 1, kProcessKeyring));
+  attempt.Try("add_key", syscall(SYS_add_key, "user", "cloche-probe", "x", 1, kProcessKeyring));
   attempt.Try("keyctl get session keyring", syscall(SYS_keyctl, 0, kSessionKeyring, 0));
   attempt.Try("keyctl get user keyring", syscall(SYS_keyctl, 0, kUserKeyring, 0));
   attempt.Try("request_key", syscall(SYS_request_key, "user", "cloche-probe", nullptr, 0));
@@ -141,7 +141,7 @@ void Families(Attempt& attempt) {
     return open_it(AF_PACKET, SOCK_RAW, 0);
   }
   for (int family = 0; family <= 50; ++family)
-    for (const int type : {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_RDM, SOCK_SEQPACKET, 10}) {
+    for (const int type : {1, 2, 3, 4, 5, 10}) {
       for (const int protocol : {0, 1, 2, 6, 17, 33, 58, 132, 136, 255, 256, 262})
         open_it(family, type, protocol);
     }
@@ -195,15 +195,9 @@ void Hypervisor(Attempt& attempt) {
 }
 
 constexpr Attack kAttacks[] = {
-    {"syscall-sweep", SyscallSweep},
-    {"other-abis", OtherAbis},
-    {"bpf", Bpf},
-    {"io-uring", IoUring},
-    {"user-fault", UserFault},
-    {"keys", Keys},
-    {"families", Families},
-    {"module-loading", ModuleLoading},
-    {"netlink", Netlink},
+    {"syscall-sweep", SyscallSweep}, {"other-abis", OtherAbis},         {"bpf", Bpf},
+    {"io-uring", IoUring},           {"user-fault", UserFault},         {"keys", Keys},
+    {"families", Families},          {"module-loading", ModuleLoading}, {"netlink", Netlink},
     {"hypervisor", Hypervisor},
 };
 

@@ -12,12 +12,12 @@ namespace cloche::probe {
 
 struct Launch {
   Words argv;
-  std::string directory;         // to start in
-  bool terminal = false;         // a pty of our own as all three
-  bool namespaces = false;       // throw-away ones, and root in them
-  bool leak_directory = false;   // leaves an open directory, as careless runtimes do
-  std::optional<uid_t> user;     // become this one first
-  Words environment;             // NAME=VALUE, on top of ours
+  std::string directory = {};      // to start in
+  bool terminal = false;           // a pty of our own as all three
+  bool namespaces = false;         // throw-away ones, and root in them
+  bool leak_directory = false;     // leaves an open directory, as careless runtimes do
+  std::optional<uid_t> user = {};  // become this one first
+  Words environment = {};          // NAME=VALUE, on top of ours
 };
 
 struct Ran {

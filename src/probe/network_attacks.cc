@@ -55,9 +55,9 @@ bool Dial(const Address& to, int type, int protocol) {
 
 // Words: the port that the host listens on with TCP, that of UDP, further addresses of the host.
 void HostLoopback(Attempt& attempt) {
-  Words spellings = {"127.0.0.1",  "127.0.0.53", "127.1",     "2130706433",       "0x7f.1",
-                     "0177.0.0.1", "0.0.0.0",    "0",         "::1",              "::",
-                     "::ffff:127.0.0.1",         "::ffff:0:0"};
+  Words spellings = {
+      "127.0.0.1", "127.0.0.53", "127.1", "2130706433", "0x7f.1",           "0177.0.0.1",
+      "0.0.0.0",   "0",          "::1",   "::",         "::ffff:127.0.0.1", "::ffff:0:0"};
   spellings.insert(spellings.end(), attempt.words.begin() + 2, attempt.words.end());
   for (const std::string& spelling : spellings) {
     if (!Dial(ParseAddress(spelling, atoi(attempt.words[0].c_str())), SOCK_STREAM, 0))

@@ -24,19 +24,23 @@ bool IsNumber(const std::string& text) {
 void WritableKernelFiles(Attempt& attempt) {
   const auto open_it = [&](const std::string& path) {
     const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    attempt.Try(path, fd);
+    struct stat info {};
+    // Masked by /dev/null: what is written there goes nowhere.
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISCHR(info.st_mode))
+      attempt.Refused();
+    else
+      attempt.Try(path, fd);
     if (fd >= 0) close(fd);
   };
-  for (const char* path :
-       {"/proc/sysrq-trigger", "/proc/kcore", "/proc/kmsg", "/proc/mtrr", "/proc/1/mem",
-        "/proc/irq/default_smp_affinity", "/proc/acpi/wakeup", "/proc/dynamic_debug/control",
-        "/sys/kernel/uevent_helper", "/sys/power/state", "/proc/fs/nfsd/versions",
-        "/proc/1/oom_score_adj"})
+  for (const char* path : {"/proc/sysrq-trigger", "/proc/kcore", "/proc/kmsg", "/proc/mtrr",
+                           "/proc/1/mem", "/proc/irq/default_smp_affinity", "/proc/acpi/wakeup",
+                           "/proc/dynamic_debug/control", "/sys/kernel/uevent_helper",
+                           "/sys/power/state", "/proc/fs/nfsd/versions", "/proc/1/oom_score_adj"})
     if (access(path, F_OK) == 0) open_it(path);
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           "/proc/sys", fs::directory_options::skip_permission_denied, error))
-    if (entry.is_regular_file(error)) open_it(entry.path());
+  Walk("/proc/sys", 10, [&](const std::string& path) {
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) open_it(path);
+  });
 }
 
 // Words are process ids of the host.

@@ -23,7 +23,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "probe/attack.h"
 
@@ -34,10 +33,10 @@ struct Namespace {
   const char* name;
   int flag;
 };
-constexpr Namespace kNamespaces[] = {
-    {"user", CLONE_NEWUSER}, {"mount", CLONE_NEWNS},     {"pid", CLONE_NEWPID},
-    {"net", CLONE_NEWNET},   {"ipc", CLONE_NEWIPC},      {"uts", CLONE_NEWUTS},
-    {"time", 0x80},          {"cgroup", CLONE_NEWCGROUP}};
+constexpr Namespace kNamespaces[] = {{"user", CLONE_NEWUSER}, {"mount", CLONE_NEWNS},
+                                     {"pid", CLONE_NEWPID},   {"net", CLONE_NEWNET},
+                                     {"ipc", CLONE_NEWIPC},   {"uts", CLONE_NEWUTS},
+                                     {"time", 0x80},          {"cgroup", CLONE_NEWCGROUP}};
 
 void NewNamespaces(Attempt& attempt) {
   InChild(
@@ -133,15 +132,11 @@ void OverwriteProgram(Attempt& attempt) {
 }
 
 void Cgroups(Attempt& attempt) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  int seen = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           "/sys/fs/cgroup", fs::directory_options::skip_permission_denied, error)) {
-    if (++seen > 20'000) break;
-    if (access(entry.path().c_str(), W_OK) == 0 && !entry.is_directory(error))
-      attempt.Got(entry.path());
-  }
+  Walk("/sys/fs/cgroup", 3, [&](const std::string& path) {
+    struct stat info {};
+    if (access(path.c_str(), W_OK) == 0 && stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
+      attempt.Got(path);
+  });
   InChild(
       [](Attempt& child) {
         child.Try("unshare user+cgroup+mount",

@@ -158,8 +158,7 @@ void Spin(Attempt& attempt) {
   for (long left = Number(attempt.words[0]); left > 0; --left)
     if (fork() == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      for (volatile unsigned long turns = 0;; turns = turns + 1) {
-      }
+      for (;;) asm volatile("");
     }
   attempt.ReadyAndHold();
 }
@@ -188,10 +187,11 @@ void Dodge(Attempt&) {
 }
 
 constexpr Attack kAttacks[] = {
-    {"fork-bomb", ForkBomb}, {"eat-memory", EatMemory}, {"oom-score", OomScore},
-    {"fill-disk", FillDisk}, {"open-files", OpenFiles}, {"exhaust", Exhaust},
-    {"priority", Priority},  {"spin", Spin},            {"flood", Flood},
-    {"dodge", Dodge},
+    {"fork-bomb", ForkBomb},   {"eat-memory", EatMemory},
+    {"oom-score", OomScore},   {"fill-disk", FillDisk},
+    {"open-files", OpenFiles}, {"exhaust", Exhaust},
+    {"priority", Priority},    {"spin", Spin},
+    {"flood", Flood},          {"dodge", Dodge},
 };
 
 }  // namespace

@@ -56,12 +56,18 @@ std::string HomeOfUser() {
 
 const char* PlaceName(Place place) {
   switch (place) {
-    case Place::kBare: return "outside";
-    case Place::kNamespaces: return "in throw-away namespaces";
-    case Place::kRun: return "run";
-    case Place::kExec: return "exec";
-    case Place::kTerminal: return "terminal";
-    case Place::kDirectory: return "dir base";
+    case Place::kBare:
+      return "outside";
+    case Place::kNamespaces:
+      return "in throw-away namespaces";
+    case Place::kRun:
+      return "run";
+    case Place::kExec:
+      return "exec";
+    case Place::kTerminal:
+      return "terminal";
+    case Place::kDirectory:
+      return "dir base";
   }
   return "";
 }
@@ -114,8 +120,7 @@ Status Stage::Plant() {
     if (mkdir(keys.c_str(), 0700) == 0) made_directories_.push_back(keys);
     PlantFlag(keys + "/cloche-" + token_, 0600);
   }
-  for (const char* name : {"a", "b", "c"})
-    sentinels_.push_back(project_ + "/sentinel/" + name);
+  for (const char* name : {"a", "b", "c"}) sentinels_.push_back(project_ + "/sentinel/" + name);
   RestoreSentinels();
   for (const char* program : {"/usr/bin/su", "/usr/bin/passwd", "/usr/bin/sudo"})
     if (access(program, X_OK) == 0) set_user_id_programs_.push_back(program);
@@ -128,7 +133,7 @@ Status Stage::Plant() {
   ears_ = std::make_unique<Ears>(token_, Words{project_, base_, "/tmp"});
 
   const std::string marker = "flag-" + RandomHex();
-  flags_.push_back(marker);
+  flags_.push_back({marker, "System V shared memory"});
   shm_key_ = static_cast<int>(strtoul(token_.substr(1, 7).c_str(), nullptr, 16));
   shm_id_ = shmget(shm_key_, 4096, IPC_CREAT | IPC_EXCL | 0600);
   if (void* memory = shmat(shm_id_, nullptr, 0); memory != reinterpret_cast<void*>(-1)) {
@@ -139,7 +144,7 @@ Status Stage::Plant() {
   PlantFlag(shm_file_, 0644);
 
   const std::string secret = "flag-" + RandomHex();
-  flags_.push_back(secret);
+  flags_.push_back({secret, "the arguments of a process"});
   victim_ = std::make_unique<Running>(Launch{.argv = {attack_, "--attack", "victim", secret}});
   if (!victim_->WaitForLine("r")) return Fail(Code::kInternal, "start the victim: it said nothing");
   host_state_ = HostState();
@@ -163,7 +168,7 @@ Status Stage::StartSandbox() {
 }
 
 Stage::~Stage() {
-  RunToEnd(Cli({"rm", "-q", token_}));
+  RunToEnd(Cli({"rm", token_}));
   victim_.reset();
   ears_.reset();
   shmctl(shm_id_, IPC_RMID, nullptr);
@@ -174,8 +179,9 @@ Stage::~Stage() {
 }
 
 Words Stage::marker_directories() const {
-  return {"/etc", "/etc/cron.d", "/etc/profile.d", "/usr/bin", "/usr/local/bin", "/opt",
-          "/var/lib", "/root", "/home", "/tmp", "/var/tmp", project_, base_, HomeOfUser()};
+  return {"/etc",     "/etc/cron.d", "/etc/profile.d", "/usr/bin", "/usr/local/bin", "/opt",
+          "/var/lib", "/root",       "/home",          "/tmp",     "/var/tmp",       project_,
+          base_,      HomeOfUser()};
 }
 
 Launch Stage::Cli(Words words) const {
@@ -188,11 +194,19 @@ Launch Stage::At(Place place, const std::string& name, const Words& words) const
   argv.insert(argv.end(), words.begin(), words.end());
   Words before;
   switch (place) {
-    case Place::kBare: return {.argv = argv, .directory = project_};
-    case Place::kNamespaces: return {.argv = argv, .directory = project_, .namespaces = true};
-    case Place::kRun: before = {cli_, "run", "-q", "-T", "--hide", hidden_, "--"}; break;
-    case Place::kTerminal: before = {cli_, "run", "-q", "-t", "--hide", hidden_, "--"}; break;
-    case Place::kExec: before = {cli_, "exec", "-q", "-T", token_, "--"}; break;
+    case Place::kBare:
+      return {.argv = argv, .directory = project_};
+    case Place::kNamespaces:
+      return {.argv = argv, .directory = project_, .namespaces = true};
+    case Place::kRun:
+      before = {cli_, "run", "-q", "-T", "--hide", hidden_, "--"};
+      break;
+    case Place::kTerminal:
+      before = {cli_, "run", "-q", "-t", "--hide", hidden_, "--"};
+      break;
+    case Place::kExec:
+      before = {cli_, "exec", "-q", "-T", token_, "--"};
+      break;
     case Place::kDirectory:
       before = {cli_, "run", "-q", "-T", "--base", "dir:" + base_ + "/root", "--"};
       break;
@@ -208,14 +222,14 @@ std::string Stage::PlantFlag(const std::string& path, mode_t mode) {
   fchmod(fd, mode);
   (void)!write(fd, flag.data(), flag.size());
   close(fd);
-  flags_.push_back(flag);
+  flags_.push_back({flag, path});
   flag_files_.push_back(path);
   return flag;
 }
 
 bool Stage::HasFlag(const std::string& text) const {
   return std::ranges::any_of(flags_,
-                             [&](auto& flag) { return text.find(flag) != std::string::npos; });
+                             [&](auto& flag) { return text.find(flag.text) != std::string::npos; });
 }
 
 void Stage::RestoreSentinels() {
@@ -251,7 +265,9 @@ std::string Stage::HostState() const {
 
 Words Stage::Evidence(const Ran& ran) {
   Words evidence;
-  if (HasFlag(ran.output) || HasFlag(ran.errors)) evidence.push_back("a flag was read");
+  for (const Flag& flag : flags_)
+    if (ran.output.find(flag.text) != std::string::npos)
+      evidence.push_back("read the flag in " + flag.where);
   if (ran.Reported())
     for (const auto& what : ran.report["got"]) evidence.push_back(what);
   for (std::string& visit : ears_->Heard()) evidence.push_back(std::move(visit));

@@ -63,7 +63,11 @@ class Stage {
 
   bool root_ = false;
   std::string token_, base_, project_, hidden_, attack_, cli_, mode_, state_directory_;
-  Words flags_, flag_files_, sentinels_, set_user_id_programs_, made_directories_;
+  struct Flag {
+    std::string text, where;
+  };
+  std::vector<Flag> flags_;
+  Words flag_files_, sentinels_, set_user_id_programs_, made_directories_;
   int daemon_pid_ = 0;
   int shm_key_ = 0, shm_id_ = -1;
   std::string shm_file_, host_state_;

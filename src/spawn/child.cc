@@ -131,15 +131,16 @@ void MountProc(int target) {
   }
   // What the host's /proc tells about the kernel and its other users, and levers on it.
   static constexpr const char* kMasked[] = {
-      "kcore",       "keys",         "key-users",  "sysrq-trigger", "timer_list", "timer_stats",
-      "sched_debug", "kallsyms",     "kmsg",       "kpagecount",    "kpageflags", "kpagecgroup",
-      "interrupts",  "latency_stats", "slabinfo",  "vmallocinfo",   "acpi",       "asound",
-      "scsi",        "dynamic_debug"};
+      "kcore",       "keys",        "key-users",  "sysrq-trigger", "timer_list",
+      "timer_stats", "sched_debug", "kallsyms",   "kmsg",          "kpagecount",
+      "kpageflags",  "kpagecgroup", "interrupts", "latency_stats", "slabinfo",
+      "vmallocinfo", "acpi",        "asound",     "scsi",          "dynamic_debug"};
   for (const char* name : kMasked) {
     struct stat info;
     if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
-    int cover = S_ISDIR(info.st_mode) ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
-                                      : CloneNull();
+    int cover = S_ISDIR(info.st_mode)
+                    ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
+                    : CloneNull();
     Must(sys::AttachMount(cover, mount, name), SpawnStage::kMounts, "mask", name);
     close(cover);
   }
@@ -159,8 +160,8 @@ int MountDev(int target, bool tty_group) {
     if (file < 0) Die(SpawnStage::kMounts, "make device", errno, path);
     close(file);
     int tree = Must(sys::OpenTree(AT_FDCWD, path, false), SpawnStage::kMounts, "open_tree", path);
-    Must(sys::SetMountFlags(tree, sys::kMountNoSuid | sys::kMountNoExec, false), SpawnStage::kMounts,
-         "mount_setattr", path);
+    Must(sys::SetMountFlags(tree, sys::kMountNoSuid | sys::kMountNoExec, false),
+         SpawnStage::kMounts, "mount_setattr", path);
     Must(sys::AttachMount(tree, dev, name), SpawnStage::kMounts, "attach", path);
     close(tree);
   }
@@ -186,7 +187,10 @@ int MountDev(int target, bool tty_group) {
 
   MustCall(mkdirat(dev, "pts", 0755), SpawnStage::kMounts, "mkdir", "/dev/pts");
   sys::FsContext devpts("devpts");
-  devpts.String("source", "devpts").Flag("newinstance").Number("ptmxmode", 0666, 8).Number("mode", 0620, 8);
+  devpts.String("source", "devpts")
+      .Flag("newinstance")
+      .Number("ptmxmode", 0666, 8)
+      .Number("mode", 0620, 8);
   if (tty_group) devpts.Number("gid", 5);
   int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStage::kMounts,
                  "mount devpts", devpts.failed());
@@ -255,13 +259,16 @@ void DropPrivileges(const ChildPlan& plan) {
   Limit(RLIMIT_CORE, 0, "core");
   Limit(RLIMIT_MEMLOCK, 8 << 20, "memlock");
   Limit(RLIMIT_MSGQUEUE, 1 << 20, "msgqueue");
-  Limit(RLIMIT_RTPRIO, 0, "rtprio");  // sched_setattr takes its policy by pointer: no filter sees it
+  Limit(RLIMIT_RTPRIO, 0,
+        "rtprio");  // sched_setattr takes its policy by pointer: no filter sees it
   Limit(RLIMIT_NICE, 0, "nice");
   Must(sys::SetNoNewPrivileges(), SpawnStage::kPrivileges, "no_new_privs");
   Must(sys::DropBoundingExcept(plan.capabilities), SpawnStage::kPrivileges, "drop bounding set");
   if (plan.become_mapped_root) {
-    MustCall(syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid), SpawnStage::kPrivileges, "setgid");
-    MustCall(syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid), SpawnStage::kPrivileges, "setuid");
+    MustCall(syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid), SpawnStage::kPrivileges,
+             "setgid");
+    MustCall(syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid), SpawnStage::kPrivileges,
+             "setuid");
   }
   Must(sys::SetCapabilities(plan.capabilities), SpawnStage::kPrivileges, "capset");
   if (getuid() != plan.uid || geteuid() != plan.uid || getgid() != plan.gid)
@@ -284,7 +291,8 @@ void RunChild(const ChildPlan& plan) {
   int fd_count = 0;
   long got = sys::ReceiveMessage(kControl, &go, 1, fds, fd_count);
   if (got != 1) _exit(0);  // the parent gave up and knows why
-  if (static_cast<size_t>(fd_count) != plan.fd_count) Die(SpawnStage::kMounts, "receive mounts", EBADMSG);
+  if (static_cast<size_t>(fd_count) != plan.fd_count)
+    Die(SpawnStage::kMounts, "receive mounts", EBADMSG);
 
   if (plan.become_mapped_root) {
     MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStage::kNamespaces, "setgid");
@@ -297,7 +305,8 @@ void RunChild(const ChildPlan& plan) {
   umask(022);
 
   Must(sys::BringLoopbackUp(), SpawnStage::kNetwork, "bring lo up");
-  MustCall(sethostname(plan.hostname, strlen(plan.hostname)), SpawnStage::kNamespaces, "sethostname");
+  MustCall(sethostname(plan.hostname, strlen(plan.hostname)), SpawnStage::kNamespaces,
+           "sethostname");
 
   for (int signal = 1; signal < 65; ++signal) ::signal(signal, SIG_DFL);
   DropPrivileges(plan);

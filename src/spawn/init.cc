@@ -64,7 +64,8 @@ bool MapImage(int fd, Image& image) {
   if (!inside(head.cwd) || (head.other_cwd != 0 && !inside(head.other_cwd))) return false;
 
   image.pointer_bytes = (count + 2) * sizeof(char*);
-  mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
   if (mapped == MAP_FAILED) return false;
   image.pointers = static_cast<char**>(mapped);
   const uint32_t* offsets = reinterpret_cast<const uint32_t*>(image.bytes + sizeof head);

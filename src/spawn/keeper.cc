@@ -6,13 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <vector>
 
+#include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
 
@@ -30,7 +29,8 @@ class ChangeCount {
 
   void Upper(int upper) {
     for (int index = 0;; ++index) {
-      sys::Fd slot(openat(upper, std::to_string(index).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      sys::Fd slot(openat(upper, std::to_string(index).c_str(),
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!slot.valid()) return;
       sys::Fd top(openat(slot.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (top.valid()) Directory(std::move(top));
@@ -54,9 +54,10 @@ class ChangeCount {
         if (S_ISCHR(info.st_mode) && info.st_rdev == 0) {
           ++reply_.deleted;
         } else if (S_ISDIR(info.st_mode)) {
-          sys::Fd child(openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+          sys::Fd child(
+              openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
           if (!child.valid()) continue;
-          bool copied = fgetxattr(child.get(), origin_, nullptr, 0) >= 0;
+          bool copied = sys::HasAttribute(child.get(), origin_);
           if (!copied) ++reply_.added;
           if (pending.size() < 512) pending.push_back(std::move(child));
         } else {
@@ -71,7 +72,7 @@ class ChangeCount {
     bool copied = false;
     if (S_ISREG(info.st_mode)) {
       sys::Fd file(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-      copied = file.valid() && fgetxattr(file.get(), origin_, nullptr, 0) >= 0;
+      copied = file.valid() && sys::HasAttribute(file.get(), origin_);
       reply_.changed_bytes += static_cast<uint64_t>(info.st_blocks) * 512;
     }
     ++(copied ? reply_.changed : reply_.added);
@@ -126,9 +127,8 @@ class ChangeCount {
 }  // namespace
 
 sys::Fd StartKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, pid_t& pid) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return sys::Fd();
-  sys::Fd ours(pair[0]), theirs(pair[1]);
+  sys::Fd ours, theirs;
+  if (sys::MakeSocketPair(ours, theirs) < 0) return sys::Fd();
   pid = fork();
   if (pid == 0) {
     ours.Reset();

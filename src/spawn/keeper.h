@@ -14,9 +14,9 @@ struct KeeperTask {
   enum class Kind : uint32_t { kCount = 1, kSweep = 2 };
   Kind kind{};
   uint32_t user_xattr = 0;
-  uint64_t number = 0;     // kCount: of the request to answer; fd: the upper
-  char sandbox[32] = {};   // kCount
-  char cgroup[32] = {};    // kSweep: to be removed, "" = none
+  uint64_t number = 0;    // kCount: of the request to answer; fd: the upper
+  char sandbox[32] = {};  // kCount
+  char cgroup[32] = {};   // kSweep: to be removed, "" = none
 };
 
 // Forks it. `daemon` is cloched's socket: the keeper answers kCount itself.

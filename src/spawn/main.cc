@@ -44,13 +44,14 @@ Outcome<std::string> MakeScratch(const std::string& state_path) {
   if (int error = sys::AttachMount(mount.get(), AT_FDCWD, scratch.c_str()); error < 0)
     return Failed(SpawnStage::kMounts, "attach scratch", error, scratch);
   for (const char* name : {"lower", "mask", "upper"})
-    if (mkdirat(mount.get(), name, 0700) < 0) return Failed(SpawnStage::kMounts, "make scratch", errno);
+    if (mkdirat(mount.get(), name, 0700) < 0)
+      return Failed(SpawnStage::kMounts, "make scratch", errno);
   return scratch;
 }
 
 // A tag for control groups: daemons with different state directories live side by side.
 std::string TagOf(int state_dir) {
-  struct stat info{};
+  struct stat info {};
   fstat(state_dir, &info);
   char tag[40];
   snprintf(tag, sizeof tag, "%lx-%lx", static_cast<unsigned long>(info.st_dev),
@@ -98,7 +99,8 @@ int Main(const std::string& state_path, sys::Fd daemon) {
     return Refuse(daemon.get(), {SpawnStage::kLandlock, "landlock_create_ruleset", ENOSYS, ""});
 
   sys::Fd state(open(state_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!state.valid()) return Refuse(daemon.get(), {SpawnStage::kPool, "open state", errno, state_path});
+  if (!state.valid())
+    return Refuse(daemon.get(), {SpawnStage::kPool, "open state", errno, state_path});
   auto scratch = MakeScratch(state_path);
   if (!scratch) return Refuse(daemon.get(), scratch.error());
   sys::Fd scratch_dir(open(scratch->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

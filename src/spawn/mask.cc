@@ -22,8 +22,8 @@ namespace {
 constexpr size_t kMaxGlobEntries = 40000;
 
 bool SkippedDirectory(const char* name) {
-  for (const char* skip : {".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".cache",
-                           "vendor", ".tox"})
+  for (const char* skip : {".git", "node_modules", "target", ".venv", "venv", "__pycache__",
+                           ".cache", "vendor", ".tox"})
     if (strcmp(name, skip) == 0) return true;
   return false;
 }
@@ -84,7 +84,8 @@ std::pair<int, std::string> OverlayOf(const SandboxSpec& spec, const std::string
     best_size = target.size();
   }
   if (best < 0) return {-1, ""};
-  std::string rest = path.substr(spec.mounts[static_cast<size_t>(best)].target == "/" ? 0 : best_size);
+  std::string rest =
+      path.substr(spec.mounts[static_cast<size_t>(best)].target == "/" ? 0 : best_size);
   while (!rest.empty() && rest.front() == '/') rest.erase(0, 1);
   return {best, rest};
 }
@@ -105,6 +106,32 @@ class MaskBuilder {
     return Place(mount, rest, rule);
   }
 
+  // A place to mount on that the base lacks is part of the mask: in the upper it would look like a
+  // change of the sandbox's.
+  Outcome<void> MountPoint(const MountOp& op, bool directory) {
+    auto [directory_above, name] = SplitLast(op.target);
+    auto [mount, parent] = OverlayOf(spec_, directory_above.empty() ? "/" : directory_above);
+    if (mount < 0 || name.empty()) return {};
+    rule_path_ = op.target;
+    sys::Fd lower(sys::OpenBeneath(lowers_[static_cast<size_t>(mount)],
+                                   parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY,
+                                   true));
+    struct stat info;
+    if (!lower.valid() || fstatat(lower.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0)
+      return {};
+    auto places = Descend(mount, parent);
+    if (!places) return std::unexpected(places.error());
+    auto& [here, below] = *places;
+    if (!here.valid()) return {};
+    int made =
+        directory ? mkdirat(here.get(), name.c_str(), 0755)
+                  : openat(here.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (made < 0 && errno != EEXIST)
+      return Failed(SpawnStage::kFiles, "make mount point", errno, op.target);
+    if (made >= 0 && !directory) close(made);
+    return {};
+  }
+
  private:
   // Mirrors the directories that lead to `parent` into the mask layer. Returns its directory there
   // (and in the lower), or an invalid fd when the lower has no such directory: nothing to hide.
@@ -113,7 +140,8 @@ class MaskBuilder {
     for (int i = 0; i < mount; ++i)
       if (spec_.mounts[static_cast<size_t>(i)].kind == MountKind::kOverlay) ++index;
     std::string layer = std::to_string(index);
-    sys::Fd below(openat(lowers_[static_cast<size_t>(mount)], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    sys::Fd below(
+        openat(lowers_[static_cast<size_t>(mount)], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
     sys::Fd here;
     if (!mask_.used_[index]) {
@@ -128,10 +156,13 @@ class MaskBuilder {
       std::string part(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (part.empty()) continue;
-      sys::Fd next(openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      sys::Fd next(
+          openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!next.valid()) return std::pair{sys::Fd(), sys::Fd()};
-      if (auto made = Mirror(here.get(), part, next.get()); !made) return std::unexpected(made.error());
-      here = sys::Fd(openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (auto made = Mirror(here.get(), part, next.get()); !made)
+        return std::unexpected(made.error());
+      here = sys::Fd(
+          openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!here.valid()) return std::pair{sys::Fd(), sys::Fd()};  // hidden itself, or a file
       below = std::move(next);
     }
@@ -171,7 +202,8 @@ class MaskBuilder {
     if (rule.kind == FileRuleKind::kDirectory) {
       if (mkdirat(here.get(), name.c_str(), rule.mode) < 0 && errno != EEXIST)
         return Failed(SpawnStage::kFiles, "make directory", errno, rule.path);
-      if (fchownat(here.get(), name.c_str(), spec_.caller.uid, spec_.caller.gid, AT_SYMLINK_NOFOLLOW) < 0)
+      if (fchownat(here.get(), name.c_str(), spec_.caller.uid, spec_.caller.gid,
+                   AT_SYMLINK_NOFOLLOW) < 0)
         return Failed(SpawnStage::kFiles, "chown directory", errno, rule.path);
       return {};
     }
@@ -180,7 +212,7 @@ class MaskBuilder {
 
   Outcome<void> Replace(int here, int below, const std::string& name, const FileRule& rule) {
     std::string content = rule.content;
-    struct stat like{};
+    struct stat like {};
     like.st_mode = rule.mode;
     like.st_uid = spec_.caller.uid;
     like.st_gid = spec_.caller.gid;
@@ -194,12 +226,14 @@ class MaskBuilder {
         return Failed(SpawnStage::kFiles, "read", error, rule.path);
       content = BlankHashes(text);
     }
-    sys::Fd file(openat(here, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    sys::Fd file(
+        openat(here, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) return Failed(SpawnStage::kFiles, "write", errno, rule.path);
     ssize_t written = write(file.get(), content.data(), content.size());
     if (written != static_cast<ssize_t>(content.size()))
       return Failed(SpawnStage::kFiles, "write", errno, rule.path);
-    if (fchown(file.get(), like.st_uid, like.st_gid) < 0 || fchmod(file.get(), like.st_mode & 07777) < 0)
+    if (fchown(file.get(), like.st_uid, like.st_gid) < 0 ||
+        fchmod(file.get(), like.st_mode & 07777) < 0)
       return Failed(SpawnStage::kFiles, "set owner", errno, rule.path);
     return {};
   }
@@ -212,12 +246,13 @@ class MaskBuilder {
     while (!pending.empty() && entries < kMaxGlobEntries) {
       std::string where = std::move(pending.back());
       pending.pop_back();
-      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(), O_RDONLY | O_DIRECTORY,
-                                false);
+      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(),
+                                O_RDONLY | O_DIRECTORY, false);
       if (fd < 0) continue;
       struct stat info;
       if (fstat(fd, &info) == 0)
-        mask_.seen_.push_back({(op.source == "/" ? "" : op.source) + "/" + where, ModificationTime(info)});
+        mask_.seen_.push_back(
+            {(op.source == "/" ? "" : op.source) + "/" + where, ModificationTime(info)});
       DIR* list = fdopendir(fd);
       if (!list) {
         close(fd);
@@ -261,13 +296,20 @@ Outcome<Mask> Mask::Build(int dir, const std::string& name, const SandboxSpec& s
   MaskBuilder builder(mask, spec, lowers);
   for (const FileRule& rule : spec.files)
     if (auto applied = builder.Apply(rule); !applied) return std::unexpected(applied.error());
+  for (const MountOp& op : spec.mounts) {
+    bool covers = op.kind == MountKind::kTmpfs && op.optional;
+    if (covers) continue;
+    bool directory = op.kind != MountKind::kBind || !sys::IsRegularFile(op.source.c_str());
+    if (auto made = builder.MountPoint(op, directory); !made) return std::unexpected(made.error());
+  }
   return mask;
 }
 
 bool Mask::UpToDate() const {
   for (const Seen& seen : seen_) {
     struct stat info;
-    if (lstat(seen.path.c_str(), &info) < 0 || ModificationTime(info) != seen.mtime_ns) return false;
+    if (lstat(seen.path.c_str(), &info) < 0 || ModificationTime(info) != seen.mtime_ns)
+      return false;
   }
   return true;
 }

@@ -30,7 +30,8 @@ void Fill(char (&to)[N], const std::string& from) {
 
 Outcome<LaunchPlan> ReadPlan(int memfd) {
   struct stat info;
-  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 || info.st_size > static_cast<off_t>(kMaxPlan))
+  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 ||
+      info.st_size > static_cast<off_t>(kMaxPlan))
     return Failed(SpawnStage::kPlan, "plan is not a sealed memfd", EINVAL);
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   if (pread(memfd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
@@ -133,7 +134,8 @@ void Server::HandleRequest() {
         auto found = ids_.find(request.sandbox);
         Failure failure{SpawnStage::kCgroup, "freeze", ESRCH, request.sandbox};
         if (found != ids_.end())
-          failure.error = -cgroups_.Freeze(alive_[found->second].name, request.op == SpawnOp::kFreeze);
+          failure.error =
+              -cgroups_.Freeze(alive_[found->second].name, request.op == SpawnOp::kFreeze);
         Answer(request, failure.error == 0 ? nullptr : &failure);
         break;
       }
@@ -163,7 +165,8 @@ void Server::Answer(const SpawnRequest& request, const Failure* failure) {
 void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
   uint64_t received = sys::MonotonicMicros();
   auto outcome = [&]() -> Outcome<void> {
-    if (fds.size() != 2) return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
+    if (fds.size() != 2)
+      return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
     auto plan = ReadPlan(fds[0]);
     if (!plan) return std::unexpected(plan.error());
     sys::PeerIdentity peer;
@@ -172,16 +175,22 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
     if (auto checked = CheckPlan(*plan, peer, mode_); !checked) return checked;
     if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStage::kPlan, "sandbox runs", EEXIST);
 
-    std::string key = EncodeSpec(plan->spec);
-    if (plan->keep) {
-      auto kept = store_.OpenKept(plan->sandbox_id);
-      if (kept) {
-        auto built = workshop_.Build(plan->spec, plan->sandbox_id);
-        if (!built) return std::unexpected(built.error());
-        Watch(*built);
-        return HandOver(request, *plan, std::move(*built), false, received, sys::MonotonicMicros());
-      }
+    // Special uppers are built to order; the rest comes from the shelf.
+    UpperChoice choice;
+    if (plan->keep && store_.OpenKept(plan->sandbox_id)) {
+      choice.kept_id = plan->sandbox_id;
+    } else if (mode_ == Mode::kRootless) {
+      choice.memory_bytes = plan->limits.disk_bytes;
+      choice.memory_inodes = plan->limits.inodes;
+      if (plan->keep) choice.memory_id = plan->sandbox_id;
     }
+    if (!choice.kept_id.empty() || choice.memory_bytes != 0 || choice.memory_inodes != 0) {
+      auto built = workshop_.Build(plan->spec, choice);
+      if (!built) return std::unexpected(built.error());
+      Watch(*built);
+      return HandOver(request, *plan, std::move(*built), false, received, sys::MonotonicMicros());
+    }
+    std::string key = EncodeSpec(plan->spec);
     auto prepared = shelf_.Take(key, plan->spec, [&](Sandbox s) { Dispose(std::move(s)); });
     bool from_shelf = prepared.has_value();
     if (!from_shelf) {
@@ -191,7 +200,8 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
       Watch(*built);
       prepared = std::move(*built);
     }
-    return HandOver(request, *plan, std::move(*prepared), from_shelf, received, sys::MonotonicMicros());
+    return HandOver(request, *plan, std::move(*prepared), from_shelf, received,
+                    sys::MonotonicMicros());
   }();
   if (!outcome) Answer(request, &outcome.error());
 }
@@ -232,7 +242,8 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   size_t fd_count = 3;
   sys::Fd oom;
   if (cgroups_.host().version != sys::CgroupVersion::kNone) {
-    reply.flags |= cgroups_.host().version == sys::CgroupVersion::kV2 ? kFlagCgroupV2 : kFlagCgroupV1;
+    reply.flags |=
+        cgroups_.host().version == sys::CgroupVersion::kV2 ? kFlagCgroupV2 : kFlagCgroupV1;
     Fill(reply.cgroup, cgroups_.PathOf(sandbox.name));
     oom = cgroups_.WatchOom(sandbox.name);
     if (oom.valid()) fds[fd_count++] = oom.get();

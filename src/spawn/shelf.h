@@ -59,7 +59,9 @@ class Shelf {
     return std::pair{best->first, best->second.spec};
   }
 
-  void Put(const std::string& key, Sandbox sandbox) { rows_[key].stock.push_back(std::move(sandbox)); }
+  void Put(const std::string& key, Sandbox sandbox) {
+    rows_[key].stock.push_back(std::move(sandbox));
+  }
   // Preparing failed: the next launch reports why, and no more are tried until one works.
   void MarkBroken(const std::string& key, bool broken) { rows_[key].broken = broken; }
   size_t size() const {

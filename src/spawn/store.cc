@@ -44,7 +44,8 @@ uint64_t FreeBytes(int fd) {
 uint64_t HostReserve(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return 2 * kGiB;
-  return std::min(2 * kGiB, static_cast<uint64_t>(info.f_blocks) * static_cast<uint64_t>(info.f_bsize) / 10);
+  return std::min(2 * kGiB,
+                  static_cast<uint64_t>(info.f_blocks) * static_cast<uint64_t>(info.f_bsize) / 10);
 }
 
 // One daemon per pool: the kernel would mount an image twice and destroy it. A predecessor that is
@@ -61,7 +62,7 @@ int Lock(int fd) {
 
 int MakeFileSystem(const std::string& path) {
   const char* arguments[] = {"mkfs.btrfs", "--quiet", "--nodiscard", "--metadata", "single",
-                             "--data", "single", path.c_str(), nullptr};
+                             "--data",     "single",  path.c_str(),  nullptr};
   const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
   pid_t child;
   for (const char* program : {"/usr/sbin/mkfs.btrfs", "/sbin/mkfs.btrfs", "/usr/bin/mkfs.btrfs"}) {
@@ -127,8 +128,10 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   return {};
 }
 
-Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scratch, bool privileged) {
+Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scratch,
+                           bool privileged) {
   Store store;
+  store.path_ = state_path + "/pool";
   if (privileged) {
     if (auto opened = store.OpenImage(state_dir, state_path); !opened)
       return std::unexpected(opened.error());
@@ -169,6 +172,24 @@ Outcome<sys::Fd> Store::Create(const std::string& name) {
   return upper;
 }
 
+Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::string& kept_id,
+                                       uint64_t bytes, uint64_t inodes) {
+  int dir = kept_id.empty() ? once_.get() : kept_.get();
+  const std::string& entry = kept_id.empty() ? name : kept_id;
+  if (mkdirat(dir, entry.c_str(), 0700) < 0)
+    return Failed(SpawnStage::kPool, "create upper", errno, entry);
+  sys::FsContext tmpfs("tmpfs");
+  tmpfs.String("source", "cloche").Number("mode", 0700, 8).Number("size", bytes);
+  if (inodes != 0) tmpfs.Number("nr_inodes", inodes);
+  sys::Fd mount(tmpfs.Mount(sys::kMountNoSuid | sys::kMountNoDev));
+  if (!mount.valid()) return Failed(SpawnStage::kPool, "mount upper", mount.get(), tmpfs.failed());
+  if (int error = sys::AttachMount(mount.get(), dir, entry.c_str()); error < 0)
+    return Failed(SpawnStage::kPool, "attach upper", error, entry);
+  sys::Fd upper(openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!upper.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry);
+  return upper;
+}
+
 Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id) {
   if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
     return Failed(SpawnStage::kPool, "keep upper", errno, id);
@@ -185,13 +206,16 @@ Outcome<sys::Fd> Store::OpenKept(const std::string& id) {
 Outcome<void> Store::MoveToTrash(int dir, const std::string& name) {
   for (;;) {
     std::string target = name + "." + std::to_string(++serial_);
-    if (renameat2(dir, name.c_str(), trash_.get(), target.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (renameat2(dir, name.c_str(), trash_.get(), target.c_str(), RENAME_NOREPLACE) == 0)
+      return {};
     if (errno == ENOENT) return {};
     if (errno != EEXIST) return Failed(SpawnStage::kPool, "discard upper", errno, name);
   }
 }
 
 Outcome<void> Store::Discard(const std::string& name, bool kept) {
+  if (!btrfs_)
+    sys::DetachMount((path_ + (kept ? "/kept/" : "/once/") + name).c_str());  // in memory
   return MoveToTrash(kept ? kept_.get() : once_.get(), name);
 }
 

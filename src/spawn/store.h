@@ -16,17 +16,22 @@ class Store {
  public:
   // `scratch`: a tmpfs of our own. Without privileges masks live there, because the pool may lie in
   // the very home directory that a mask covers, and a layer may not contain another.
-  static Outcome<Store> Open(int state_dir, const std::string& state_path, int scratch, bool privileged);
+  static Outcome<Store> Open(int state_dir, const std::string& state_path, int scratch,
+                             bool privileged);
 
   bool has_quota() const { return btrfs_; }
   int root() const { return root_.get(); }
   int masks() const { return masks_.get(); }
   int trash() const { return trash_.get(); }
 
-  Outcome<sys::Fd> Create(const std::string& name);                           // once/name
-  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id);      // once -> kept
+  Outcome<sys::Fd> Create(const std::string& name);  // once/name
+  // A sized tmpfs in place of once/name or, with an id, kept/id: the only limit without privileges.
+  // It lives as long as this daemon.
+  Outcome<sys::Fd> CreateInMemory(const std::string& name, const std::string& kept_id,
+                                  uint64_t bytes, uint64_t inodes);
+  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id);  // once -> kept
   Outcome<sys::Fd> OpenKept(const std::string& id);
-  Outcome<void> Discard(const std::string& name, bool kept);                  // -> trash
+  Outcome<void> Discard(const std::string& name, bool kept);  // -> trash
   Outcome<void> DiscardMask(const std::string& name);
   Outcome<void> SetLimit(int upper, uint64_t bytes);
 
@@ -40,6 +45,7 @@ class Store {
   Outcome<void> Grow(uint64_t to_bytes);
   sys::Fd root_, once_, kept_, masks_, trash_;
   sys::Fd image_, loop_;
+  std::string path_;  // of the pool
   bool btrfs_ = false;
   unsigned serial_ = 0;
 };

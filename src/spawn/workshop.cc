@@ -5,7 +5,6 @@
 #include <linux/filter.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -41,8 +40,7 @@ std::string IdMap(uint32_t base, std::vector<uint32_t> ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   uint32_t next = base + kPlainIds;
   for (uint32_t id : ids)
-    if (id >= kPlainIds)
-      map += std::to_string(id) + " " + std::to_string(next++) + " 1\n";
+    if (id >= kPlainIds) map += std::to_string(id) + " " + std::to_string(next++) + " 1\n";
   return map;
 }
 
@@ -140,8 +138,8 @@ Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, int upper,
     }
     struct stat like;
     if (fstat(sources[i].get(), &like) < 0) return Failed(SpawnStage::kPool, "stat lower", errno);
-    bool owned = fchownat(slot.get(), "u", like.st_uid, like.st_gid, 0) == 0 ||
-                 spec.mode == Mode::kRootless;
+    bool owned =
+        fchownat(slot.get(), "u", like.st_uid, like.st_gid, 0) == 0 || spec.mode == Mode::kRootless;
     if (!owned || fchmodat(slot.get(), "u", like.st_mode & 07777, 0) < 0)
       return Failed(SpawnStage::kPool, "set upper attributes", errno, name);
     timespec times[2] = {like.st_atim, like.st_mtim};
@@ -169,7 +167,8 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   struct Detach {
     const std::string& path;
     ~Detach() {
-      for (const char* slot : {"/lower", "/mask", "/upper"}) sys::DetachMount((path + slot).c_str());
+      for (const char* slot : {"/lower", "/mask", "/upper"})
+        sys::DetachMount((path + slot).c_str());
     }
   } detach{scratch_path_};
   std::string name = std::to_string(index);
@@ -189,7 +188,8 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   if (!upper) return std::unexpected(upper.error());
   sys::Fd up(openat(upper->get(), (name + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   sys::Fd work(openat(upper->get(), (name + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!up.valid() || !work.valid()) return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
+  if (!up.valid() || !work.valid())
+    return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
 
   sys::OverlayLayers layers;
   layers.lower = lower->get();
@@ -213,7 +213,8 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
   if (spec.mode == Mode::kSystem) {
     std::string path = "/proc/" + std::to_string(sandbox.pid) + "/ns/user";
     user_namespace = sys::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!user_namespace.valid()) return Failed(SpawnStage::kNamespaces, "open user namespace", errno);
+    if (!user_namespace.valid())
+      return Failed(SpawnStage::kNamespaces, "open user namespace", errno);
   }
   std::vector<sys::Fd> mounts;
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
@@ -244,11 +245,9 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
 
 Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
                               const std::vector<sys::Fd>& sources) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-    return Failed(SpawnStage::kNamespaces, "socketpair", errno);
-  sandbox.control = sys::Fd(pair[0]);
-  sys::Fd theirs(pair[1]);
+  sys::Fd theirs;
+  if (int error = sys::MakeSocketPair(sandbox.control, theirs); error < 0)
+    return Failed(SpawnStage::kNamespaces, "socketpair", error);
 
   std::vector<ChildMount> mounts;
   size_t fd_count = 0;
@@ -316,7 +315,8 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   ChildReport report{};
   int received[1];
   int received_count = 0;
-  long got = sys::ReceiveMessage(sandbox.control.get(), &report, sizeof report, received, received_count);
+  long got =
+      sys::ReceiveMessage(sandbox.control.get(), &report, sizeof report, received, received_count);
   if (received_count == 1) sandbox.listener = sys::Fd(received[0]);
   if (got != static_cast<long>(sizeof report))
     return Failed(SpawnStage::kNamespaces, "child died", ECHILD);
@@ -328,7 +328,7 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   return {};
 }
 
-Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& kept_id,
+Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& choice,
                                   Sandbox& sandbox) {
   auto slot = TakeSlot();
   if (!slot) return std::unexpected(slot.error());
@@ -350,10 +350,15 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& ke
   if (!mask) return std::unexpected(mask.error());
   sandbox.mask = *mask;
 
-  auto upper = kept_id.empty() ? store_.Create(sandbox.name) : store_.OpenKept(kept_id);
+  const bool in_memory = choice.memory_bytes != 0 || choice.memory_inodes != 0;
+  auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id)
+               : in_memory             ? store_.CreateInMemory(sandbox.name, choice.memory_id,
+                                                               choice.memory_bytes, choice.memory_inodes)
+                                       : store_.Create(sandbox.name);
   if (!upper) return std::unexpected(upper.error());
   sandbox.upper = std::move(*upper);
-  sandbox.kept = !kept_id.empty();
+  sandbox.id = !choice.kept_id.empty() ? choice.kept_id : choice.memory_id;
+  sandbox.kept = !sandbox.id.empty();
   // A mount at full quota silently turns read-only, so the limit is lifted until it is mounted.
   if (sandbox.kept)
     if (auto lifted = store_.SetLimit(sandbox.upper.get(), 0); !lifted) return lifted;
@@ -361,9 +366,9 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const std::string& ke
   return Clone(spec, sandbox, sources);
 }
 
-Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const std::string& kept_id) {
+Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const UpperChoice& choice) {
   Sandbox sandbox;
-  auto built = BuildInto(spec, kept_id, sandbox);
+  auto built = BuildInto(spec, choice, sandbox);
   if (built) return sandbox;
   if (sandbox.pid > 0) {
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
@@ -371,7 +376,8 @@ Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const std::string& kep
     }
   }
   if (!sandbox.name.empty()) cgroups_.Remove(sandbox.name);
-  if (sandbox.upper.valid() && !sandbox.kept) (void)store_.Discard(sandbox.name, false);
+  if (sandbox.upper.valid() && choice.kept_id.empty())
+    (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
   if (!sandbox.name.empty()) Release(sandbox);
   return std::unexpected(built.error());
 }

@@ -15,23 +15,30 @@
 
 namespace cloche::spawn {
 
+struct UpperChoice {
+  std::string kept_id;  // of the upper a stopped sandbox left; "" = a new one
+  uint64_t memory_bytes = 0, memory_inodes = 0;  // a new one in a sized tmpfs
+  std::string memory_id;                         // kept under this id
+};
+
 // Builds sandboxes: namespaces, id maps, layers, and a sealed init waiting for commands.
 class Workshop {
  public:
   // `scratch` is a directory of our own mount namespace where layers are attached for a moment.
   Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path);
 
-  // `kept_id` empty: a new upper; otherwise the one a stopped sandbox left.
-  Outcome<Sandbox> Build(const SandboxSpec& spec, const std::string& kept_id = "");
+  Outcome<Sandbox> Build(const SandboxSpec& spec, const UpperChoice& choice = {});
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
   void ForgetMask(const std::string& spec_key);
 
  private:
-  Outcome<void> BuildInto(const SandboxSpec& spec, const std::string& kept_id, Sandbox& sandbox);
-  Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox, const std::vector<sys::Fd>& sources);
+  Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
+  Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox,
+                      const std::vector<sys::Fd>& sources);
   Outcome<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
-  Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec, const std::vector<sys::Fd>& sources);
+  Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec,
+                                         const std::vector<sys::Fd>& sources);
   Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, int upper,
                                      const std::vector<sys::Fd>& sources);
   Outcome<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,

@@ -101,8 +101,6 @@ int AttachLoop(int file, Fd& device, char (&path)[32]) {
   return -EBUSY;
 }
 
-int RefreshLoopSize(int device) {
-  return ioctl(device, LOOP_SET_CAPACITY, 0) < 0 ? -errno : 0;
-}
+int RefreshLoopSize(int device) { return ioctl(device, LOOP_SET_CAPACITY, 0) < 0 ? -errno : 0; }
 
 }  // namespace cloche::sys

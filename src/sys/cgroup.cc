@@ -94,8 +94,9 @@ CgroupHost FindCgroups(bool privileged) {
   if (parent == "/") parent.clear();
   std::string controllers = ReadLine(host.unified + parent + "/cgroup.controllers");
   if (Has(controllers, "memory") && Has(controllers, "pids") && Has(controllers, "cpu")) {
-    if (privileged || (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
-                       access((host.unified + parent).c_str(), W_OK) == 0)) {
+    if (privileged ||
+        (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
+         access((host.unified + parent).c_str(), W_OK) == 0)) {
       host.version = CgroupVersion::kV2;
       host.parent = parent;
       return host;
@@ -126,7 +127,8 @@ CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup) {
     usage.oom_kills = number(dir + "/memory.events", "oom_kill");
     usage.pid_refusals = number(dir + "/pids.events", "max");
   } else if (host.version == CgroupVersion::kV1) {
-    int64_t nanos = number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
+    int64_t nanos =
+        number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
     usage.cpu_us = nanos < 0 ? -1 : nanos / 1000;
     usage.memory_bytes = number(host.memory + cgroup + "/memory.usage_in_bytes");
     usage.peak_bytes = number(host.memory + cgroup + "/memory.max_usage_in_bytes");
@@ -211,7 +213,8 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
   if (host_.version == CgroupVersion::kV2) {
     std::string dir = host_.unified + PathOf(name);
     if (cpu_millis != 0)
-      if (int e = put(dir + "/cpu.max", quota + " " + std::to_string(kCpuPeriodUs)); e < 0) return e;
+      if (int e = put(dir + "/cpu.max", quota + " " + std::to_string(kCpuPeriodUs)); e < 0)
+        return e;
     if (memory != 0) {
       if (int e = put(dir + "/memory.max", std::to_string(memory)); e < 0) return e;
       int e = put(dir + "/memory.swap.max", "0");
@@ -239,7 +242,8 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
 
 Fd CgroupTree::WatchOom(const std::string& name) const {
   if (host_.version == CgroupVersion::kV2)
-    return Fd(open((host_.unified + PathOf(name) + "/memory.events").c_str(), O_RDONLY | O_CLOEXEC));
+    return Fd(
+        open((host_.unified + PathOf(name) + "/memory.events").c_str(), O_RDONLY | O_CLOEXEC));
   std::string dir = host_.memory + PathOf(name);
   Fd control(open((dir + "/memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
   Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -249,7 +253,9 @@ Fd CgroupTree::WatchOom(const std::string& name) const {
   return event;
 }
 
-int CgroupTree::Kill(const std::string& name) const { return Put(CorePath(name) + "/cgroup.kill", "1"); }
+int CgroupTree::Kill(const std::string& name) const {
+  return Put(CorePath(name) + "/cgroup.kill", "1");
+}
 
 int CgroupTree::Freeze(const std::string& name, bool frozen) const {
   return Put(CorePath(name) + "/cgroup.freeze", frozen ? "1" : "0");

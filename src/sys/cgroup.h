@@ -17,7 +17,7 @@ struct CgroupHost {
   std::string unified;  // mount point of cgroup2, v2 and hybrid
   std::string parent;   // v2: directory below `unified` we may create in ("" = its root)
   std::string memory, pids, cpu, cpuacct;  // v1 mount points
-  std::string why_not;  // kNone: the reason
+  std::string why_not;                     // kNone: the reason
 };
 CgroupHost FindCgroups(bool privileged);
 

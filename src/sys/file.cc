@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +136,17 @@ int RemoveTree(int dir, const char* name) {
   }
   if (first_error != 0) return first_error;
   return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+bool HasAttribute(int fd, const char* name) { return fgetxattr(fd, name, nullptr, 0) >= 0; }
+
+void RandomBytes(unsigned char* bytes, size_t size) {
+  while (size > 0) {
+    ssize_t got = getrandom(bytes, size, 0);
+    if (got <= 0) continue;
+    bytes += got;
+    size -= static_cast<size_t>(got);
+  }
 }
 
 bool IsRegularFile(const char* path) {

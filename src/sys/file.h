@@ -18,6 +18,8 @@ int64_t ReadNumberAt(int dir, const char* path, std::string_view key = "");
 // Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
 int RemoveTree(int dir, const char* name);
 
+bool HasAttribute(int fd, const char* name);  // extended
+void RandomBytes(unsigned char* bytes, size_t size);
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();
 

@@ -3,9 +3,33 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace cloche::sys {
+
+int MakeSocketPair(Fd& ours, Fd& theirs) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return -errno;
+  ours = Fd(pair[0]);
+  theirs = Fd(pair[1]);
+  return 0;
+}
+
+int ListenAt(const char* path, unsigned mode, Fd& listener) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address.sun_path) return -ENAMETOOLONG;
+  memcpy(address.sun_path, path, strlen(path) + 1);
+  listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.valid()) return -errno;
+  unlink(path);
+  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0 ||
+      chmod(path, mode) < 0 || listen(listener.get(), 512) < 0)
+    return -errno;
+  return 0;
+}
 
 void EndSending(int socket) { shutdown(socket, SHUT_WR); }
 

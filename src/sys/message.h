@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "sys/fd.h"
+
 namespace cloche::sys {
 
 inline constexpr int kMaxMessageFds = 200;
@@ -17,6 +19,9 @@ long SendMessage(int socket, const void* data, size_t size, std::span<const int>
 long ReceiveMessage(int socket, void* data, size_t size, std::span<int> fds, int& fd_count,
                     bool dont_wait = false);
 
+int MakeSocketPair(Fd& ours, Fd& theirs);  // SOCK_SEQPACKET, close-on-exec
+int ListenAt(const char* path, unsigned mode,
+             Fd& listener);   // stream, non-blocking; replaces `path`
 void EndSending(int socket);  // the other side reads end of file; we still receive
 
 }  // namespace cloche::sys

@@ -51,7 +51,9 @@ int AttachMountAt(int mount, int directory) {
 
 int DetachMount(const char* path) { return Checked(umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW)); }
 
-int MakeMountsPrivate() { return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)); }
+int MakeMountsPrivate() {
+  return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+}
 int MakeMountsSlave() { return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr)); }
 
 int PivotInto(int new_root) {

@@ -14,15 +14,15 @@ inline constexpr uint64_t kMountNoAtime = 0x10;
 
 // The new mount API as thin wrappers that return an fd (or 0) or -errno. All allocation-free.
 
-int OpenTree(int dir, const char* path, bool recursive);       // a detached clone
+int OpenTree(int dir, const char* path, bool recursive);                // a detached clone
 int IdmapMount(int mount, int user_namespace, bool recursive = false);  // in place
-int SetMountFlags(int mount, uint64_t set, bool recursive);    // MOUNT_ATTR_*
+int SetMountFlags(int mount, uint64_t set, bool recursive);             // MOUNT_ATTR_*
 int AttachMount(int mount, int dir, const char* path);
-int AttachMountAt(int mount, int directory);                   // onto the directory behind the fd
+int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
 int DetachMount(const char* path);
-int MakeMountsPrivate();                                       // everything below /, no propagation
-int MakeMountsSlave();                                         // the host's changes come in, ours stay
-int PivotInto(int new_root);                                   // new root from a directory fd, old one detached
+int MakeMountsPrivate();      // everything below /, no propagation
+int MakeMountsSlave();        // the host's changes come in, ours stay
+int PivotInto(int new_root);  // new root from a directory fd, old one detached
 
 // A new file system instance: options are set one by one, never spliced into a string.
 class FsContext {

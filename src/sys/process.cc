@@ -23,6 +23,8 @@
 
 #include <iterator>
 
+#include "sys/message.h"
+
 namespace cloche::sys {
 namespace {
 
@@ -139,9 +141,8 @@ int SealedMemfd(const char* name, const void* data, size_t size) {
 bool IsSealed(int memfd) { return (fcntl(memfd, F_GET_SEALS) & kSeals) == kSeals; }
 
 int StartWithSocket(const char* program, const char* argument) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return -errno;
-  Fd ours(pair[0]), theirs(pair[1]);
+  Fd ours, theirs;
+  if (int error = MakeSocketPair(ours, theirs); error < 0) return error;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
@@ -202,7 +203,9 @@ bool HoldsExactly(uint64_t effective, uint64_t bounding) {
 int SetNoNewPrivileges() { return Checked(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); }
 int DieWithParent() { return Checked(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)); }
 int AdoptOrphans() { return Checked(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); }
-int SetDumpable(bool dumpable) { return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0)); }
+int SetDumpable(bool dumpable) {
+  return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0));
+}
 bool SeccompInForce() { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER; }
 bool NoNewPrivilegesInForce() { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
 
@@ -225,16 +228,47 @@ uint64_t RootInsideCapabilities() {
 }
 
 const char* CapabilityName(int capability) {
-  static constexpr const char* kNames[] = {
-      "chown",          "dac_override",     "dac_read_search",  "fowner",       "fsetid",
-      "kill",           "setgid",           "setuid",           "setpcap",      "linux_immutable",
-      "net_bind_service", "net_broadcast",  "net_admin",        "net_raw",      "ipc_lock",
-      "ipc_owner",      "sys_module",       "sys_rawio",        "sys_chroot",   "sys_ptrace",
-      "sys_pacct",      "sys_admin",        "sys_boot",         "sys_nice",     "sys_resource",
-      "sys_time",       "sys_tty_config",   "mknod",            "lease",        "audit_write",
-      "audit_control",  "setfcap",          "mac_override",     "mac_admin",    "syslog",
-      "wake_alarm",     "block_suspend",    "audit_read",       "perfmon",      "bpf",
-      "checkpoint_restore"};
+  static constexpr const char* kNames[] = {"chown",
+                                           "dac_override",
+                                           "dac_read_search",
+                                           "fowner",
+                                           "fsetid",
+                                           "kill",
+                                           "setgid",
+                                           "setuid",
+                                           "setpcap",
+                                           "linux_immutable",
+                                           "net_bind_service",
+                                           "net_broadcast",
+                                           "net_admin",
+                                           "net_raw",
+                                           "ipc_lock",
+                                           "ipc_owner",
+                                           "sys_module",
+                                           "sys_rawio",
+                                           "sys_chroot",
+                                           "sys_ptrace",
+                                           "sys_pacct",
+                                           "sys_admin",
+                                           "sys_boot",
+                                           "sys_nice",
+                                           "sys_resource",
+                                           "sys_time",
+                                           "sys_tty_config",
+                                           "mknod",
+                                           "lease",
+                                           "audit_write",
+                                           "audit_control",
+                                           "setfcap",
+                                           "mac_override",
+                                           "mac_admin",
+                                           "syslog",
+                                           "wake_alarm",
+                                           "block_suspend",
+                                           "audit_read",
+                                           "perfmon",
+                                           "bpf",
+                                           "checkpoint_restore"};
   if (capability < 0 || static_cast<size_t>(capability) >= std::size(kNames)) return "?";
   return kNames[capability];
 }

@@ -25,10 +25,10 @@ void SetFsIds(uid_t uid, gid_t gid);
 int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
 void SeeAsOurselves();
 int PidfdSignal(int pidfd, int signal);
-int CloseFrom(unsigned first);                       // close_range to the end
+int CloseFrom(unsigned first);  // close_range to the end
 int SetCloseOnExecFrom(unsigned first);
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
-int OpenWithoutSymlinks(const char* path, int flags);  // absolute
+int OpenWithoutSymlinks(const char* path, int flags);                       // absolute
 int SealedMemfd(const char* name, const void* data, size_t size);
 bool IsSealed(int memfd);
 

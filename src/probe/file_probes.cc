@@ -1,0 +1,286 @@
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "probe/probe.h"
+
+namespace cloche::probe {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsControl(Place place) { return place == Place::kBare || place == Place::kNamespaces; }
+
+Words Flags(const Stage& stage, Place) { return stage.flag_files(); }
+Words Project(const Stage& stage, Place) { return {stage.project()}; }
+Words Victim(const Stage& stage, Place place) {
+  return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "1"};
+}
+
+Words Markers(const Stage& stage, Place place) {
+  Words words = {stage.token() + "-marker"};
+  const Words where = IsControl(place) ? Words{stage.project()} : stage.marker_directories();
+  words.insert(words.end(), where.begin(), where.end());
+  return words;
+}
+
+Words LinkTargets(const Stage& stage, Place) {
+  Words words = stage.sentinels();
+  words.insert(words.begin(), stage.project());
+  return words;
+}
+
+Words Sentinels(const Stage& stage, Place) { return stage.sentinels(); }
+
+Words Nodes(const Stage& stage, Place place) {
+  return IsControl(place) ? Words{stage.project(), "light"} : Words{stage.project()};
+}
+
+Words MountTarget(const Stage& stage, Place) { return {stage.project() + "/mount-here"}; }
+
+Words HandlePlaces(const Stage& stage, Place place) {
+  if (place == Place::kNamespaces) return {stage.project() + "/own-mount"};
+  return {".", "/", "/proc", "/dev/shm", "/tmp"};
+}
+
+Words Overlay(const Stage& stage, Place) { return {stage.project(), stage.hidden()}; }
+
+Words Listeners(const Stage& stage, Place) { return const_cast<Stage&>(stage).ears().paths(); }
+
+Words SocketPlaces(const Stage& stage, Place place) {
+  if (IsControl(place)) return {stage.project()};
+  return {"/run", "/var/run", "/tmp", "/var/tmp", "/var/lib", "/dev", "/srv", "/opt",
+          stage.base()};
+}
+
+Words StateTrees(const Stage& stage, Place place) {
+  Words trees = {stage.state_directory() + "/flag-" + stage.token()};
+  if (IsControl(place)) return trees;
+  for (const char* path : {"/var/lib/cloche", "/run/cloche"}) trees.push_back(path);
+  trees.push_back(stage.state_directory());
+  return trees;
+}
+
+const char* OnlyRootMaySetThem(const Stage& stage) {
+  return stage.root() ? nullptr : "an ordinary user cannot set trusted attributes outside either";
+}
+
+const char* DevIsBare(const Stage&) {
+  for (const auto& entry : fs::directory_iterator("/dev"))
+    if (const auto name = entry.path().filename();
+        name == "kmsg" || name == "console" || name == "kvm" || name == "fuse")
+      return nullptr;
+  return "this machine's own /dev holds nothing more";
+}
+
+const char* StateIsNotOurs(const Stage& stage) {
+  return access(stage.state_directory().c_str(), W_OK) == 0
+             ? nullptr
+             : "the daemon's state belongs to root, so no flag could be put there";
+}
+
+const char* NoSetUserIdPrograms(const Stage& stage) {
+  return stage.set_user_id_programs().empty() ? "no set-user-id program here" : nullptr;
+}
+
+// A child in a mount namespace of its own that still hears of the host's mounts.
+template <typename Body>
+int InSharedNamespace(Body body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(unshare(CLONE_NEWNS) == 0 && body() ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+Outcome Propagation(Stage& stage) {
+  if (!stage.root()) return NotHere("only root can mount something on the host to look for");
+  const std::string shared = stage.base() + "/shared", late = shared + "/late",
+                    out = shared + "/out";
+  mkdir(shared.c_str(), 0755);
+  if (mount("probe", shared.c_str(), "tmpfs", 0, nullptr) != 0 ||
+      mount(nullptr, shared.c_str(), nullptr, MS_SHARED, nullptr) != 0)
+    return NotHere("this machine does not let root mount a tmpfs");
+  mkdir(late.c_str(), 0755);
+  mkdir(out.c_str(), 0755);
+  const auto mounted = [](const std::string& at) {
+    return ReadAll("/proc/self/mountinfo", 4 << 20).find(at + " ") != std::string::npos;
+  };
+  Outcome outcome = Held();
+  const std::string name = stage.token() + "m";
+  InSharedNamespace([&] { return mount("probe", out.c_str(), "tmpfs", 0, nullptr) == 0; });
+  if (!mounted(out)) outcome = NoControl("a shared namespace does not propagate here");
+  umount2(out.c_str(), MNT_DETACH);
+  const Ran made = RunToEnd(stage.Cli({"new", "--name", name}));
+  if (made.status != 0) outcome = DidNotRun(made);
+  mount("probe", late.c_str(), "tmpfs", 0, nullptr);
+  stage.PlantFlag(late + "/flag", 0644);
+  const auto exec = [&](const char* attack, const std::string& word) {
+    return RunToEnd(stage.Cli({"exec", "-q", name, "--", stage.attack(), "--attack", attack, word}));
+  };
+  if (outcome.mark == Mark::kHeld) {
+    const Ran read = exec("read-trees", late);
+    const Ran mounts = exec("mounts", out);
+    if (stage.HasFlag(read.output)) outcome = Broken("a later mount of the host shows inside");
+    if (mounted(out)) outcome = Broken("a mount from inside shows on the host");
+    if (!read.Reported()) outcome = DidNotRun(read);
+  }
+  RunToEnd(stage.Cli({"rm", name}));
+  umount2(late.c_str(), MNT_DETACH);
+  umount2(shared.c_str(), MNT_DETACH);
+  return outcome;
+}
+
+// The deletion of a sandbox must not walk along the links that it left.
+Outcome Deletion(Stage& stage) {
+  const std::string copy = stage.project() + "/links", sentinel = stage.project() + "/sentinel";
+  const Words plant = {stage.attack(), "--attack", "plant-links", copy, sentinel,
+                       stage.sentinels()[0]};
+  mkdir(copy.c_str(), 0755);
+  RunToEnd({.argv = plant});
+  RunToEnd({.argv = {"/bin/rm", "-rf", copy + "/links-1/deep/er/dir/"}});
+  for (const std::string& path : stage.sentinels())
+    unlink((copy + "/links-1/deep/er/dir/" + fs::path(path).filename().string()).c_str());
+  const bool fired = stage.SentinelsChanged();
+  fs::remove_all(copy);
+  mkdir(sentinel.c_str(), 0755);
+  stage.RestoreSentinels();
+  if (!fired) return NoControl();
+  const std::string name = stage.token() + "d";
+  Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+  if (ran.status != 0) return DidNotRun(ran);
+  for (const std::string& where : {stage.project(), std::string("/tmp"), stage.base()}) {
+    Words words = {"exec", "-q", name, "--", stage.attack(), "--attack", "plant-links",
+                   where + "/l", sentinel, stage.sentinels()[0], "/"};
+    ran = RunToEnd(stage.Cli(words));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  ran = RunToEnd(stage.Cli({"rm", name}));
+  if (ran.status != 0) return DidNotRun(ran);
+  RunToEnd(stage.Cli({"run", "-q", "--", stage.attack(), "--attack", "nothing"}));
+  return stage.SentinelsChanged() ? Broken("deleting a sandbox deleted files of the host") : Held();
+}
+
+Outcome Residue(Stage& stage) {
+  const std::string marker = "residue-" + stage.token() + "-marker";
+  const Words places = {"/tmp", "/var/tmp", "/dev/shm", stage.project()};
+  Words plant = {stage.attack(), "--attack", "plant-residue", marker};
+  Words search = {stage.attack(), "--attack", "find-residue"};
+  const std::string own = stage.base() + "/residue";
+  mkdir(own.c_str(), 0755);
+  Words control_plant = plant, control_search = search;
+  control_plant.push_back(own);
+  control_search.push_back(own);
+  RunToEnd({.argv = control_plant});
+  if (RunToEnd({.argv = control_search}).output.find(marker) == std::string::npos)
+    return NoControl();
+  fs::remove_all(own);
+  plant.insert(plant.end(), places.begin(), places.end());
+  search.insert(search.end(), places.begin(), places.end());
+  const auto inside = [&](Words how, const Words& argv) {
+    how.push_back("--");
+    how.insert(how.end(), argv.begin(), argv.end());
+    return RunToEnd(stage.Cli(how));
+  };
+  const Ran planted = inside({"exec", "-q", stage.sandbox()}, plant);
+  if (!planted.Reported()) return DidNotRun(planted);
+  if (inside({"exec", "-q", stage.sandbox()}, search).output.find(marker) == std::string::npos)
+    return NoControl("the sandbox does not find its own residue");
+  for (int i = 0; i < 3; ++i) {
+    inside({"run", "-q"}, plant);
+    const Ran found = inside({"run", "-q"}, search);
+    if (!found.Reported()) return DidNotRun(found);
+    if (found.output.find(marker) != std::string::npos)
+      return Broken("a sandbox found what another left");
+  }
+  return Held();
+}
+
+// A system daemon reads as root; what it reads for others must be what they may read.
+Outcome Deputy(Stage& stage) {
+  if (!stage.root()) return NotHere("needs root, to be an ordinary user of root's daemon");
+  constexpr uid_t kNobodyInParticular = 65533;
+  const std::string path = stage.base() + "/root-only";
+  stage.PlantFlag(path, 0600);
+  const Words words = {path, "/etc/shadow", "/etc/gshadow"};
+  if (stage.Evidence(RunToEnd(stage.At(Place::kBare, "read-flags", words))).empty())
+    return NoControl();
+  std::string socket;
+  for (const std::string& each : DaemonSockets())
+    if (access(each.c_str(), F_OK) == 0) socket = each;
+  for (const Place place : {Place::kBare, Place::kRun, Place::kDirectory}) {
+    Launch launch = stage.At(place, "read-flags", words);
+    launch.user = kNobodyInParticular;
+    launch.environment = {"HOME=/", "CLOCHE_SOCKET=" + socket};
+    const Ran ran = RunToEnd(launch);
+    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+      return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
+    // Root's directory as a base is refused: that too is no deputy.
+    if (!ran.Reported() && place != Place::kDirectory) return DidNotRun(ran);
+  }
+  return Held("as an ordinary user of root's daemon");
+}
+
+constexpr Probe kReading[] = {
+    {"FS-01", "hidden files by path, .., /proc/*/root, /proc/*/cwd, /proc/self/fd", "read-flags",
+     Flags},
+    {"FS-14", "other processes and kernel memory through /proc", "kernel-secrets", Victim},
+    {"FS-15", "/sys: firmware, cgroups, debugfs", "walk-sys"},
+    {"FS-16", "descriptors left open by whoever started it", "open-fds"},
+    {"FS-18", "file handles with forged inode numbers", "handles", HandlePlaces,
+     Place::kNamespaces},
+    {"FS-33", "Cloche's state, other sandboxes' files", "read-trees", StateTrees, Place::kBare,
+     StateIsNotOurs},
+    Scene("FS-35", "what an earlier sandbox left in /tmp, /dev/shm", Residue),
+    Scene("DEPUTY", "a 0600 file of root, through root's daemon", Deputy),
+};
+
+constexpr Probe kWriting[] = {
+    {"FS-04", "new files in /etc, cron.d, profile.d, /usr/bin, home", "write-markers", Markers},
+    {"FS-05", "hard links to files of the host", "hard-links", LinkTargets},
+    {"FS-06", "write, map, punch, chmod, truncate, rename, delete", "change-files", Sentinels},
+    {"FS-13", "/proc/sys, core_pattern, sysrq-trigger for writing", "writable-kernel-files",
+     nullptr, Place::kNamespaces},
+    {"FS-22", "forged overlay attributes", "overlay-attributes", Overlay, Place::kBare,
+     OnlyRootMaySetThem},
+    Scene("FS-29", "links that a deletion could follow", Deletion),
+    {"FS-30", "memory, descriptors and root of other processes", "other-memory", Victim},
+};
+
+constexpr Probe kMounting[] = {
+    {"FS-07", "device nodes of every major number", "device-nodes", Nodes},
+    {"FS-08", "devices that are not null, zero, random or a terminal", "walk-dev", nullptr,
+     Place::kBare, DevIsBare},
+    {"FS-09", "mount, remount, bind, overlay, old and new calls", "mounts", MountTarget,
+     Place::kNamespaces},
+    {"FS-10", "unmount what hides something", "unmounts", nullptr, Place::kNamespaces},
+    Scene("FS-11", "mounts from inside on the host, later ones of the host inside", Propagation),
+    {"FS-19", "chroot out of a chroot", "double-chroot", Project, Place::kNamespaces},
+    {"FS-20", "set-user-id programs",
+     "set-user-id", [](const Stage& stage, Place) { return stage.set_user_id_programs(); },
+     Place::kBare, NoSetUserIdPrograms},
+};
+
+constexpr Probe kSockets[] = {
+    {"FS-32", "sockets and FIFOs in copied directories", "path-sockets", Listeners},
+    {"FS-17", "any socket in a file with somebody behind it", "find-sockets", SocketPlaces},
+};
+
+constexpr Promise kPromises[] = {
+    {"no file outside the copy can be read", kReading},
+    {"nothing outside the copy can be changed", kWriting},
+    {"no device, no mount, no privilege", kMounting},
+    {"no service of the host answers through a file", kSockets},
+};
+
+}  // namespace
+
+std::span<const Promise> FilePromises() { return kPromises; }
+
+}  // namespace cloche::probe

@@ -1,0 +1,65 @@
+#include "probe/probe.h"
+
+#include <fmt/core.h>
+
+namespace cloche::probe {
+
+Outcome Held(std::string detail) { return {Mark::kHeld, std::move(detail)}; }
+Outcome Broken(std::string detail) { return {Mark::kBroken, std::move(detail)}; }
+Outcome NoControl(std::string detail) {
+  if (detail.empty()) detail = "the attack does nothing without a sandbox either";
+  return {Mark::kNoControl, std::move(detail)};
+}
+Outcome NotHere(std::string reason) { return {Mark::kNotHere, std::move(reason)}; }
+Outcome DidNotRun(const Ran& ran) {
+  if (!ran.ended) return {Mark::kError, "it did not end"};
+  return {Mark::kError, fmt::format("exit {}: {}", ran.status, ran.LastError())};
+}
+
+std::string Join(const Words& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i == 3) return text + fmt::format(" and {} more", words.size() - i);
+    text += (i == 0 ? "" : ", ") + words[i];
+  }
+  return text;
+}
+
+Outcome RunProbe(const Probe& probe, Stage& stage) {
+  if (probe.scene != nullptr) return probe.scene(stage);
+  const auto run_at = [&](Place place) {
+    const Words words = probe.words != nullptr ? probe.words(stage, place) : Words{};
+    Launch launch = stage.At(place, std::string(probe.attack), words);
+    // Careless parents leave descriptors open; the control shows that the attack finds them.
+    launch.leak_directory = true;
+    return RunToEnd(launch);
+  };
+  std::string note;
+  const char* why = probe.uncontrolled != nullptr ? probe.uncontrolled(stage) : nullptr;
+  if (why != nullptr) {
+    note = fmt::format("no control: {}", why);
+  } else {
+    const Ran control = run_at(probe.control);
+    const Words fired = stage.Evidence(control);
+    if (fired.empty())
+      return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);
+  }
+  int refused = 0;
+  for (const Place place :
+       {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory}) {
+    const Ran ran = run_at(place);
+    const Words evidence = stage.Evidence(ran);
+    if (!evidence.empty())
+      return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
+    if (!ran.Reported()) {
+      Outcome outcome = DidNotRun(ran);
+      outcome.detail = fmt::format("{}: {}", PlaceName(place), outcome.detail);
+      return outcome;
+    }
+    refused += ran.report["refused"].get<int>();
+  }
+  if (note.empty() && refused > 0) note = fmt::format("{} tries refused", refused);
+  return Held(note);
+}
+
+}  // namespace cloche::probe

@@ -1,0 +1,169 @@
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "probe/probe.h"
+
+namespace cloche::probe {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsControl(Place place) { return place == Place::kBare || place == Place::kNamespaces; }
+
+Words VictimAndInit(const Stage& stage, Place place) {
+  return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "1"};
+}
+
+Words VictimAndAll(const Stage& stage, Place place) {
+  return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "all"};
+}
+
+Words Project(const Stage& stage, Place) { return {stage.project()}; }
+Words Light(const Stage&, Place place) { return IsControl(place) ? Words{"light"} : Words{}; }
+
+Words Shared(const Stage& stage, Place) {
+  return {std::to_string(stage.shm_key()), stage.token()};
+}
+
+Words Abstract(const Stage& stage, Place) {
+  return const_cast<Stage&>(stage).ears().abstract_names();
+}
+
+const char* CoresAreOff(const Stage&) {
+  return ReadAll("/proc/self/limits").find("Max core file size        0                    0") ==
+                 std::string::npos
+             ? nullptr
+             : "core files are limited to nothing on this host already";
+}
+
+Words Processes(const std::string& token) {
+  Words found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const std::string text = ReadAll(entry.path().string() + "/cmdline");
+    if (text.find("linger") != std::string::npos && text.find(token) != std::string::npos)
+      found.push_back(entry.path().filename());
+  }
+  return found;
+}
+
+// Ending is asynchronous for the kernel; what is still there after this long stays.
+bool AllGone(const std::string& token) {
+  for (int tries = 0; tries < 1000 && !interrupted; ++tries) {
+    if (Processes(token).empty()) return true;
+    poll(nullptr, 0, 10);
+  }
+  return false;
+}
+
+Outcome Orphans(Stage& stage) {
+  const std::string mark = "orphan-of-" + stage.token();
+  const Words argv = {stage.attack(), "--attack", "orphans", mark, stage.attack()};
+  RunToEnd({.argv = argv});
+  const Words survived = Processes(mark);
+  for (const std::string& pid : survived) kill(atoi(pid.c_str()), SIGKILL);
+  if (survived.empty()) return NoControl();
+  if (!AllGone(mark)) return NoControl("what the control started does not die");
+  const auto with = [&](Words words) {
+    words.push_back("--");
+    words.insert(words.end(), argv.begin(), argv.end());
+    return RunToEnd(stage.Cli(words));
+  };
+  const Ran run = with({"run", "-q"});
+  if (!run.Reported()) return DidNotRun(run);
+  if (!AllGone(mark)) return Broken("processes outlive their sandbox after run");
+  for (const std::string verb : {"stop", "rm"}) {
+    const std::string name = stage.token() + verb;
+    Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+    if (ran.status != 0) return DidNotRun(ran);
+    ran = with({"exec", "-q", name});
+    if (!ran.Reported()) return DidNotRun(ran);
+    ran = RunToEnd(stage.Cli({verb, name}));
+    const bool gone = AllGone(mark);
+    if (verb == "stop") RunToEnd(stage.Cli({"rm", name}));
+    if (!gone) return Broken(fmt::format("processes outlive their sandbox after {}", verb));
+  }
+  return Held("daemon, stopped and deaf ones, after run, stop and rm");
+}
+
+std::string Hash(const std::string& path) {
+  const std::string text = ReadAll(path, 64 << 20);
+  return fmt::format("{}-{:x}", text.size(), std::hash<std::string>{}(text));
+}
+
+Outcome Overwrite(Stage& stage) {
+  const std::string copy = stage.base() + "/runtime";
+  fs::copy_file(stage.attack(), copy);
+  {
+    Running runtime({.argv = {copy, "--attack", "victim"}});
+    runtime.WaitForLine("r");
+    Running thief({.argv = {stage.attack(), "--attack", "overwrite-program",
+                            std::to_string(runtime.pid())}});
+    if (!thief.WaitForLine("ready")) return NoControl();
+    kill(runtime.pid(), SIGKILL);
+    runtime.Finish();
+    if (stage.Evidence(thief.Finish()).empty()) return NoControl();
+  }
+  const fs::path binaries = fs::path(stage.cli()).parent_path();
+  Words programs = {stage.cli()};
+  for (const fs::path& path : {binaries / "cloched", binaries / "cloche-spawn",
+                               binaries / "../libexec/cloche/cloched",
+                               binaries / "../libexec/cloche/cloche-spawn"})
+    if (fs::exists(path)) programs.push_back(path);
+  Words before;
+  for (const std::string& program : programs) before.push_back(Hash(program));
+  Running thief(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack",
+                           "overwrite-program", "1"}));
+  if (!thief.WaitForLine("ready")) return DidNotRun(thief.Finish());
+  for (int i = 0; i < 50; ++i)
+    RunToEnd(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack",
+                        "nothing"}));
+  const Ran ran = thief.Finish();
+  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (!ran.Reported()) return DidNotRun(ran);
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (Hash(programs[i]) != before[i]) return Broken(programs[i] + " changed");
+  return Held("during 50 commands");
+}
+
+constexpr Probe kPower[] = {
+    {"PK-01", "capabilities, no_new_privs, filter: main thread, second thread, child",
+     "privileges"},
+    {"PK-04", "unshare, clone, clone3, setns with every namespace", "new-namespaces"},
+    {"PK-05", "a user namespace inside, then mount and AF_PACKET", "nested-power"},
+    {"PK-14", "cgroups: writable files, mounts, release_agent", "cgroups", Project,
+     Place::kNamespaces},
+    {"PK-15", "core dumps into the host's handler", "core-dumps", Light, Place::kBare,
+     CoresAreOff},
+    {"PK-17", "typing into terminals: TIOCSTI, TIOCSETD, TIOCLINUX, high bits", "terminals"},
+    {"PK-28", "clock and host name", "clock-and-name", nullptr, Place::kNamespaces},
+    {"PK-31", "personality: executable data, page zero", "personalities"},
+};
+
+constexpr Probe kOthers[] = {
+    {"PK-10", "ptrace, process_vm_readv, pidfd_getfd, setns of init and host", "take-over",
+     VictimAndInit},
+    {"PK-11", "signals to processes of the host, to everybody, to init", "signals", VictimAndAll},
+    Scene("PK-12", "the runtime's own program through /proc/1/exe", Overwrite),
+    {"PK-19", "System V and POSIX shared memory", "shared-memory", Shared},
+    {"PK-20", "abstract sockets: stream, datagram, seqpacket", "abstract-sockets", Abstract},
+    Scene("PK-26", "processes that survive the end of their sandbox", Orphans),
+};
+
+constexpr Promise kPromises[] = {
+    {"nobody inside gains power", kPower},
+    {"processes outside are out of reach", kOthers},
+};
+
+}  // namespace
+
+std::span<const Promise> ProcessPromises() { return kPromises; }
+
+}  // namespace cloche::probe

@@ -1,0 +1,237 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "probe/probe.h"
+
+namespace cloche::probe {
+namespace {
+
+constexpr long kMiB = 1 << 20;
+
+const char* OnlyRootMay(const Stage& stage) {
+  return stage.root() ? nullptr : "an ordinary user may not do it outside either";
+}
+
+Words Attack(const Stage& stage, const std::string& name, const Words& words) {
+  Words argv = {stage.attack(), "--attack", name};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+Launch InSandbox(const Stage& stage, Words options, const std::string& name, const Words& words) {
+  options.insert(options.begin(), "run");
+  options.push_back("--");
+  const Words argv = Attack(stage, name, words);
+  options.insert(options.end(), argv.begin(), argv.end());
+  return stage.Cli(options);
+}
+
+// Completing is the promise: no clock is consulted. Empty when all is well.
+std::string Unresponsive(const Stage& stage) {
+  if (!RunToEnd({.argv = Attack(stage, "nothing", {})}).Reported())
+    return "the host does not start a program meanwhile";
+  const Ran second = RunToEnd(InSandbox(stage, {"-q"}, "nothing", {}));
+  if (!second.Reported()) return "a second sandbox meanwhile: " + DidNotRun(second).detail;
+  const Ran old = RunToEnd(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(),
+                                      "--attack", "nothing"}));
+  if (!old.Reported()) return "an older sandbox meanwhile: " + DidNotRun(old).detail;
+  return "";
+}
+
+// Rootless without a delegated cgroup the CLI refuses such limits and says what would help.
+bool IsRefusedHere(const Ran& ran) {
+  return ran.status == 6 || ran.LastError().find("not enforced") != std::string::npos ||
+         ran.LastError().find("cgroup") != std::string::npos;
+}
+
+// An attack that fills something up, is looked at while it holds it, and tells how far it came.
+Outcome Fill(Stage& stage, const Words& options, const std::string& name, const Words& words,
+             const char* key, long limit) {
+  {
+    Running control({.argv = Attack(stage, name, words), .directory = stage.project()});
+    control.WaitForLine("ready");
+    const Ran ran = control.Finish();
+    if (!ran.Reported() || ran.report.value(key, 0l) <= limit) return NoControl();
+  }
+  Running attack(InSandbox(stage, options, name, words));
+  if (!attack.WaitForLine("ready")) {
+    const Ran ran = attack.Finish();
+    return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
+  }
+  if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
+  const Ran ran = attack.Finish();
+  if (!ran.Reported()) return DidNotRun(ran);
+  const long reached = ran.report.value(key, 0l);
+  if (reached > limit) return Broken(fmt::format("{} {} although {} is the limit", reached, key, limit));
+  return Held(fmt::format("stopped at {} {}; a second sandbox and the host go on", reached, key));
+}
+
+Outcome ForkBomb(Stage& stage) {
+  return Fill(stage, {"-q", "--pids", "64"}, "fork-bomb", {"300"}, "count", 64);
+}
+
+Outcome DiskFill(Stage& stage) {
+  // btrfs accounts extents and a little metadata on top of what a file holds.
+  return Fill(stage, {"-q", "--disk", "16M"}, "fill-disk", {stage.project(), std::to_string(64 * kMiB)},
+              "bytes", 20 * kMiB);
+}
+
+Outcome OpenFiles(Stage& stage) {
+  Ran ran = RunToEnd({.argv = Attack(stage, "open-files", {"300"})});
+  if (!ran.Reported() || ran.report.value("count", 0l) <= 64) return NoControl();
+  ran = RunToEnd(InSandbox(stage, {"-q", "--files", "64"}, "open-files", {"300"}));
+  if (!ran.Reported()) return DidNotRun(ran);
+  const long count = ran.report.value("count", 0l);
+  return count <= 64 ? Held(fmt::format("stopped at {}", count))
+                     : Broken(fmt::format("{} open although 64 is the limit", count));
+}
+
+// Some things the kernel has one stock of, per machine or per user: one sandbox must not empty it.
+Outcome SharedStock(Stage& stage) {
+  for (const std::string kind : {"ptys", "inotify"}) {
+    const Words one = {kind, "1"}, many = {kind, "5000"};
+    const Ran control = RunToEnd({.argv = Attack(stage, "exhaust", one)});
+    if (!control.Reported() || control.report.value("count", 0) != 1) return NoControl();
+    Running attack(InSandbox(stage, {"-q"}, "exhaust", many));
+    if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
+    const Ran host = RunToEnd({.argv = Attack(stage, "exhaust", one)});
+    const Ran second = RunToEnd(InSandbox(stage, {"-q"}, "exhaust", one));
+    const Ran first = attack.Finish();
+    const int held = first.Reported() ? first.report.value("count", 0) : 0;
+    if (!host.Reported() || host.report.value("count", 0) != 1)
+      return Broken(fmt::format("one sandbox holds {} {}: the host gets none", held, kind));
+    if (!second.Reported() || second.report.value("count", 0) != 1)
+      return Broken(fmt::format("one sandbox holds {} {}: a second gets none", held, kind));
+  }
+  return Held();
+}
+
+Outcome Memory(Stage& stage) {
+  constexpr long kEaten = 256 * kMiB;
+  Words done;
+  for (const std::string how : {"malloc", "memfd", "shm", "pipes"}) {
+    const Words words = {how, std::to_string(how == "pipes" ? 80 * kMiB : kEaten)};
+    const Ran control = RunToEnd({.argv = Attack(stage, "eat-memory", words)});
+    // Pipes are limited per user by the kernel; then there is nothing to show with them.
+    if (how == "pipes" && control.report.value("bytes", 0l) < 64 * kMiB) continue;
+    if (!control.Reported() || control.report.value("bytes", 0l) < kEaten * 3 / 10)
+      return NoControl(how);
+    Running attack(InSandbox(stage, {"--json", "--memory", "64M"}, "eat-memory", words));
+    const std::string problem = Unresponsive(stage);
+    const Ran ran = attack.Finish();
+    if (!ran.ended) return Broken(how + ": it did not end");
+    const auto result = nlohmann::json::parse(ran.output, nullptr, false);
+    if (!result.is_object()) return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
+    if (result.contains("error") || !result.contains("limit"))
+      return NotHere(result.dump().substr(0, 200));
+    if (!problem.empty()) return Broken(how + ": " + problem);
+    const std::string output = result.value("stdout", "");
+    if (output.find("\"attack\"") != std::string::npos && how != "shm")
+      return Broken(fmt::format("{}: took {} MiB although 64 MiB is the limit", how, kEaten / kMiB));
+    if (result["limit"].is_null() && how != "shm")
+      return Broken(fmt::format("{}: ended, but no limit is named: {}", how, result.dump().substr(0, 160)));
+    done.push_back(how);
+  }
+  return Held(fmt::format("{} end as `memory limit`; host and a second sandbox go on", fmt::join(done, ", ")));
+}
+
+Outcome CpuSpin(Stage& stage) {
+  const std::string count = std::to_string(std::thread::hardware_concurrency() * 4);
+  {
+    Running control({.argv = Attack(stage, "spin", {count})});
+    if (!control.WaitForLine("ready")) return NoControl();
+    const Ran ran = control.Finish();
+    if (!ran.Reported()) return NoControl();
+  }
+  Running attack(InSandbox(stage, {"-q"}, "spin", {count}));
+  if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
+  const std::string problem = Unresponsive(stage);
+  const Ran ran = attack.Finish();
+  if (!problem.empty()) return Broken(problem);
+  return ran.Reported() ? Held("the host and a second sandbox go on") : DidNotRun(ran);
+}
+
+long DaemonMemory(const Stage& stage) {
+  const std::string status = ReadAll(fmt::format("/proc/{}/status", stage.daemon_pid()));
+  const size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? 0 : atol(status.c_str() + at + 6) * 1024;
+}
+
+Outcome OutputFlood(Stage& stage) {
+  constexpr long kFlood = 256 * kMiB, kKept = 64 * 1024, kTolerated = 64 * kMiB;
+  const Words words = {std::to_string(kFlood)};
+  const Ran control = RunToEnd({.argv = Attack(stage, "flood", {std::to_string(4 * kMiB)})});
+  if (control.output.size() <= kKept) return NoControl();
+  const long before = DaemonMemory(stage);
+  Running attack(InSandbox(stage, {"--json", "--output", "64K"}, "flood", words));
+  const std::string problem = Unresponsive(stage);
+  const Ran ran = attack.Finish();
+  if (!problem.empty()) return Broken(problem);
+  const auto result = nlohmann::json::parse(ran.output, nullptr, false);
+  if (!result.is_object() || !result.contains("output")) return DidNotRun(ran);
+  const long kept = result["output"].value("kept_bytes", 0l);
+  const long dropped = result["output"].value("dropped_bytes", 0l);
+  if (kept > kKept) return Broken(fmt::format("{} bytes kept although 64K is the limit", kept));
+  if (kept + dropped < kFlood) return Broken(fmt::format("{} bytes are not accounted for", kFlood - kept - dropped));
+  const long grown = DaemonMemory(stage) - before;
+  if (before > 0 && grown > kTolerated)
+    return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
+  return Held(fmt::format("{} MiB flooded, {} KiB kept, the rest counted", kFlood / kMiB, kept / 1024));
+}
+
+// Nobody reads: the flood must wait, not pile up in the daemon.
+Outcome SlowReader(Stage& stage) {
+  const long before = DaemonMemory(stage);
+  Running attack(InSandbox(stage, {"-q"}, "flood", {std::to_string(1024 * kMiB)}));
+  for (int i = 0; i < 5; ++i)
+    if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
+  const long grown = DaemonMemory(stage) - before;
+  if (before > 0 && grown > 64 * kMiB)
+    return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
+  kill(attack.pid(), SIGKILL);
+  attack.Finish();
+  return Held("the daemon's memory stays flat");
+}
+
+Outcome Dodger(Stage& stage) {
+  {
+    Running control({.argv = Attack(stage, "dodge", {})});
+    if (!control.WaitForLine("ready")) return NoControl();
+    kill(control.pid(), SIGTERM);
+    RunToEnd({.argv = Attack(stage, "nothing", {})});
+    if (!control.Alive()) return NoControl("SIGTERM ended it");
+  }
+  const Ran ran = RunToEnd(InSandbox(stage, {"--json", "--wall", "1s"}, "dodge", {}));
+  if (!ran.ended) return Broken("it still runs");
+  const auto result = nlohmann::json::parse(ran.output, nullptr, false);
+  if (!result.is_object() || !result.contains("limit")) return DidNotRun(ran);
+  if (result["limit"].is_null()) return Broken("it ended, but not by its limit: " + result.dump().substr(0, 160));
+  return Held("ended by its wall time");
+}
+
+constexpr Probe kLimits[] = {
+    Scene("RD-01", "fork bomb", ForkBomb),
+    Scene("RD-02", "memory: heap, memfd, /dev/shm, pipes", Memory),
+    {"RD-03", "exemption from the OOM killer", "oom-score", nullptr, Place::kBare, OnlyRootMay},
+    Scene("RD-04", "disk filler", DiskFill),
+    Scene("RD-05", "open files of a process", OpenFiles),
+    Scene("RD-05b", "pseudo-terminals and inotify, of which there is one stock", SharedStock),
+    Scene("RD-06", "processor hog", CpuSpin),
+    {"RD-06b", "real-time scheduling, negative nice, real-time I/O", "priority", nullptr,
+     Place::kBare, OnlyRootMay},
+    Scene("RD-08", "output flood", OutputFlood),
+    Scene("RD-08b", "output flood that nobody reads", SlowReader),
+    Scene("RD-11", "stopped and deaf processes against the wall time", Dodger),
+};
+
+constexpr Promise kPromises[] = {{"limits hold, and everybody else goes on", kLimits}};
+
+}  // namespace
+
+std::span<const Promise> ResourcePromises() { return kPromises; }
+
+}  // namespace cloche::probe
