@@ -19,7 +19,9 @@ void BenchCommand(OwnDaemon& daemon, const Options& options, Report& report);
 void BenchMany(OwnDaemon& daemon, const Options& options, Report& report);
 // File-system work inside and outside.
 void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report);
-// What the daemon weighs, and what is left after many sandboxes came and went.
+// What the daemon weighs when little has happened.
+void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report);
+// What is left after many sandboxes came and went.
 void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report);
 
 }  // namespace cloche::bench

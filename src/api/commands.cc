@@ -42,7 +42,8 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
   if (parsed->fresh) {
     SandboxRequest fresh = sandbox->request;
     fresh.name.clear();
-    auto made = co_await engine.Create({}, std::move(fresh), false, client);
+    nlohmann::json nothing_to_save;
+    auto made = co_await engine.Create(std::move(nothing_to_save), std::move(fresh), false, client);
     if (!made) co_return ErrorResponse(made.error());
     sandbox = twin = *made;
   }

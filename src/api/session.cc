@@ -102,11 +102,16 @@ Task<void> Session::Serve() {
     parser.body_limit(kMaxBody);
     parser.header_limit(kMaxHead);
     auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
-    if (error) co_return;  // gone, half a request, or not HTTP: nobody to answer
+    const bool too_large = error == http::error::body_limit || error == http::error::header_limit;
+    if (error && !too_large) co_return;  // gone, half a request, or not HTTP: nobody to answer
     const auto& message = parser.get();
     Response response;
     auto request = Understand(message);
-    if (!request) {
+    if (too_large) {
+      Error refused{Code::kInvalid, "read request: it is larger than 16 MiB", "send less"};
+      response = ErrorResponse(refused);
+      response.status = 413;
+    } else if (!request) {
       response = ErrorResponse(request.error());
     } else if (request->upgrade) {
       if (co_await RouteUpgrade(*request)) co_return;
@@ -117,10 +122,10 @@ Task<void> Session::Serve() {
     http::response<http::string_body> reply(static_cast<http::status>(response.status), 11);
     reply.set(http::field::content_type, response.type);
     reply.body() = std::move(response.body);
-    reply.keep_alive(message.keep_alive());
+    reply.keep_alive(message.keep_alive() && !too_large);
     reply.prepare_payload();
     auto [write_error, written] = co_await http::async_write(socket_, reply, daemon::kAwait);
-    if (write_error || !message.keep_alive()) co_return;
+    if (write_error || too_large || !message.keep_alive()) co_return;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "api/stream.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr size_t kInputBacklog = 1 << 20;
 constexpr int kHangUp = 1, kKill = 9;
+constexpr uint64_t kOwnInodes = 32;  // what the layers themselves take
 
 Json ErrorJson(const Error& error) {
   return {{"error",
@@ -181,6 +184,9 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   } else {
     auto changes = co_await engine_.Discard(sandbox_, true);
     if (changes) command_->AddResult("changes", *changes);
+    uint64_t inodes = sandbox_->planned.plan.limits.inodes;
+    if (changes && inodes != 0 && (*changes)["added"].get<uint64_t>() + kOwnInodes >= inodes)
+      command_->MarkLimit({"inodes", static_cast<double>(inodes), fmt::format("limit of {} files reached", inodes)});
     // The kernel says EDQUOT to the command, nothing to us; a copy this full means it was said.
     uint64_t disk = sandbox_->planned.plan.limits.disk_bytes;
     if (changes && disk != 0 && (*changes)["bytes"].get<uint64_t>() >= disk - disk / 8)
@@ -222,7 +228,8 @@ Task<void> Stream::Exec(const Request& request) {
     fresh.sandbox = (*sandbox)->request;
     fresh.sandbox.name.clear();
     fresh.command = std::move(*parsed);
-    done = co_await RunDisposable({}, std::move(fresh));
+    nlohmann::json nothing_to_save;
+    done = co_await RunDisposable(std::move(nothing_to_save), std::move(fresh));
   } else {
     done = co_await RunIn(*sandbox, std::move(*parsed));
   }
@@ -250,9 +257,12 @@ Task<void> Stream::Attach(const Request& request) {
   auto sandbox = engine_.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
   auto command = (*sandbox)->FindCommand(request.path[3]);
-  if (!command)
-    co_return co_await Refuse({Code::kNotFound, "find command: there is no " + request.path[3],
-                               "cloche show lists them"});
+  if (!command) {
+    // A named error: g++ 12 destroys a braced temporary inside co_await twice.
+    Error missing{Code::kNotFound, "find command: there is no " + request.path[3],
+                  "cloche show lists them"};
+    co_return co_await Refuse(missing);
+  }
   sandbox_ = *sandbox;
   command_ = command;
   Deliver(command->output().Frames());

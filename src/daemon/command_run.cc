@@ -51,7 +51,7 @@ std::string Rfc3339(std::chrono::system_clock::time_point time) {
 }
 
 CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t number,
-                       CommandRequest request, uint64_t output_limit, std::string log_path)
+                       CommandRequest request, uint64_t output_limit, LogFile log)
     : io_(io),
       sandbox_(std::move(sandbox)),
       number_(number),
@@ -60,7 +60,7 @@ CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t numbe
       ended_(io),
       input_moved_(io),
       output_moved_(io),
-      output_(output_limit, std::move(log_path)),
+      output_(output_limit, std::move(log.path), log.reader),
       stdin_(io),
       stdout_(io),
       stderr_(io),

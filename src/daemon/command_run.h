@@ -28,6 +28,11 @@ class Watcher {
   virtual bool Foreground() const = 0;  // the command waits for him when he is slow
 };
 
+struct LogFile {
+  std::string path;
+  uint32_t reader = 0;  // who may read it besides us
+};
+
 struct LimitHit {
   std::string name;  // "memory"
   double value = 0;
@@ -40,7 +45,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   enum class State { kStarting, kRunning, kExited, kSignaled, kKilled, kFailed };
 
   CommandRun(asio::io_context& io, std::string sandbox, uint32_t number, CommandRequest request,
-             uint64_t output_limit, std::string log_path);
+             uint64_t output_limit, LogFile log);
 
   uint32_t number() const { return number_; }
   State state() const { return state_; }

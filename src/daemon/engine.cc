@@ -240,11 +240,12 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   uint32_t number = static_cast<uint32_t>(sandbox->commands_started + 1);
   uint64_t output = request.output.value_or(limits.output.value_or(0));
-  std::string log =
-      fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
+  LogFile log;
+  log.path = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
+  log.reader = sandbox->owner;
   double wall = request.wall.value_or(limits.wall.value_or(0));
   auto command =
-      std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, log);
+      std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, std::move(log));
   command->steps() = std::move(steps);
   if (watcher) command->Watch(watcher);
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));

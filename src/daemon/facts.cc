@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -82,6 +83,11 @@ std::vector<Account> ReadAccounts() {
   return accounts;
 }
 
+bool IsSymlink(const std::filesystem::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_symlink(error);
+}
+
 bool IsPerson(const Account& account) {
   return account.uid == 0 || (account.uid >= 1000 && account.uid != 65534);
 }
@@ -134,6 +140,13 @@ std::vector<std::string> OtherHomes(uint32_t uid) {
     if (account.uid == uid && own.empty()) own = account.home;
     if (account.uid != uid && IsPerson(account) && account.home != "/")
       homes.push_back(account.home);
+  }
+  // People of a directory service are in no file; their homes are where everybody's are.
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/home", error)) {
+    std::string path = entry.path();
+    if (entry.is_directory(error) && !IsSymlink(entry) && !std::ranges::count(homes, path))
+      homes.push_back(path);
   }
   std::erase(homes, own);
   return homes;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sys/file.h"
+
 namespace cloche::daemon {
 namespace {
 
@@ -14,8 +16,11 @@ constexpr uint64_t kLeastLogCap = 64 << 20;
 
 }  // namespace
 
-OutputKeep::OutputKeep(uint64_t limit, std::string log_path)
-    : limit_(limit), held_limit_(std::min(kMostHeld, limit / 2)), log_path_(std::move(log_path)) {}
+OutputKeep::OutputKeep(uint64_t limit, std::string log_path, uint32_t reader)
+    : limit_(limit),
+      held_limit_(std::min(kMostHeld, limit / 2)),
+      log_path_(std::move(log_path)),
+      reader_(reader) {}
 
 size_t OutputKeep::Add(FrameType stream, std::string_view data) {
   total_ += data.size();
@@ -61,6 +66,7 @@ void OutputKeep::Log(std::string_view data) {
   };
   if (!log_.valid()) {
     log_ = sys::Fd(open(log_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (log_.valid() && reader_ != getuid()) sys::LetRead(log_.get(), reader_);
     append(memory_);
     if (log_.valid()) memory_.clear();
   }

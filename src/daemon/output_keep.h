@@ -17,7 +17,8 @@ namespace cloche::daemon {
 // flood costs neither memory nor disk.
 class OutputKeep {
  public:
-  OutputKeep(uint64_t limit, std::string log_path);
+  // `reader` may read the log too.
+  OutputKeep(uint64_t limit, std::string log_path, uint32_t reader);
 
   // How much of the front of `data` may be shown now. The rest waits: it may turn out to be the
   // end.
@@ -40,6 +41,7 @@ class OutputKeep {
   uint64_t limit_;  // 0 = none
   uint64_t held_limit_;
   std::string log_path_;
+  uint32_t reader_;
   uint64_t total_ = 0, shown_ = 0, logged_ = 0;
   std::string memory_;                                  // the front of it, until it is spilled
   std::vector<std::pair<FrameType, uint64_t>> runs_;    // which stream, how many bytes: all shown

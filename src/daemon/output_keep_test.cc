@@ -1,6 +1,7 @@
 #include "daemon/output_keep.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -30,7 +31,7 @@ std::string Text(const std::string& frames) {
 }
 
 TEST(OutputKeep, EverythingWithinTheLimitIsKeptInOrder) {
-  OutputKeep keep(1000, LogPath());
+  OutputKeep keep(1000, LogPath(), getuid());
   keep.Add(FrameType::kStdout, "one");
   keep.Add(FrameType::kStderr, "two");
   keep.Add(FrameType::kStdout, "three");
@@ -40,7 +41,7 @@ TEST(OutputKeep, EverythingWithinTheLimitIsKeptInOrder) {
 }
 
 TEST(OutputKeep, ShownAndHeldTogetherAreAllOfItBelowTheLimit) {
-  OutputKeep keep(100, LogPath());
+  OutputKeep keep(100, LogPath(), getuid());
   std::string text(90, 'x');
   size_t shown = keep.Add(FrameType::kStdout, text);
   EXPECT_LT(shown, text.size());
@@ -49,7 +50,7 @@ TEST(OutputKeep, ShownAndHeldTogetherAreAllOfItBelowTheLimit) {
 }
 
 TEST(OutputKeep, OverTheLimitKeepsTheBeginningAndTheEnd) {
-  OutputKeep keep(20, LogPath());
+  OutputKeep keep(20, LogPath(), getuid());
   for (char c = 'a'; c <= 'z'; ++c) keep.Add(FrameType::kStdout, std::string(10, c));
   EXPECT_TRUE(keep.over());
   EXPECT_EQ(keep.kept(), 20u);
@@ -58,7 +59,7 @@ TEST(OutputKeep, OverTheLimitKeepsTheBeginningAndTheEnd) {
 }
 
 TEST(OutputKeep, TheLogIsPlainAndWhole) {
-  OutputKeep keep(1 << 20, LogPath());
+  OutputKeep keep(1 << 20, LogPath(), getuid());
   std::string all;
   for (int i = 0; i < 40000; ++i) {
     std::string line = "line " + std::to_string(i) + "\n";
@@ -73,7 +74,7 @@ TEST(OutputKeep, TheLogIsPlainAndWhole) {
 }
 
 TEST(OutputKeep, AFloodIsBounded) {
-  OutputKeep keep(1024, LogPath());
+  OutputKeep keep(1024, LogPath(), getuid());
   std::string block(1 << 20, 'y');
   for (int i = 0; i < 100; ++i) keep.Add(FrameType::kStdout, block);
   EXPECT_EQ(keep.total(), uint64_t{100} << 20);

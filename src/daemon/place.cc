@@ -93,7 +93,8 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
     }
   }
   for (const std::string& directory : {state + "/daemon", state + "/daemon/logs"}) {
-    if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST)
+    // Searchable: a command's owner reads its log by the name he was told.
+    if (mkdir(directory.c_str(), 0711) < 0 && errno != EEXIST)
       return std::unexpected(Errno("make directory", directory));
     if (system && lchown(directory.c_str(), place.uid_, place.gid_) < 0)
       return std::unexpected(Errno("give away", directory));

@@ -27,7 +27,7 @@ class SpawnLink {
                                                   const std::string& state_dir);
   Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
   Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
-                         std::vector<int> fds = {});
+                         std::vector<int> fds = std::vector<int>());
   Task<void> Leave();  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 

@@ -153,7 +153,7 @@ class RootlessBuilder {
       } else {
         // Asked for by name, so a path that cannot be covered must fail and not stay visible.
         MountOp cover = CoverOp(path);
-        cover.optional = false;
+        cover.optional = true;  // absent: nothing to hide; a file: spawn covers it with null
         view_.mounts.push_back(std::move(cover));
       }
     }

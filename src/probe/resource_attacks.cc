@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -127,13 +127,19 @@ void OpenFiles(Attempt& attempt) {
 int OpenOne(const std::string& kind) {
   if (kind == "ptys") return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (kind == "inotify") return inotify_init1(IN_CLOEXEC);
-  return epoll_create1(EPOLL_CLOEXEC);
+  timer_t timer{};  // each holds one of RLIMIT_SIGPENDING
+  return timer_create(CLOCK_MONOTONIC, nullptr, &timer);
 }
 
 // Words: of what, how many at most. Things of which the kernel has one stock for everybody.
 void Exhaust(Attempt& attempt) {
   const long most = Number(attempt.words[1]);
   long count = 0;
+  // Below the limit of one process on descriptors there is nothing to see: raise it.
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
   while (count < most && OpenOne(attempt.words[0]) >= 0) ++count;
   attempt.Set("count", count);
   if (most > 1) attempt.ReadyAndHold();

@@ -113,6 +113,7 @@ Status Stage::Plant() {
   if (error) return Fail(Code::kUnavailable, fmt::format("copy myself: {}", error.message()));
 
   PlantFlag(hidden_ + "/flag", 0644);
+  fs::create_directories(project_ + "/.git", error);  // patterns hide in projects only
   PlantFlag(project_ + "/.env", 0644);
   if (root_) PlantFlag("/run/cloche-" + token_, 0644);
   if (const std::string home = HomeOfUser(); home.size() > 1 && access(home.c_str(), W_OK) == 0) {

@@ -77,6 +77,18 @@ void MakeTarget(int root, const char* path, bool directory) {
   close(at);
 }
 
+// The host's null device, and really that: what masks a file must not be replaceable.
+int CloneNull() {
+  int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStage::kMounts, "open_tree",
+                  "/dev/null");
+  struct stat info;
+  if (fstat(tree, &info) < 0 || !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3))
+    Die(SpawnStage::kMounts, "check /dev/null", ENODEV, "/dev/null");
+  Must(sys::SetMountFlags(tree, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
+       SpawnStage::kMounts, "make read-only", "/dev/null");
+  return tree;
+}
+
 // A path inside, resolved inside: a symlink in the base cannot lead out. The kernel's own file
 // systems take no symlink at all.
 int OpenTarget(int root, const ChildMount& mount) {
@@ -85,7 +97,17 @@ int OpenTarget(int root, const ChildMount& mount) {
   bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev;
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
   int target = sys::OpenBeneath(root, path, flags, follow);
-  if (target < 0 && mount.optional && !mount.from_parent) return -1;
+  // A cover: nothing to hide, or a file, which null hides.
+  if (target == -ENOENT && mount.optional && !mount.from_parent) return -1;
+  if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
+    int file = Must(sys::OpenBeneath(root, path, O_PATH, follow), SpawnStage::kMounts,
+                    "open mount point", mount.target);
+    int null = CloneNull();
+    Must(sys::AttachMountAt(null, file), SpawnStage::kMounts, "mask", mount.target);
+    close(null);
+    close(file);
+    return -1;
+  }
   if (target == -ENOENT) {
     MakeTarget(root, path, mount.directory);
     target = sys::OpenBeneath(root, path, flags, follow);
@@ -98,18 +120,6 @@ int NewTmpfs(uint64_t size, uint32_t mode, uint64_t attributes) {
   tmpfs.String("source", "cloche").Number("mode", mode, 8);
   if (size != 0) tmpfs.Number("size", size);
   return Must(tmpfs.Mount(attributes), SpawnStage::kMounts, "mount tmpfs", tmpfs.failed());
-}
-
-// The host's null device, and really that: what masks a file must not be replaceable.
-int CloneNull() {
-  int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStage::kMounts, "open_tree",
-                  "/dev/null");
-  struct stat info;
-  if (fstat(tree, &info) < 0 || !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3))
-    Die(SpawnStage::kMounts, "check /dev/null", ENODEV, "/dev/null");
-  Must(sys::SetMountFlags(tree, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
-       SpawnStage::kMounts, "make read-only", "/dev/null");
-  return tree;
 }
 
 void MountProc(int target) {

@@ -17,8 +17,8 @@ try cloche explain --json
 for key in plan.mounts plan.uid differences hidden; do check "--json has $key" not field_is "$key" null; done
 check "the plan has the caller's uid" field_is plan.uid "$CALLER_UID"
 check "the project's secrets are named" mentions '\.env'
-try cloche explain --memory 64M --ro /usr --json
-check "explain takes the options of run" mentions 67108864
+try cloche explain --pids 777 --ro /usr --json
+check "explain takes the options of run" mentions 777
 try cloche ls --all --json
 check "explain starts nothing" prints '[]'
 try cloche explain --memory=-1

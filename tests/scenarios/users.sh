@@ -5,7 +5,7 @@
 other=$((CALLER_UID + 1))
 other_cloche() { as_user $other "$BIN/cloche" "$@"; }
 
-id=$(cloche new --name mine --label secret=label)
+id=$(cloche new --name mine --label secret=label 2> /dev/null)
 try cloche exec mine -- sh -c 'echo private-output'
 check "the owner uses it" prints private-output
 try other_cloche ls --json --all
@@ -39,15 +39,16 @@ try other_cloche exec "$id" -- true
 check "a stopped one is not found either" exits 125
 
 # Inside: not each other's processes, not each other's files.
-cloche exec -d mine -- sleep 4242 > /dev/null
+mark=$((3000000 + $$))
+cloche exec -d mine -- sleep $mark > /dev/null
 try other_cloche run -- sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "'
-check "no process of the other is visible" not mentions 4242
+check "no process of the other is visible" not mentions $mark
 try other_cloche run -- sh -c "ls -R '$STATE'"
 check "no state is visible" not mentions "$id"
 # Outside: neither.
 try as_user $other sh -c "ls -R '$STATE' '$RUN' 2>&1"
 check "outside the uppers cannot be listed" not mentions "$id"
-sleeper=$(pgrep -f '^sleep 4242' | head -1)
+sleeper=$(pgrep -f "^sleep $mark" | head -1)
 check "the sandbox's process runs on the host" test -n "$sleeper"
 try as_user $other sh -c "cat /proc/$sleeper/environ; kill $sleeper; ls /proc/$sleeper/root"
 check "another user cannot touch it" kill -0 "$sleeper"

@@ -1,0 +1,3 @@
+# Wants a clean build, and has a variable that is empty.
+rm -rf "$BUILD_DIRECTORY"./*
+make test

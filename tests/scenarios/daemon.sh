@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The daemon comes when it is needed, once, and leaves when it is not.
+. "$(dirname "$0")/../harness/lib.sh"
+[ "$MODE" != shared ] || skip "an ordinary caller does not start root's daemon"
+stop_daemon
+
+try cloche status
+check "without a daemon status says so" exits 6
+for n in 1 2 3 4 5 6 7 8; do cloche run -- echo "ran $n" > "$T/first.$n" 2> "$T/first.err.$n" & done
+wait
+check "of eight first commands all run" is "$(cat "$T"/first.[1-8] | sort)" "$(seq -f 'ran %.0f' 8)"
+daemons() { for pid in $(our_processes); do readlink "/proc/$pid/exe"; done | grep -c "/cloched$"; }
+check "and there is one daemon" is "$(daemons)" 1
+pid=$(daemon_pid)
+check "which holds nothing of the caller's: no terminal" is "$(readlink "/proc/$pid/fd/0")" /dev/null
+if [ "$MODE" = system ]; then
+  check "which has given up root" test "$(awk '/^Uid/ {print $2}' "/proc/$pid/status")" != 0
+  check "and every capability" grep -q '^CapPrm:.0000000000000000$' "/proc/$pid/status"
+fi
+check "its socket is there" test -S "$RUN/cloched.sock"
+
+cloche new --name box > /dev/null 2>&1
+cloche exec box -- sh -c 'echo kept > file' > /dev/null 2>&1
+kill "$pid"
+ended() { [ -z "$(our_processes)" ]; }
+check "SIGTERM ends it and everything it started" until_true ended
+try cloche show box --json
+check "the sandbox is known to the next one" field_is name box
+check "and stopped, with a reason" not field_is reason ''
+try cloche exec box -- cat file
+check "with its files" prints kept
+try cloche rm box
+
+stop_daemon
+CALLER_ENV=(CLOCHE_LEAVE_AFTER=1)
+try cloche run -- true
+check "with nothing to do it leaves" until_true ended
+try cloche run -- echo back
+check "and is back for the next command" prints back
+cloche run -- sh -c 'sleep 4; echo not disturbed' > "$OUT" 2> "$ERR"
+check "it does not leave while a command runs" prints 'not disturbed'
