@@ -1,6 +1,7 @@
 #include "daemon/engine.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -89,7 +90,7 @@ Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& use
 
 Status Engine::Save(const Sandbox& sandbox) {
   if (!sandbox.keep) return {};
-  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended"};
+  static constexpr const char* kStates[] = {"coming", "running", "stopped", "ended", "going"};
   Json record = {
       {"request", sandbox.request_json},
       {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
@@ -105,6 +106,10 @@ Status Engine::Save(const Sandbox& sandbox) {
 Status Engine::Load() {
   ASSIGN_OR_RETURN(auto rows, registry_.All());
   for (const Registry::Row& row : rows) {
+    if (row.state == "coming" || row.state == "going") {
+      asio::co_spawn(io_, RemoveRest(row.id), asio::detached);
+      continue;
+    }
     auto record = nlohmann::json::parse(row.record, nullptr, false);
     if (record.is_discarded() || !record.contains("request"))
       return Fail(Code::kUnavailable, "read registry: the record of " + row.id + " is damaged",
@@ -132,6 +137,12 @@ Status Engine::Load() {
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
   return {};
+}
+
+// What a crash left half-made or half-removed.
+Task<void> Engine::RemoveRest(std::string id) {
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, id);
+  if (answer.reply.value == 0) (void)registry_.Remove(id);
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
@@ -199,11 +210,14 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
       body.erase(key);
     sandbox->request_json = std::move(body);
   }
+  // Recorded before its files exist: after a crash in between, Load removes what was half-made.
+  CLOCHE_CO_TRY(Save(*sandbox));
   sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
   Status launched = co_await Launch(sandbox, client, steps);
   if (launched) launched = Save(*sandbox);
   if (!launched) {
     sandboxes_.erase(sandbox->id);
+    if (sandbox->keep) (void)registry_.Remove(sandbox->id);
     if (sandbox->state == Sandbox::State::kRunning)
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
@@ -267,7 +281,8 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
         }(io_, sandbox, command, wall),
         asio::detached);
   }
-  if (sandbox->keep) (void)Save(*sandbox);
+  // The count matters on disk only where it is a budget: a sync costs milliseconds.
+  if (limits.commands.value_or(0) != 0) CLOCHE_CO_TRY(Save(*sandbox));
   co_return command;
 }
 
@@ -287,14 +302,15 @@ Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, 
 }
 
 Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summary) {
-  if (sandbox->keep) CLOCHE_CO_TRY(registry_.Remove(sandbox->id));
-  sandboxes_.erase(sandbox->id);
   bool had_processes = sandbox->state == Sandbox::State::kRunning;
-  sandbox->state = Sandbox::State::kEnded;
+  sandbox->state = Sandbox::State::kGoing;
   sandbox->reason = "removed";
+  CLOCHE_CO_TRY(Save(*sandbox));
+  sandboxes_.erase(sandbox->id);
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id,
                                             summary && had_processes ? kFlagSummary : 0);
   sandbox->Detach("its sandbox was removed");
+  if (sandbox->keep && answer.reply.value == 0) (void)registry_.Remove(sandbox->id);
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
                                                    answer.reply.value, answer.reply.detail,
@@ -442,6 +458,11 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     EnforceTimes();
     bool busy = clients_ > 0;
     for (const auto& [id, sandbox] : sandboxes_) busy |= sandbox->state == Sandbox::State::kRunning;
+    // What a crowd of sandboxes used goes back to the machine when they are gone.
+    if (!busy && trimmed_ < last_busy_) {
+      malloc_trim(0);
+      trimmed_ = Clock::now();
+    }
     if (busy) last_busy_ = Clock::now();
     if (Clock::now() - last_busy_ > leave_after) {
       leave();

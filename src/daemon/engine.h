@@ -59,6 +59,7 @@ class Engine {
 
  private:
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
+  Task<void> RemoveRest(std::string id);
   Result<Planned> Plan(const SandboxRequest& request, const UserFacts& user, std::string id);
   void InitExited(const SpawnReply& event);
   void SpawnLost();
@@ -74,6 +75,7 @@ class Engine {
   sys::CgroupHost cgroups_;
   HostFacts facts_;
   std::chrono::steady_clock::time_point facts_at_{}, last_busy_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
   int clients_ = 0;

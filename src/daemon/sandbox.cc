@@ -110,9 +110,12 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
   InitMessage message{};
   message.op = InitOp::kExec;
   message.command = command->number();
-  sys::CgroupUsage usage = Usage();
-  command->cpu_us_before = usage.cpu_us;
-  command->oom_before = usage.oom_kills;
+  // A new sandbox starts its counters at zero (and a few ms of its own making).
+  if (commands_started > 0) {
+    sys::CgroupUsage usage = Usage();
+    command->cpu_us_before = usage.cpu_us;
+    command->oom_before = usage.oom_kills;
+  }
   long sent = control_.is_open()
                   ? sys::SendMessage(control_.native_handle(), &message, sizeof message, fds)
                   : -EPIPE;
@@ -196,8 +199,8 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->Failed(std::move(error), exit_status);
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
-    for (LimitHit& hit : ReadLimits(*command)) command->MarkLimit(std::move(hit));
     sys::CgroupUsage usage = Usage();
+    for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     command->Exited(message);
     if (usage.cpu_us >= 0 && command->cpu_us_before >= 0)
       command->AddResult("cpu_s", static_cast<double>(usage.cpu_us - command->cpu_us_before) / 1e6);
@@ -211,9 +214,9 @@ LimitHit Sandbox::MemoryHit() const {
 }
 
 // The verdict comes from the counters: a shell around the killed process may well have exited 0.
-std::vector<LimitHit> Sandbox::ReadLimits(const CommandRun& command) const {
+std::vector<LimitHit> Sandbox::LimitsHit(const CommandRun& command,
+                                         const sys::CgroupUsage& usage) const {
   std::vector<LimitHit> hits;
-  sys::CgroupUsage usage = Usage();
   if (usage.oom_kills > command.oom_before) hits.push_back(MemoryHit());
   if (usage.pid_refusals > 0)
     hits.push_back({"pids", static_cast<double>(planned.limits.pids.value_or(0)),
@@ -343,7 +346,7 @@ Json Sandbox::Enforced() const {
 }
 
 Json Sandbox::ToJson() const {
-  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended"};
+  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended", "ended"};
   Json json = {{"id", id},
                {"name", name},
                {"state", kStates[static_cast<int>(state)]},

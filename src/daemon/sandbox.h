@@ -35,7 +35,7 @@ struct SandboxEvents {
 // One sandbox: what it was asked to be, what it is, its commands, what it was denied.
 class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
-  enum class State { kStarting, kRunning, kStopped, kEnded };
+  enum class State { kStarting, kRunning, kStopped, kEnded, kGoing };
 
   Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in)
       : id(std::move(id_in)), owner(owner_in), io_(io), control_(io), listener_(io), oom_(io) {}
@@ -68,7 +68,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   size_t running_commands() const;
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
   sys::CgroupUsage Usage() const;
-  std::vector<LimitHit> ReadLimits(const CommandRun& command) const;
   uint64_t denial_count() const { return denial_count_; }
   Json ToJson() const;
 
@@ -79,6 +78,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void Handle(const InitMessage& message, std::vector<sys::Fd> fds);
   bool Record(const sys::SeccompNotification& notification);  // true: it ends the sandbox
   bool CheckOom();
+  std::vector<LimitHit> LimitsHit(const CommandRun& command, const sys::CgroupUsage& usage) const;
   LimitHit MemoryHit() const;
   Json Enforced() const;
 

@@ -60,8 +60,6 @@ class LimitPlan {
       return Fail(Code::kUnavailable, "limit inodes: the pool's file system has no such limit",
                   "use --disk, which counts what files cost, or an ordinary user's daemon");
     out_.limits.inodes = 0;
-    out_.not_enforced.emplace_back(
-        "inodes: the pool has no such limit; the disk limit counts metadata");
     return {};
   }
 

@@ -55,8 +55,8 @@ Words Listeners(const Stage& stage, Place) { return const_cast<Stage&>(stage).ea
 
 Words SocketPlaces(const Stage& stage, Place place) {
   if (IsControl(place)) return {stage.project()};
-  return {"/run", "/var/run", "/tmp", "/var/tmp", "/var/lib", "/dev", "/srv", "/opt",
-          stage.base()};
+  return {"/run", "/var/run", "/tmp", "/var/tmp", "/var/lib", "/var/spool", "/dev", "/srv", "/opt",
+          "/etc", "/home", "/usr/local", "/mnt", stage.base()};
 }
 
 Words StateTrees(const Stage& stage, Place place) {
@@ -202,6 +202,29 @@ Outcome Residue(Stage& stage) {
   return Held();
 }
 
+// A read-only mount does not keep anybody from connecting to a socket or writing to a FIFO in it.
+Outcome GrantedSockets(Stage& stage) {
+  const std::string granted = stage.base() + "/granted";
+  mkdir(granted.c_str(), 0755);
+  Ears ears(stage.token(), {granted});
+  RunToEnd(stage.At(Place::kBare, "path-sockets", ears.paths()));
+  if (ears.Heard().empty()) return NoControl();
+  for (const Words& grant :
+       {Words{"--ro", granted}, Words{"--declared", "--input", granted, "--input", stage.attack()}}) {
+    Words words = {"run", "-q"};
+    words.insert(words.end(), grant.begin(), grant.end());
+    for (const std::string& word : {std::string("--"), stage.attack(), std::string("--attack"),
+                                    std::string("path-sockets")})
+      words.push_back(word);
+    words.insert(words.end(), ears.paths().begin(), ears.paths().end());
+    const Ran ran = RunToEnd(stage.Cli(words));
+    if (const Words heard = ears.Heard(); !heard.empty())
+      return Broken(fmt::format("{}: {}", grant[0], Join(heard)));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  return Held();
+}
+
 // A system daemon reads as root; what it reads for others must be what they may read.
 Outcome Deputy(Stage& stage) {
   if (!stage.root()) return NotHere("needs root, to be an ordinary user of root's daemon");
@@ -269,6 +292,7 @@ constexpr Probe kMounting[] = {
 
 constexpr Probe kSockets[] = {
     {"FS-32", "sockets and FIFOs in copied directories", "path-sockets", Listeners},
+    Scene("FS-32b", "sockets and FIFOs in directories given read-only", GrantedSockets),
     {"FS-17", "any socket in a file with somebody behind it", "find-sockets", SocketPlaces},
 };
 

@@ -32,7 +32,7 @@ bool JudgeIsDone() {
 pid_t ForkIdle() {
   const pid_t child = fork();
   if (child != 0) return child;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the bomb itself is killed
   for (;;) pause();
 }
 
@@ -161,12 +161,16 @@ void Priority(Attempt& attempt) {
 
 // Words: how many processes.
 void Spin(Attempt& attempt) {
-  for (long left = Number(attempt.words[0]); left > 0; --left)
-    if (fork() == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::vector<pid_t> children;
+  for (long left = Number(attempt.words[0]); left > 0; --left) {
+    const pid_t child = fork();
+    if (child == 0)
       for (;;) asm volatile("");
-    }
+    if (child > 0) children.push_back(child);
+  }
   attempt.ReadyAndHold();
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
 }
 
 // Words: how many bytes. No newline, as fast as somebody takes it.
@@ -186,6 +190,7 @@ void Dodge(Attempt&) {
   for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
   (void)!write(STDOUT_FILENO, "ready\n", 6);
   if (vfork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     raise(SIGSTOP);
     _exit(0);
   }

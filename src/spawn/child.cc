@@ -301,8 +301,12 @@ void RunChild(const ChildPlan& plan) {
   int fd_count = 0;
   long got = sys::ReceiveMessage(kControl, &go, 1, fds, fd_count);
   if (got != 1) _exit(0);  // the parent gave up and knows why
-  if (static_cast<size_t>(fd_count) != plan.fd_count)
+  if (static_cast<size_t>(fd_count) != plan.fd_count + plan.procs_count)
     Die(SpawnStage::kMounts, "receive mounts", EBADMSG);
+  for (size_t i = plan.fd_count; i < static_cast<size_t>(fd_count); ++i) {
+    MustCall(write(fds[i], "0", 1), SpawnStage::kCgroup, "enter cgroup");
+    close(fds[i]);
+  }
 
   if (plan.become_mapped_root) {
     MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStage::kNamespaces, "setgid");

@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kMaxPlan = 8 << 20;
 // After a request the command it started gets the CPU first; stock is refilled when this is over.
 constexpr int kRefillDelayMs = 2;
+// epoll tokens that are no pid.
+constexpr uint64_t kRequestToken = 0, kMountsToken = 1, kReportToken = 1ull << 40;
 
 template <size_t N>
 void Fill(char (&to)[N], const std::string& from) {
@@ -55,9 +57,9 @@ Server::Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store,
       cgroups_(cgroups),
       workshop_(workshop) {
   RestartKeeper();
-  epoll_event event{EPOLLIN, {.u64 = 0}};
+  epoll_event event{EPOLLIN, {.u64 = kRequestToken}};
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, daemon_.get(), &event);
-  event = {EPOLLPRI, {.u64 = 1}};
+  event = {EPOLLPRI, {.u64 = kMountsToken}};
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, host_mounts_.get(), &event);
 }
 
@@ -81,20 +83,29 @@ int Server::Run() {
     if (count < 0 && errno != EINTR) return 1;
     // Requests first: a person waits for them.
     for (int i = 0; i < count; ++i)
-      if (events[i].data.u64 == 0) HandleRequest();
+      if (events[i].data.u64 == kRequestToken) HandleRequest();
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == 1) shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
-      if (events[i].data.u64 > 1) InitEnded(static_cast<pid_t>(events[i].data.u64));
+      uint64_t token = events[i].data.u64;
+      if (token == kMountsToken) {
+        FinishRefill();
+        shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
+      } else if (token == kReportToken) {
+        FinishRefill();
+      } else if (token != kRequestToken) {
+        InitEnded(static_cast<pid_t>(token));
+      }
     }
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
     if (count == 0 && refill) Refill();
-    refill = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
+    refill = !preparing_ &&
+             shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
   }
   Shutdown();
   return 0;
 }
 
 void Server::Shutdown() {
+  FinishRefill();
   shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
   for (auto& [pid, sandbox] : alive_) sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
   for (auto& [pid, sandbox] : alive_) {
@@ -343,13 +354,28 @@ void Server::CleanUp(Sandbox& sandbox) {
 }
 
 void Server::Refill() {
+  if (preparing_) return;
   auto next = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); });
   if (!next) return;
-  auto built = workshop_.Build(next->second);
-  shelf_.MarkBroken(next->first, !built.has_value());
-  if (!built) return;
-  Watch(*built);
-  shelf_.Put(next->first, std::move(*built));
+  auto begun = workshop_.Begin(next->second);
+  shelf_.MarkBroken(next->first, !begun.has_value());
+  if (!begun) return;
+  preparing_ = std::move(*begun);
+  preparing_key_ = next->first;
+  epoll_event event{EPOLLIN, {.u64 = kReportToken}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, preparing_->control.get(), &event);
+}
+
+void Server::FinishRefill() {
+  if (!preparing_) return;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, preparing_->control.get(), nullptr);
+  auto finished = workshop_.Finish(*preparing_);
+  shelf_.MarkBroken(preparing_key_, !finished.has_value());
+  if (finished) {
+    Watch(*preparing_);
+    shelf_.Put(preparing_key_, std::move(*preparing_));
+  }
+  preparing_.reset();
 }
 
 }  // namespace cloche::spawn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/spawn_protocol.h"
@@ -26,7 +27,8 @@ class Server {
   void End(const SpawnRequest& request, bool discard);
   void Answer(const SpawnRequest& request, const Failure* failure);
   void InitEnded(pid_t pid);
-  void Refill();
+  void Refill();          // begins one
+  void FinishRefill();    // shelves it
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   void Watch(const Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
@@ -40,6 +42,8 @@ class Server {
   sys::CgroupTree& cgroups_;
   Workshop& workshop_;
   Shelf shelf_;
+  std::optional<Sandbox> preparing_;
+  std::string preparing_key_;
   std::map<pid_t, Sandbox> alive_;    // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;  // handed out
   bool quit_ = false;

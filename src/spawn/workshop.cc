@@ -260,7 +260,7 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
                       op.mode, op.target.c_str()});
     fd_count += from_parent ? 1 : 0;
   }
-  if (mounts.empty() || fd_count > sys::kMaxMessageFds)
+  if (mounts.empty() || fd_count + 8 > sys::kMaxMessageFds)
     return Failed(SpawnStage::kPlan, "count mounts", E2BIG);
   sock_fprog program{static_cast<unsigned short>(filter_.code.size()), filter_.code.data()};
 
@@ -287,6 +287,11 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
     if (int error = cgroups_.Create(sandbox.name, failed); error < 0)
       return Failed(SpawnStage::kCgroup, "make cgroup", error, failed);
   sys::Fd group = grouped ? cgroups_.Open(sandbox.name) : sys::Fd();
+  std::vector<sys::Fd> procs;
+  if (grouped && !group.valid())
+    if (int error = cgroups_.OpenProcs(sandbox.name, procs, failed); error < 0)
+      return Failed(SpawnStage::kCgroup, "enter cgroup", error, failed);
+  plan.procs_count = procs.size();
 
   int pidfd = -1;
   long pid = sys::CloneSandbox(group.get(), pidfd);
@@ -296,19 +301,19 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   sandbox.pidfd = sys::Fd(pidfd);
   theirs.Reset();
 
-  if (grouped && !group.valid())
-    if (int error = cgroups_.Attach(sandbox.name, sandbox.pid, failed); error < 0)
-      return Failed(SpawnStage::kCgroup, "enter cgroup", error, failed);
   if (auto written = WriteIdMaps(spec, sandbox); !written) return written;
   auto made = MakeMounts(spec, sandbox, sources);
   if (!made) return std::unexpected(made.error());
 
   std::vector<int> fds;
   for (const sys::Fd& mount : *made) fds.push_back(mount.get());
+  for (const sys::Fd& file : procs) fds.push_back(file.get());
   if (long sent = sys::SendMessage(sandbox.control.get(), "g", 1, fds); sent < 0)
     return Failed(SpawnStage::kNamespaces, "start child", static_cast<int>(sent));
-  made->clear();
+  return {};
+}
 
+Outcome<void> Workshop::ReadReport(Sandbox& sandbox) {
   pollfd wait{sandbox.control.get(), POLLIN, 0};
   if (poll(&wait, 1, kReportTimeoutMs) <= 0)
     return Failed(SpawnStage::kNamespaces, "wait for child", ETIMEDOUT);
@@ -366,20 +371,40 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   return Clone(spec, sandbox, sources);
 }
 
-Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const UpperChoice& choice) {
+Outcome<Sandbox> Workshop::Begin(const SandboxSpec& spec, const UpperChoice& choice) {
   Sandbox sandbox;
   auto built = BuildInto(spec, choice, sandbox);
   if (built) return sandbox;
+  CleanUpFailed(sandbox, choice.kept_id.empty());
+  return std::unexpected(built.error());
+}
+
+Outcome<void> Workshop::Finish(Sandbox& sandbox) {
+  auto reported = ReadReport(sandbox);
+  if (!reported) CleanUpFailed(sandbox, !sandbox.kept);
+  return reported;
+}
+
+Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const UpperChoice& choice) {
+  auto sandbox = Begin(spec, choice);
+  if (!sandbox) return sandbox;
+  auto reported = ReadReport(*sandbox);
+  if (reported) return sandbox;
+  CleanUpFailed(*sandbox, choice.kept_id.empty());
+  return std::unexpected(reported.error());
+}
+
+void Workshop::CleanUpFailed(Sandbox& sandbox, bool own_upper) {
   if (sandbox.pid > 0) {
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
     while (waitpid(sandbox.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  if (!sandbox.name.empty()) cgroups_.Remove(sandbox.name);
-  if (sandbox.upper.valid() && choice.kept_id.empty())
+  if (sandbox.name.empty()) return;
+  cgroups_.Remove(sandbox.name);
+  if (sandbox.upper.valid() && own_upper)
     (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
-  if (!sandbox.name.empty()) Release(sandbox);
-  return std::unexpected(built.error());
+  Release(sandbox);
 }
 
 }  // namespace cloche::spawn

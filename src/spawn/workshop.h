@@ -28,11 +28,17 @@ class Workshop {
   Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path);
 
   Outcome<Sandbox> Build(const SandboxSpec& spec, const UpperChoice& choice = {});
+  // The same in two steps: everything up to the child's own work, which takes the longest, and,
+  // when its control socket is readable, its report. A failed one is cleaned up.
+  Outcome<Sandbox> Begin(const SandboxSpec& spec, const UpperChoice& choice = {});
+  Outcome<void> Finish(Sandbox& sandbox);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
   void ForgetMask(const std::string& spec_key);
 
  private:
+  void CleanUpFailed(Sandbox& sandbox, bool own_upper);
+  Outcome<void> ReadReport(Sandbox& sandbox);
   Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
   Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox,
                       const std::vector<sys::Fd>& sources);

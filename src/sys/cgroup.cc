@@ -195,10 +195,11 @@ Fd CgroupTree::Open(const std::string& name) const {
   return Fd(open(CorePath(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-int CgroupTree::Attach(const std::string& name, int pid, std::string& failed) const {
+int CgroupTree::OpenProcs(const std::string& name, std::vector<Fd>& procs, std::string& failed) const {
   for (const std::string& hierarchy : Hierarchies(host_)) {
     failed = hierarchy + PathOf(name) + "/cgroup.procs";
-    if (int error = Put(failed, std::to_string(pid)); error < 0) return error;
+    procs.emplace_back(open(failed.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!procs.back().valid()) return -errno;
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <vector>
 
 #include "sys/fd.h"
 
@@ -44,7 +45,9 @@ class CgroupTree {
   int Create(const std::string& name, std::string& failed) const;
   // v2: a directory fd for CLONE_INTO_CGROUP; v1: -1, use Attach.
   Fd Open(const std::string& name) const;
-  int Attach(const std::string& name, int pid, std::string& failed) const;
+  // v1: the cgroup.procs of each hierarchy. A process that writes "0" there moves itself; the
+  // kernel may keep it waiting for ten milliseconds, so it had better not be spawn.
+  int OpenProcs(const std::string& name, std::vector<Fd>& procs, std::string& failed) const;
   int SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory, uint64_t pids,
                 std::string& failed) const;
   Fd WatchOom(const std::string& name) const;

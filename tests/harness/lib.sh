@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the black-box tests: a daemon of the test's own, in a directory of its own, gone with
 # the test. The script's first argument says who calls whom:
 #   system    root calls a daemon of root
@@ -132,8 +133,11 @@ python() {
   case $status in 0 | 1) ;; *) not_ok "$script ran to its end" ;; esac
 }
 
-daemon_pid() { as_user "$([ "$MODE" = rootless ] && echo "$CALLER_UID" || echo 0)" "$BIN/cloche" status --json |
-  sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
+daemon_pid() {
+  local owner=0
+  [ "$MODE" != rootless ] || owner=$CALLER_UID
+  as_user $owner "$BIN/cloche" status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'
+}
 
 # Processes that run our copies of the binaries, or were started with this test's directories.
 our_processes() {

@@ -39,7 +39,13 @@ gcc)
   works "compile and run" 'printf "#include <stdio.h>\n#include <pthread.h>\nint main(){puts(\"built\");}" > a.c; gcc -O2 -pthread a.c -o a; ./a' built
   ;;
 cmake)
-  works "a project" 'mkdir p; printf "cmake_minimum_required(VERSION 3.10)\nproject(p C)\nadd_executable(p p.c)\nenable_testing()\nadd_test(NAME t COMMAND p)" > p/CMakeLists.txt
+  works "a project" 'mkdir p; cat > p/CMakeLists.txt <<E
+cmake_minimum_required(VERSION 3.10)
+project(p C)
+add_executable(p p.c)
+enable_testing()
+add_test(NAME t COMMAND p)
+E
     echo "int main(){return 0;}" > p/p.c; cmake -S p -B b > /dev/null; cmake --build b -j2 > /dev/null; cd b; ctest' '100% tests passed'
   ;;
 make)
@@ -88,7 +94,9 @@ tar)
   works "tar and the like" 'mkdir d; echo x > d/f; ln d/f d/hard; ln -s f d/soft; tar czf t.tgz d; mkdir e; tar xzf t.tgz -C e; rsync -a d/ r/ 2>/dev/null || cp -a d r; diff -r d e/d && echo same' same
   ;;
 bash)
-  works "a shell" 'bash -c "set -o pipefail; exec 3<> /dev/null; diff <(echo a) <(echo a) && echo equal; trap : EXIT; sleep 0.01 & wait; ulimit -a > /dev/null; cat <<< here; read x < <(echo y); type ls > /dev/null; nproc > /dev/null; ps > /dev/null; top -bn1 > /dev/null; df > /dev/null; free > /dev/null; uptime > /dev/null"' equal
+  works "a shell" 'bash -c "set -o pipefail; exec 3<> /dev/null; diff <(echo a) <(echo a) && echo equal
+    trap : EXIT; sleep 0.01 & wait; cat <<< here; read x < <(echo y)
+    for tool in nproc ps df free uptime who env locale \"top -bn1\" \"ulimit -a\"; do \$tool > /dev/null; done"' equal
   ;;
 perl)
   works "perl" 'perl -e "use Socket; socketpair(A,B,AF_UNIX,SOCK_STREAM,0); if(fork()==0){print A \"x\"; exit} wait; print \"forked\n\""' forked

@@ -2,14 +2,17 @@
 """readme_commands.py BUILD: the commands README.md shows as run do run, and print what it says.
 
 A fence ```sh run is executed with `sh -eu` in an empty directory where `build` is BUILD, with a
-home of its own; lines may start with "$ ". A fence ```text output right after it is compared with
+home and a daemon of its own; lines may start with "$ ". A fence ```text output right after it is compared with
 the standard output: a line `...` stands for any lines, `...` within a line for any text.
 """
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import repo
 
@@ -42,6 +45,17 @@ def as_pattern(expected):
     return re.compile("".join(parts))
 
 
+def end_daemon(env):
+    """It removes its sandboxes; without it the scratch directory can go."""
+    asked = subprocess.run(["cloche", "status", "--json"], env=env, capture_output=True, text=True)
+    if asked.returncode != 0:
+        return
+    pid = json.loads(asked.stdout)["pid"]
+    os.kill(pid, signal.SIGTERM)
+    while os.path.exists(f"/proc/{pid}/exe"):  # a zombie has none
+        time.sleep(0.05)
+
+
 def run(build, lines):
     script = "\n".join(re.sub(r"^\$ ", "", line) for line in lines) + "\n"
     with tempfile.TemporaryDirectory() as scratch:
@@ -50,10 +64,16 @@ def run(build, lines):
         os.makedirs(home)
         os.makedirs(here)
         os.symlink(build, os.path.join(here, "build"))
+        os.chmod(scratch, 0o711)  # cloched is not root and has to get through
         path = os.path.join(build, "bin") + ":" + os.environ["PATH"]
-        return subprocess.run(["sh", "-eu", "-c", script], cwd=here,
-                              env=dict(os.environ, HOME=home, PATH=path), timeout=120,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        env = dict(os.environ, HOME=home, PATH=path, CLOCHE_STATE_DIR=os.path.join(scratch, "state"),
+                   CLOCHE_RUNTIME_DIR=os.path.join(scratch, "run"))
+        env.pop("CLOCHE_SOCKET", None)
+        try:
+            return subprocess.run(["sh", "-eu", "-c", script], cwd=here, env=env, timeout=120,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        finally:
+            end_daemon(env)
 
 
 def main():
