@@ -1,12 +1,17 @@
 #include "daemon/registry.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include "sys/fd.h"
 
 namespace cloche::daemon {
 namespace {
 
 constexpr int kSchema = 1;
+constexpr off_t kReserveBytes = 1 << 20;
 
 Error SqlError(sqlite3* db, const char* what) {
   return {Code::kInternal, fmt::format("{}: {}", what, sqlite3_errmsg(db)),
@@ -48,7 +53,7 @@ Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
   sqlite3* db = nullptr;
   int result = sqlite3_open_v2(
       path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  std::unique_ptr<Registry> registry(new Registry(db));
+  std::unique_ptr<Registry> registry(new Registry(db, path + ".reserve"));
   if (result != SQLITE_OK) return std::unexpected(SqlError(db, "open registry"));
   sqlite3_busy_timeout(db, 2000);
   CLOCHE_TRY(registry->Execute(
@@ -65,34 +70,45 @@ Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
       "CREATE TABLE IF NOT EXISTS sandboxes (id TEXT PRIMARY KEY, name TEXT NOT NULL, "
       "owner INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL);"
       "PRAGMA user_version=1;"));
+  registry->MakeReserve();
   return registry;
 }
 
 Registry::~Registry() { sqlite3_close(db_); }
 
+void Registry::MakeReserve() {
+  sys::Fd file(open(reserve_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (file.valid() && posix_fallocate(file.get(), 0, kReserveBytes) != 0) unlink(reserve_.c_str());
+}
+
+template <typename Bind>
+Status Registry::Write(const char* sql, Bind bind) {
+  for (bool again = true;; again = false) {
+    auto statement = Prepare(db_, sql);
+    if (!statement) return std::unexpected(SqlError(db_, "write registry"));
+    bind(statement);
+    if (sqlite3_step(statement.get()) == SQLITE_DONE) return {};
+    if (!again || unlink(reserve_.c_str()) < 0)
+      return std::unexpected(SqlError(db_, "write registry"));
+  }
+}
+
 Status Registry::Put(const Row& row) {
-  auto statement =
-      Prepare(db_,
-              "INSERT INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE SET "
-              "name = ?2, state = ?4, record = ?5");
-  if (!statement) return std::unexpected(SqlError(db_, "write registry"));
-  Bind(statement, 1, row.id);
-  Bind(statement, 2, row.name);
-  sqlite3_bind_int64(statement.get(), 3, row.owner);
-  Bind(statement, 4, row.state);
-  Bind(statement, 5, row.record);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE)
-    return std::unexpected(SqlError(db_, "write registry"));
-  return {};
+  return Write(
+      "INSERT INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE SET "
+      "name = ?2, state = ?4, record = ?5",
+      [&](const Statement& statement) {
+        Bind(statement, 1, row.id);
+        Bind(statement, 2, row.name);
+        sqlite3_bind_int64(statement.get(), 3, row.owner);
+        Bind(statement, 4, row.state);
+        Bind(statement, 5, row.record);
+      });
 }
 
 Status Registry::Remove(const std::string& id) {
-  auto statement = Prepare(db_, "DELETE FROM sandboxes WHERE id = ?1");
-  if (!statement) return std::unexpected(SqlError(db_, "write registry"));
-  Bind(statement, 1, id);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE)
-    return std::unexpected(SqlError(db_, "write registry"));
-  return {};
+  return Write("DELETE FROM sandboxes WHERE id = ?1",
+               [&](const Statement& statement) { Bind(statement, 1, id); });
 }
 
 Result<std::vector<Registry::Row>> Registry::All() {

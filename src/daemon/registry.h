@@ -30,9 +30,13 @@ class Registry {
   Result<std::vector<Row>> All();
 
  private:
-  explicit Registry(sqlite3* db) : db_(db) {}
+  Registry(sqlite3* db, std::string reserve) : db_(db), reserve_(std::move(reserve)) {}
   Status Execute(const char* sql);
+  void MakeReserve();
+  template <typename Bind>
+  Status Write(const char* sql, Bind bind);
   sqlite3* db_;
+  std::string reserve_;  // a file given up when the disk is full, so that things can be removed
 };
 
 }  // namespace cloche::daemon

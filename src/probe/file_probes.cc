@@ -51,12 +51,12 @@ Words HandlePlaces(const Stage& stage, Place place) {
 
 Words Overlay(const Stage& stage, Place) { return {stage.project(), stage.hidden()}; }
 
-Words Listeners(const Stage& stage, Place) { return const_cast<Stage&>(stage).ears().paths(); }
+Words Listeners(const Stage& stage, Place) { return stage.ears().paths(); }
 
 Words SocketPlaces(const Stage& stage, Place place) {
   if (IsControl(place)) return {stage.project()};
-  return {"/run", "/var/run", "/tmp", "/var/tmp", "/var/lib", "/var/spool", "/dev", "/srv", "/opt",
-          "/etc", "/home", "/usr/local", "/mnt", stage.base()};
+  return {"/run", "/var/run", "/tmp", "/var/tmp", "/var/lib",   "/var/spool", "/dev",
+          "/srv", "/opt",     "/etc", "/home",    "/usr/local", "/mnt",       stage.base()};
 }
 
 Words StateTrees(const Stage& stage, Place place) {
@@ -122,7 +122,8 @@ Outcome Propagation(Stage& stage) {
   mount("probe", late.c_str(), "tmpfs", 0, nullptr);
   stage.PlantFlag(late + "/flag", 0644);
   const auto exec = [&](const char* attack, const std::string& word) {
-    return RunToEnd(stage.Cli({"exec", "-q", name, "--", stage.attack(), "--attack", attack, word}));
+    return RunToEnd(
+        stage.Cli({"exec", "-q", name, "--", stage.attack(), "--attack", attack, word}));
   };
   if (outcome.mark == Mark::kHeld) {
     const Ran read = exec("read-trees", late);
@@ -140,8 +141,8 @@ Outcome Propagation(Stage& stage) {
 // The deletion of a sandbox must not walk along the links that it left.
 Outcome Deletion(Stage& stage) {
   const std::string copy = stage.project() + "/links", sentinel = stage.project() + "/sentinel";
-  const Words plant = {stage.attack(), "--attack", "plant-links", copy, sentinel,
-                       stage.sentinels()[0]};
+  const Words plant = {stage.attack(), "--attack", "plant-links",
+                       copy,           sentinel,   stage.sentinels()[0]};
   mkdir(copy.c_str(), 0755);
   RunToEnd({.argv = plant});
   RunToEnd({.argv = {"/bin/rm", "-rf", copy + "/links-1/deep/er/dir/"}});
@@ -156,8 +157,9 @@ Outcome Deletion(Stage& stage) {
   Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
   if (ran.status != 0) return DidNotRun(ran);
   for (const std::string& where : {stage.project(), std::string("/tmp"), stage.base()}) {
-    Words words = {"exec", "-q", name, "--", stage.attack(), "--attack", "plant-links",
-                   where + "/l", sentinel, stage.sentinels()[0], "/"};
+    Words words = {"exec",     "-q",          name,         "--",     stage.attack(),
+                   "--attack", "plant-links", where + "/l", sentinel, stage.sentinels()[0],
+                   "/"};
     ran = RunToEnd(stage.Cli(words));
     if (!ran.Reported()) return DidNotRun(ran);
   }
@@ -209,12 +211,12 @@ Outcome GrantedSockets(Stage& stage) {
   Ears ears(stage.token(), {granted});
   RunToEnd(stage.At(Place::kBare, "path-sockets", ears.paths()));
   if (ears.Heard().empty()) return NoControl();
-  for (const Words& grant :
-       {Words{"--ro", granted}, Words{"--declared", "--input", granted, "--input", stage.attack()}}) {
+  for (const Words& grant : {Words{"--ro", granted},
+                             Words{"--declared", "--input", granted, "--input", stage.attack()}}) {
     Words words = {"run", "-q"};
     words.insert(words.end(), grant.begin(), grant.end());
-    for (const std::string& word : {std::string("--"), stage.attack(), std::string("--attack"),
-                                    std::string("path-sockets")})
+    for (const std::string& word :
+         {std::string("--"), stage.attack(), std::string("--attack"), std::string("path-sockets")})
       words.push_back(word);
     words.insert(words.end(), ears.paths().begin(), ears.paths().end());
     const Ran ran = RunToEnd(stage.Cli(words));
@@ -285,9 +287,9 @@ constexpr Probe kMounting[] = {
     {"FS-10", "unmount what hides something", "unmounts", nullptr, Place::kNamespaces},
     Scene("FS-11", "mounts from inside on the host, later ones of the host inside", Propagation),
     {"FS-19", "chroot out of a chroot", "double-chroot", Project, Place::kNamespaces},
-    {"FS-20", "set-user-id programs",
-     "set-user-id", [](const Stage& stage, Place) { return stage.set_user_id_programs(); },
-     Place::kBare, NoSetUserIdPrograms},
+    {"FS-20", "set-user-id programs", "set-user-id",
+     [](const Stage& stage, Place) { return stage.set_user_id_programs(); }, Place::kBare,
+     NoSetUserIdPrograms},
 };
 
 constexpr Probe kSockets[] = {

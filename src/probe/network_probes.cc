@@ -10,7 +10,7 @@ namespace cloche::probe {
 namespace {
 
 Words Ports(const Stage& stage, Place) {
-  Ears& ears = const_cast<Stage&>(stage).ears();
+  Ears& ears = stage.ears();
   return {std::to_string(ears.tcp_port()), std::to_string(ears.udp_port())};
 }
 

@@ -45,12 +45,10 @@ Outcome RunProbe(const Probe& probe, Stage& stage) {
       return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);
   }
   int refused = 0;
-  for (const Place place :
-       {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory}) {
+  for (const Place place : {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory}) {
     const Ran ran = run_at(place);
     const Words evidence = stage.Evidence(ran);
-    if (!evidence.empty())
-      return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
+    if (!evidence.empty()) return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
     if (!ran.Reported()) {
       Outcome outcome = DidNotRun(ran);
       outcome.detail = fmt::format("{}: {}", PlaceName(place), outcome.detail);

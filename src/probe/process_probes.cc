@@ -1,9 +1,9 @@
 #include <fmt/core.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,13 +28,9 @@ Words VictimAndAll(const Stage& stage, Place place) {
 Words Project(const Stage& stage, Place) { return {stage.project()}; }
 Words Light(const Stage&, Place place) { return IsControl(place) ? Words{"light"} : Words{}; }
 
-Words Shared(const Stage& stage, Place) {
-  return {std::to_string(stage.shm_key()), stage.token()};
-}
+Words Shared(const Stage& stage, Place) { return {std::to_string(stage.shm_key()), stage.token()}; }
 
-Words Abstract(const Stage& stage, Place) {
-  return const_cast<Stage&>(stage).ears().abstract_names();
-}
+Words Abstract(const Stage& stage, Place) { return stage.ears().abstract_names(); }
 
 const char* CoresAreOff(const Stage&) {
   return ReadAll("/proc/self/limits").find("Max core file size        0                    0") ==
@@ -104,8 +100,8 @@ Outcome Overwrite(Stage& stage) {
   {
     Running runtime({.argv = {copy, "--attack", "victim"}});
     runtime.WaitForLine("r");
-    Running thief({.argv = {stage.attack(), "--attack", "overwrite-program",
-                            std::to_string(runtime.pid())}});
+    Running thief(
+        {.argv = {stage.attack(), "--attack", "overwrite-program", std::to_string(runtime.pid())}});
     if (!thief.WaitForLine("ready")) return NoControl();
     kill(runtime.pid(), SIGKILL);
     runtime.Finish();
@@ -113,18 +109,18 @@ Outcome Overwrite(Stage& stage) {
   }
   const fs::path binaries = fs::path(stage.cli()).parent_path();
   Words programs = {stage.cli()};
-  for (const fs::path& path : {binaries / "cloched", binaries / "cloche-spawn",
-                               binaries / "../libexec/cloche/cloched",
-                               binaries / "../libexec/cloche/cloche-spawn"})
+  for (const fs::path& path :
+       {binaries / "cloched", binaries / "cloche-spawn", binaries / "../libexec/cloche/cloched",
+        binaries / "../libexec/cloche/cloche-spawn"})
     if (fs::exists(path)) programs.push_back(path);
   Words before;
   for (const std::string& program : programs) before.push_back(Hash(program));
-  Running thief(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack",
-                           "overwrite-program", "1"}));
+  Running thief(stage.Cli(
+      {"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "overwrite-program", "1"}));
   if (!thief.WaitForLine("ready")) return DidNotRun(thief.Finish());
   for (int i = 0; i < 50; ++i)
-    RunToEnd(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack",
-                        "nothing"}));
+    RunToEnd(
+        stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "nothing"}));
   const Ran ran = thief.Finish();
   if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
@@ -140,8 +136,7 @@ constexpr Probe kPower[] = {
     {"PK-05", "a user namespace inside, then mount and AF_PACKET", "nested-power"},
     {"PK-14", "cgroups: writable files, mounts, release_agent", "cgroups", Project,
      Place::kNamespaces},
-    {"PK-15", "core dumps into the host's handler", "core-dumps", Light, Place::kBare,
-     CoresAreOff},
+    {"PK-15", "core dumps into the host's handler", "core-dumps", Light, Place::kBare, CoresAreOff},
     {"PK-17", "typing into terminals: TIOCSTI, TIOCSETD, TIOCLINUX, high bits", "terminals"},
     {"PK-28", "clock and host name", "clock-and-name", nullptr, Place::kNamespaces},
     {"PK-31", "personality: executable data, page zero", "personalities"},

@@ -18,12 +18,18 @@ struct Style {
 
 Style StyleOf(Mark mark) {
   switch (mark) {
-    case Mark::kHeld: return {"held", "held", "\033[32m"};
-    case Mark::kBroken: return {"BROKEN", "broken", "\033[1;31m"};
-    case Mark::kNoControl: return {"no control", "no_control", "\033[31m"};
-    case Mark::kError: return {"did not run", "error", "\033[31m"};
-    case Mark::kNotHere: return {"not here", "not_here", "\033[33m"};
-    case Mark::kNotProbed: return {"not probed", "not_probed", "\033[2m"};
+    case Mark::kHeld:
+      return {"held", "held", "\033[32m"};
+    case Mark::kBroken:
+      return {"BROKEN", "broken", "\033[1;31m"};
+    case Mark::kNoControl:
+      return {"no control", "no_control", "\033[31m"};
+    case Mark::kError:
+      return {"did not run", "error", "\033[31m"};
+    case Mark::kNotHere:
+      return {"not here", "not_here", "\033[33m"};
+    case Mark::kNotProbed:
+      return {"not probed", "not_probed", "\033[2m"};
   }
   return {"", "", ""};
 }
@@ -50,11 +56,10 @@ void PrintTable(const std::vector<Row>& rows, const std::string& mode, bool colo
     }
     ++count[row.outcome.mark];
     const Style style = StyleOf(row.outcome.mark);
-    std::string line = fmt::format(
-        "  {} {}  {}{}{}  {}", Pad(std::string(row.probe->id), kIdWidth),
-        Pad(std::string(row.probe->attempt), attempt_width), colour ? style.colour : "",
-        Pad(style.word, kMarkWidth), colour ? "\033[0m" : "",
-        EscapeForTerminal(row.outcome.detail));
+    std::string line = fmt::format("  {} {}  {}{}{}  {}", Pad(std::string(row.probe->id), kIdWidth),
+                                   Pad(std::string(row.probe->attempt), attempt_width),
+                                   colour ? style.colour : "", Pad(style.word, kMarkWidth),
+                                   colour ? "\033[0m" : "", EscapeForTerminal(row.outcome.detail));
     while (line.ends_with(' ')) line.pop_back();
     fmt::print("{}\n", line);
   }

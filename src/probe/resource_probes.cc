@@ -49,8 +49,8 @@ std::string Unresponsive(const Stage& stage) {
     return "the host does not start a program meanwhile";
   const Ran second = RunToEnd(InSandbox(stage, {"-q"}, "nothing", {}));
   if (!second.Reported()) return "a second sandbox meanwhile: " + DidNotRun(second).detail;
-  const Ran old = RunToEnd(stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(),
-                                      "--attack", "nothing"}));
+  const Ran old = RunToEnd(
+      stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "nothing"}));
   if (!old.Reported()) return "an older sandbox meanwhile: " + DidNotRun(old).detail;
   return "";
 }
@@ -79,7 +79,8 @@ Outcome Fill(Stage& stage, const Words& options, const std::string& name, const 
   const Ran ran = attack.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
   const long reached = ran.report.value(key, 0l);
-  if (reached > limit) return Broken(fmt::format("{} {} although {} is the limit", reached, key, limit));
+  if (reached > limit)
+    return Broken(fmt::format("{} {} although {} is the limit", reached, key, limit));
   return Held(fmt::format("stopped at {} {}; a second sandbox and the host go on", reached, key));
 }
 
@@ -89,8 +90,8 @@ Outcome ForkBomb(Stage& stage) {
 
 Outcome DiskFill(Stage& stage) {
   // btrfs accounts extents and a little metadata on top of what a file holds.
-  return Fill(stage, {"-q", "--disk", "16M"}, "fill-disk", {stage.project(), std::to_string(64 * kMiB)},
-              "bytes", 20 * kMiB);
+  return Fill(stage, {"-q", "--disk", "16M"}, "fill-disk",
+              {stage.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
 }
 
 Outcome OpenFiles(Stage& stage) {
@@ -137,18 +138,21 @@ Outcome Memory(Stage& stage) {
     if (!ran.ended) return Broken(how + ": it did not end");
     const auto result = nlohmann::json::parse(ran.output, nullptr, false);
     if (!result.is_object()) return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
-    if (result.contains("error") || !result.contains("limit"))
-      return NotHere(result.dump().substr(0, 200));
+    if (!result.contains("error") && !result.contains("limit")) return DidNotRun(ran);
+    if (result.contains("error")) return NotHere(result["error"].value("message", ran.LastError()));
     if (!problem.empty()) return Broken(how + ": " + problem);
     const std::string output = result.value("stdout", "");
     if (output.find("\"attack\"") != std::string::npos)
-      return Broken(fmt::format("{}: took {} MiB although 64 MiB is the limit", how, kEaten / kMiB));
+      return Broken(
+          fmt::format("{}: took {} MiB although 64 MiB is the limit", how, kEaten / kMiB));
     // A full /dev/shm is SIGBUS: contained as well.
     if (result["limit"].is_null() && how != "shm")
-      return Broken(fmt::format("{}: ended, but no limit is named: {}", how, result.dump().substr(0, 160)));
+      return Broken(
+          fmt::format("{}: ended, but no limit is named: {}", how, result.dump().substr(0, 160)));
     done.push_back(how);
   }
-  return Held(fmt::format("{} end as `memory limit`; host and a second sandbox go on", fmt::join(done, ", ")));
+  return Held(fmt::format("{} end as `memory limit`; host and a second sandbox go on",
+                          fmt::join(done, ", ")));
 }
 
 Outcome CpuSpin(Stage& stage) {
@@ -188,11 +192,13 @@ Outcome OutputFlood(Stage& stage) {
   const long kept = result["output"].value("kept_bytes", 0l);
   const long dropped = result["output"].value("dropped_bytes", 0l);
   if (kept > kKept) return Broken(fmt::format("{} bytes kept although 64K is the limit", kept));
-  if (kept + dropped < kFlood) return Broken(fmt::format("{} bytes are not accounted for", kFlood - kept - dropped));
+  if (kept + dropped < kFlood)
+    return Broken(fmt::format("{} bytes are not accounted for", kFlood - kept - dropped));
   const long grown = DaemonMemory(stage) - before;
   if (before > 0 && grown > kTolerated)
     return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
-  return Held(fmt::format("{} MiB flooded, {} KiB kept, the rest counted", kFlood / kMiB, kept / 1024));
+  return Held(
+      fmt::format("{} MiB flooded, {} KiB kept, the rest counted", kFlood / kMiB, kept / 1024));
 }
 
 // Nobody reads: the flood must wait, not pile up in the daemon.
@@ -206,7 +212,7 @@ Outcome SlowReader(Stage& stage) {
     return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
   kill(attack.pid(), SIGKILL);
   attack.Finish();
-  return Held("the daemon's memory stays flat");
+  return Held("the daemon's memory stays flat; the flood's control is RD-08's");
 }
 
 Outcome Dodger(Stage& stage) {
@@ -221,7 +227,8 @@ Outcome Dodger(Stage& stage) {
   if (!ran.ended) return Broken("it still runs");
   const auto result = nlohmann::json::parse(ran.output, nullptr, false);
   if (!result.is_object() || !result.contains("limit")) return DidNotRun(ran);
-  if (result["limit"].is_null()) return Broken("it ended, but not by its limit: " + result.dump().substr(0, 160));
+  if (result["limit"].is_null())
+    return Broken("it ended, but not by its limit: " + result.dump().substr(0, 160));
   return Held("ended by its wall time");
 }
 

@@ -40,7 +40,7 @@ class Stage {
   int daemon_pid() const { return daemon_pid_; }
   std::string victim_pid() const { return std::to_string(victim_->pid()); }
   int shm_key() const { return shm_key_; }
-  Ears& ears() { return *ears_; }
+  Ears& ears() const { return *ears_; }
   Words marker_directories() const;
 
   Launch At(Place place, const std::string& attack, const Words& words) const;

@@ -49,9 +49,9 @@ uint64_t HostReserve(int fd) {
 }
 
 // One daemon per pool: the kernel would mount an image twice and destroy it. A predecessor that is
-// just leaving gets a few seconds to finish.
+// just leaving gets time to finish; the CLI waits a minute for us.
 int Lock(int fd) {
-  for (int attempt = 0; attempt < 200; ++attempt) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
     if (errno != EWOULDBLOCK) return -errno;
     timespec pause{0, 50000000};

@@ -120,5 +120,5 @@ status=
 check "after the daemon has left there is no mount" not grep '^mount' "$T/traces"
 check "no loop device" not grep '^loop' "$T/traces"
 check "no process" not grep '^process' "$T/traces"
-[ "$MODE" != rootless ] || check "no directory of a sandbox" is "$(find "$STATE" -name '*sb_*')" ""
+[ "$MODE" != rootless ] || check "no directory of a sandbox" is "$(find "$STATE" -type d -name '*sb_*')" ""
 check "no cgroup" not grep '^cgroup' "$T/traces"

@@ -1,0 +1,48 @@
+# Runs inside a guest: an ordinary user's own daemon, no root anywhere.
+set -u
+failures=0
+check() {  # check WHAT COMMAND...
+  what=$1
+  shift
+  if "$@"; then
+    echo "ok: $what"
+  else
+    echo "FAILED: $what"
+    failures=$((failures + 1))
+    cat /tmp/rl/out /tmp/rl/err
+  fi
+}
+mkdir -m 755 /tmp/rl
+mkdir -m 700 /run/user-1000
+chown 1000:1000 /run/user-1000
+as_user() {  # status, /tmp/rl/out, /tmp/rl/err
+  timeout 60 su user -c "cd; CLOCHE_RUNTIME_DIR=/run/user-1000 $1" > /tmp/rl/out 2> /tmp/rl/err
+  status=$?
+}
+echo before > /home/user/.profile
+chown 1000:1000 /home/user/.profile
+
+as_user 'cloche run -- sh -c "id -u; echo x >> .profile; tail -n 1 .profile; touch /etc/x"'
+check 'home is a copy, the rest read-only' [ "$(tr '\n' ' ' < /tmp/rl/out)" = '1000 x ' ]
+check 'writing elsewhere fails' [ $status != 0 ]
+check 'the real file is untouched' [ "$(cat /home/user/.profile)" = before ]
+
+as_user 'cloche doctor'
+check 'the daemon is the user’s own' grep -q rootless /tmp/rl/out
+
+as_user 'cloche run --memory 64M -- true'
+check 'a memory limit without a cgroup is refused' [ $status != 0 ]
+check 'and says what would help' grep -q Delegate /tmp/rl/err
+
+as_user 'cloche run --disk 8M -- dd if=/dev/zero of=big bs=1M count=20'
+case $(uname -r) in
+  6.1.*) check '--disk is refused before 6.6' grep -q 'Linux 6.6' /tmp/rl/err ;;
+  *) check '--disk holds' grep -q 'disk limit 8 MiB' /tmp/rl/err ;;
+esac
+
+as_user 'cloche new --name box && cloche exec box -- sh -c "echo kept > f" && cloche stop box &&
+         cloche exec box -- cat f && cloche rm box'
+check 'a stopped sandbox goes on with its files' grep -q '^kept$' /tmp/rl/out
+
+[ $failures = 0 ] || { echo "$failures failed"; exit 1; }
+echo "all passed on $(uname -r)"
