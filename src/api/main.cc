@@ -30,11 +30,11 @@ struct Options {
   int leave_after = kDefaultLeaveSeconds;
 };
 
-int Announce(const Options& options, const Status& status) {
+int Announce(Options& options, const Status& status) {
   std::string line = status ? "ok\n" : status.error().message + "\t" + status.error().cure + "\n";
   if (options.ready_fd >= 0) {
     (void)!write(options.ready_fd, line.data(), line.size());
-    close(options.ready_fd);
+    close(std::exchange(options.ready_fd, -1));
   } else if (!status) {
     fmt::print(stderr, "cloched: {}\n", line);
   }
@@ -124,6 +124,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     status = Fail(Code::kInternal, fmt::format("run cloched: {}", error.what()));
   }
-  if (!status) fmt::print(stderr, "cloched: {}\n", status.error().message);
-  return status ? 0 : 1;
+  return status ? 0 : Announce(options, status);
 }

@@ -186,7 +186,8 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
     if (changes) command_->AddResult("changes", *changes);
     uint64_t inodes = sandbox_->planned.plan.limits.inodes;
     if (changes && inodes != 0 && (*changes)["added"].get<uint64_t>() + kOwnInodes >= inodes)
-      command_->MarkLimit({"inodes", static_cast<double>(inodes), fmt::format("limit of {} files reached", inodes)});
+      command_->MarkLimit({"inodes", static_cast<double>(inodes),
+                           fmt::format("limit of {} files reached", inodes)});
     // The kernel says EDQUOT to the command, nothing to us; a copy this full means it was said.
     uint64_t disk = sandbox_->planned.plan.limits.disk_bytes;
     if (changes && disk != 0 && (*changes)["bytes"].get<uint64_t>() >= disk - disk / 8)

@@ -78,14 +78,31 @@ const HostFacts& Engine::facts() {
   if (facts_at_ == Clock::time_point{} || Since(facts_at_) > 1.0) {
     facts_ = GatherHostFacts(mode_, directories_, cgroups_);
     facts_at_ = Clock::now();
+    people_.clear();
   }
   return facts_;
 }
 
+const Engine::KnownPerson& Engine::Person(uint32_t uid) {
+  auto found = people_.find(uid);
+  if (found == people_.end())
+    found = people_.emplace(uid, KnownPerson{AccountOf(uid), OtherHomes(uid)}).first;
+  return found->second;
+}
+
+UserFacts Engine::FactsOf(const sys::PeerIdentity& peer) {
+  facts();
+  UserFacts user = Person(peer.uid).account;
+  user.uid = peer.uid;
+  user.gid = peer.gid;
+  user.groups.assign(peer.groups, peer.groups + peer.group_count);
+  return user;
+}
+
 Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& user, std::string id) {
-  HostFacts host = facts();
-  host.other_homes = OtherHomes(user.uid);
-  return MakePlan(host, user, request, std::move(id));
+  facts();
+  facts_.other_homes = Person(user.uid).other_homes;
+  return MakePlan(facts_, user, request, std::move(id));
 }
 
 Status Engine::Save(const Sandbox& sandbox) {
@@ -131,7 +148,7 @@ Status Engine::Load() {
     sys::PeerIdentity peer;
     peer.uid = row.owner;
     peer.gid = record.value("gid", 0u);
-    if (auto planned = Plan(sandbox->request, GatherUserFacts(peer), row.id))
+    if (auto planned = Plan(sandbox->request, FactsOf(peer), row.id))
       sandbox->planned = std::move(*planned);
     sandboxes_[row.id] = sandbox;
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
@@ -146,7 +163,7 @@ Task<void> Engine::RemoveRest(std::string id) {
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
-  auto planned = Plan(request, GatherUserFacts(client.peer), "sb_explain");
+  auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
   co_return PlannedToJson(*planned);
 }
@@ -155,7 +172,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   if (spawn_lost_)
     co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
                    "stop cloched; the next command starts it again");
-  auto planned = Plan(sandbox->request, GatherUserFacts(client.peer), sandbox->id);
+  auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
   if (!planned) co_return std::unexpected(planned.error());
   sandbox->planned = std::move(*planned);
   sandbox->planned.plan.keep = sandbox->keep;
@@ -253,13 +270,16 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
   }
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   uint32_t number = static_cast<uint32_t>(sandbox->commands_started + 1);
-  uint64_t output = request.output.value_or(limits.output.value_or(0));
+  // Nobody asked for a limit: what is relayed to a client is never cut, or `... > file` would be.
+  uint64_t output = watcher && !sandbox->request.limits.output
+                        ? request.output.value_or(0)
+                        : request.output.value_or(limits.output.value_or(0));
   LogFile log;
   log.path = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
   log.reader = sandbox->owner;
   double wall = request.wall.value_or(limits.wall.value_or(0));
-  auto command =
-      std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output, std::move(log));
+  auto command = std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output,
+                                              std::move(log));
   command->steps() = std::move(steps);
   if (watcher) command->Watch(watcher);
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));

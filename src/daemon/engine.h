@@ -59,6 +59,13 @@ class Engine {
 
  private:
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
+  // What the password database says, as old as the other facts.
+  struct KnownPerson {
+    UserFacts account;
+    std::vector<std::string> other_homes;
+  };
+  const KnownPerson& Person(uint32_t uid);
+  UserFacts FactsOf(const sys::PeerIdentity& peer);
   Task<void> RemoveRest(std::string id);
   Result<Planned> Plan(const SandboxRequest& request, const UserFacts& user, std::string id);
   void InitExited(const SpawnReply& event);
@@ -74,6 +81,7 @@ class Engine {
   Registry& registry_;
   sys::CgroupHost cgroups_;
   HostFacts facts_;
+  std::map<uint32_t, KnownPerson> people_;
   std::chrono::steady_clock::time_point facts_at_{}, last_busy_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -103,6 +103,11 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
   facts.hostname = ReadAll("/proc/sys/kernel/hostname");
   while (!facts.hostname.empty() && facts.hostname.back() == '\n') facts.hostname.pop_back();
   facts.mounts = ReadMounts();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/", error))
+    if (!IsSymlink(entry) && entry.is_directory(error))
+      facts.root_directories.push_back(entry.path());
+  std::ranges::sort(facts.root_directories);
   facts.cloche_paths = {directories.state, directories.runtime};
   facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
@@ -119,13 +124,11 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
   return facts;
 }
 
-UserFacts GatherUserFacts(const sys::PeerIdentity& peer) {
+UserFacts AccountOf(uint32_t uid) {
   UserFacts user;
-  user.uid = peer.uid;
-  user.gid = peer.gid;
-  user.groups.assign(peer.groups, peer.groups + peer.group_count);
+  user.uid = uid;
   for (const Account& account : ReadAccounts()) {
-    if (account.uid != peer.uid) continue;
+    if (account.uid != uid) continue;
     user.name = account.name;
     user.home = account.home;
     break;

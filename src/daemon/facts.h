@@ -16,7 +16,7 @@ struct Directories {
 // Reads the machine and the password database; HostFacts and UserFacts are what policy sees.
 HostFacts GatherHostFacts(Mode mode, const Directories& directories,
                           const sys::CgroupHost& cgroups);
-UserFacts GatherUserFacts(const sys::PeerIdentity& peer);
+UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the socket
 std::vector<std::string> OtherHomes(uint32_t uid);
 
 }  // namespace cloche::daemon

@@ -31,7 +31,7 @@ Result<View> DeclaredOnlyView(const ViewInput& input) {
   View view;
   view.mounts.push_back(TmpfsOp("/", kRootBytes, 0755));
   const auto show = [&](const char* path) {
-    MountOp op = BindOp(path, true);
+    MountOp op = ShowOp(input.facts, path);
     op.optional = true;
     view.mounts.push_back(std::move(op));
   };
@@ -41,7 +41,7 @@ Result<View> DeclaredOnlyView(const ViewInput& input) {
   view.mounts.push_back(TmpfsOp("/tmp", declared.tmp.value_or(kDefaultTmp), 01777));
   const auto replace = [&](const std::string& path, bool read_only) {
     std::erase_if(view.mounts, [&](const MountOp& op) { return op.target == path; });
-    view.mounts.push_back(BindOp(path, read_only));
+    view.mounts.push_back(read_only ? ShowOp(input.facts, path) : BindOp(path, false));
   };
   for (const std::string& path : declared.inputs) replace(path, true);
   if (!declared.output.empty()) replace(declared.output, false);
@@ -70,7 +70,7 @@ Result<View> DirectoryView(const ViewInput& input) {
   View view;
   view.mounts.push_back(
       {.kind = MountKind::kOverlay, .source = input.request.base_directory, .target = "/"});
-  AddGrants(input.request, view);
+  AddGrants(input.facts, input.request, view);
   for (const std::string& path : input.request.hide) {
     view.hidden.push_back({path, "--hide"});
     view.files.push_back({FileRuleKind::kHide, path, "", 0});

@@ -35,8 +35,9 @@ struct HostFacts {
   int kernel_minor = 0;
   std::string hostname;
   std::vector<HostMount> mounts;
-  std::vector<std::string> other_homes;   // of people (and root), never the caller's own
-  std::vector<std::string> cloche_paths;  // state and runtime directories
+  std::vector<std::string> root_directories;  // "/etc", "/usr", ...: no symlinks
+  std::vector<std::string> other_homes;       // of people (and root), never the caller's own
+  std::vector<std::string> cloche_paths;      // state and runtime directories
   uint64_t memory_bytes = 0;
   int cpus = 0;
   Cgroup cgroup = Cgroup::kNone;

@@ -132,10 +132,20 @@ Status CheckGrants(const ViewInput& input) {
   return CheckStart(input);
 }
 
-void AddGrants(const SandboxRequest& request, View& view) {
+const HostMount* MountBelow(const HostFacts& facts, std::string_view path) {
+  for (const HostMount& mount : facts.mounts)
+    if (IsBelow(mount.target, path)) return &mount;
+  return nullptr;
+}
+
+MountOp ShowOp(const HostFacts& facts, const std::string& path) {
+  return MountBelow(facts, path) ? BindOp(path, true) : OverlayOp(path, true);
+}
+
+void AddGrants(const HostFacts& facts, const SandboxRequest& request, View& view) {
   const auto bind = [&](const std::string& path, bool read_only) {
     std::erase_if(view.mounts, [&](const MountOp& op) { return IsAtOrBelow(op.target, path); });
-    view.mounts.push_back(BindOp(path, read_only));
+    view.mounts.push_back(read_only ? ShowOp(facts, path) : BindOp(path, false));
   };
   std::vector<std::pair<std::string, bool>> grants;
   for (const std::string& path : request.ro) grants.emplace_back(path, true);
@@ -154,24 +164,32 @@ bool IsGranted(const SandboxRequest& request, std::string_view path) {
   return std::ranges::any_of(request.ro, covers) || std::ranges::any_of(request.rw, covers);
 }
 
+// Without a project it is where the caller stands, unless that is half the machine.
+std::string GlobRoot(const SandboxRequest& request) {
+  if (!request.project.empty()) return request.project == "/" ? "" : request.project;
+  const bool wide = PathDepth(request.cwd) < 2 ||
+                    (!request.home.empty() && IsAtOrBelow(request.home, request.cwd));
+  return request.cwd.empty() || wide ? "" : request.cwd;
+}
+
 void HideProjectGlobs(const SandboxRequest& request, View& view) {
-  if (request.project.empty() || request.project == "/") return;
-  const bool bound = IsGranted(request, request.project);
+  const std::string root = GlobRoot(request);
+  if (root.empty()) return;
+  const bool bound = IsGranted(request, root);
   for (const auto& list : {request.ro, request.rw})
     for (const std::string& grant : list)
-      if (bound ? IsAtOrBelow(request.project, grant) : IsBelow(grant, request.project))
+      if (bound ? IsAtOrBelow(root, grant) : IsBelow(grant, root))
         view.differences.push_back(
-            {fmt::format(".env files in {} are visible", bound ? request.project : grant),
+            {fmt::format(".env files in {} are visible", bound ? root : grant),
              fmt::format("{} is bound as it is", grant)});
   if (bound) return;
-  view.files.push_back({FileRuleKind::kHideGlob, request.project, std::string(kProjectGlobs), 0});
+  view.files.push_back({FileRuleKind::kHideGlob, root, std::string(kProjectGlobs), 0});
   std::string_view rest = kProjectGlobs;
   while (!rest.empty()) {
     const std::string_view pattern = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(pattern.size() + 1);
     if (!pattern.starts_with('!'))
-      view.hidden.push_back(
-          {fmt::format("{}/**/{}", request.project, pattern), "secrets of the project"});
+      view.hidden.push_back({fmt::format("{}/**/{}", root, pattern), "secrets of the project"});
   }
 }
 

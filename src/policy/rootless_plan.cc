@@ -35,6 +35,7 @@ class RootlessBuilder {
     view_.differences.push_back(
         {"everything but home, project and temporary directories is read-only",
          "rootless: an ordinary user can copy only what is his"});
+    ShowTopDirectories();
     std::vector<Candidate> candidates = Candidates();
     std::ranges::stable_sort(candidates, {}, [](const Candidate& c) { return PathDepth(c.path); });
     for (const Candidate& candidate : candidates) CLOCHE_TRY(Place(candidate));
@@ -44,7 +45,7 @@ class RootlessBuilder {
     view_.mounts.push_back(std::move(sys));
     view_.differences.push_back(
         {"/run is empty", "it holds the sockets and locks of the host's services"});
-    AddGrants(request_, view_);
+    AddGrants(input_.facts, request_, view_);
     AddHidden();
     HideGlobs();
     SortByDepth(view_.mounts);
@@ -53,6 +54,23 @@ class RootlessBuilder {
   }
 
  private:
+  // Over the bind of everything: sockets and FIFOs of the host are dead in a layer.
+  void ShowTopDirectories() {
+    for (const std::string& path : input_.facts.root_directories) {
+      if (IsAtOrBelowAny(path, kReplaced) || path == "/tmp") continue;
+      if (const HostMount* inner = MountBelow(input_.facts, path)) {
+        view_.differences.push_back(
+            {fmt::format("sockets in {} lead to the host's services", path),
+             fmt::format("{} is mounted below it, so it can only be bound", inner->target)});
+        continue;
+      }
+      MountOp op = OverlayOp(path, true);
+      op.optional = true;  // one he may not enter stays as it is
+      view_.mounts.push_back(std::move(op));
+      shown_.push_back(path);
+    }
+  }
+
   std::vector<Candidate> Candidates() const {
     const std::string& home = request_.home.empty() ? input_.user.home : request_.home;
     std::vector<Candidate> result;
@@ -89,7 +107,7 @@ class RootlessBuilder {
                                 "mounted below it",
                                 candidate.what, path, scratch),
                     "work in another directory, or run the daemon as root");
-    const HostMount* inner = MountBelow(path);
+    const HostMount* inner = MountBelow(input_.facts, path);
     if (!inner) {
       MountOp op = OverlayOp(path);
       op.optional = candidate.need == Need::kIfPresent;
@@ -115,10 +133,10 @@ class RootlessBuilder {
     return {};
   }
 
-  const HostMount* MountBelow(std::string_view path) const {
-    for (const HostMount& mount : input_.facts.mounts)
-      if (IsBelow(mount.target, path)) return &mount;
-    return nullptr;
+  // A whiteout can be made there.
+  bool IsLayer(std::string_view path) const {
+    return IsCopied(path) ||
+           std::ranges::any_of(shown_, [&](auto& each) { return IsBelow(path, each); });
   }
 
   bool IsCopied(std::string_view path) const {
@@ -132,7 +150,7 @@ class RootlessBuilder {
       const Absence absence{hidden.path, std::string(hidden.why)};
       if (in_scratch || IsAtOrBelow(hidden.path, "/run")) {
         view_.hidden.push_back(absence);
-      } else if (IsCopied(hidden.path)) {
+      } else if (IsLayer(hidden.path)) {
         view_.hidden.push_back(absence);
         view_.files.push_back({FileRuleKind::kHide, hidden.path, "", 0});
       } else if (IsInVisibleHome(hidden.path)) {
@@ -148,7 +166,7 @@ class RootlessBuilder {
       const auto inside = [&](std::string_view each) { return IsAtOrBelow(each, path); };
       std::erase_if(copied_, inside);
       std::erase_if(view_.mounts, [&](const MountOp& op) { return inside(op.target); });
-      if (IsCopied(path)) {
+      if (IsLayer(path)) {
         view_.files.push_back({FileRuleKind::kHide, path, "", 0});
       } else {
         // Asked for by name, so a path that cannot be covered must fail and not stay visible.
@@ -174,13 +192,14 @@ class RootlessBuilder {
   }
 
   void HideGlobs() {
-    if (IsCopied(request_.project)) HideProjectGlobs(request_, view_);
+    if (IsLayer(GlobRoot(request_))) HideProjectGlobs(request_, view_);
   }
 
   const ViewInput& input_;
   const SandboxRequest& request_;
   View view_;
   std::vector<std::string> copied_;
+  std::vector<std::string> shown_;  // read-only layers
   std::vector<std::string> scratch_;
 };
 

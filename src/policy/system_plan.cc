@@ -58,7 +58,7 @@ class SystemBuilder {
     view_.differences.push_back(
         {"/run is empty", "it holds the sockets and locks of the host's services"});
     CLOCHE_TRY(CheckPlaces());
-    AddGrants(request_, view_);
+    AddGrants(input_.facts, request_, view_);
     AddFiles();
     SortByDepth(view_.mounts);
     AddProcAndDev(view_);

@@ -37,9 +37,10 @@ Result<View> DeclaredOnlyView(const ViewInput& input);
 // grants.cc: which of --ro, --rw, --hide and declared paths are refused, before anything is built.
 Status CheckGrants(const ViewInput& input);
 // Binds --ro and --rw over `mounts`, replacing what they cover.
-void AddGrants(const SandboxRequest& request, View& view);
+void AddGrants(const HostFacts& facts, const SandboxRequest& request, View& view);
 bool IsGranted(const SandboxRequest& request, std::string_view path);  // at or below --ro or --rw
 // Names matching kProjectGlobs below the project, if a whiteout can be made there.
+std::string GlobRoot(const SandboxRequest& request);  // "" = nowhere
 void HideProjectGlobs(const SandboxRequest& request, View& view);
 
 // Parents before children; equal depths keep their order. The last two are the sandbox's own.
@@ -48,6 +49,11 @@ void AddProcAndDev(View& view);
 
 MountOp OverlayOp(std::string path, bool read_only = false);
 MountOp BindOp(std::string path, bool read_only);
+// Something of the host's to look at. As a layer, because a read-only bind still lets one connect
+// to a socket or write to a FIFO in it; as a bind only where a mount below makes a layer
+// impossible.
+MountOp ShowOp(const HostFacts& facts, const std::string& path);
+const HostMount* MountBelow(const HostFacts& facts, std::string_view path);
 MountOp TmpfsOp(std::string target, uint64_t size, uint32_t mode);
 MountOp CoverOp(std::string target);  // an empty read-only tmpfs over a host directory
 

@@ -200,7 +200,8 @@ int MountDev(int target, bool tty_group) {
   devpts.String("source", "devpts")
       .Flag("newinstance")
       .Number("ptmxmode", 0666, 8)
-      .Number("mode", 0620, 8);
+      .Number("mode", 0620, 8)
+      .Number("max", 256);  // the machine has 4096, reserved ones included
   if (tty_group) devpts.Number("gid", 5);
   int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStage::kMounts,
                  "mount devpts", devpts.failed());
@@ -215,6 +216,16 @@ void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   limit.rlim_max = limit.rlim_max < value ? limit.rlim_max : value;
   limit.rlim_cur = limit.rlim_max;
   MustCall(setrlimit(resource, &limit), SpawnStage::kPrivileges, "setrlimit", name);
+}
+
+// Rootless, what is used up inside is charged to the user himself: half of his inotify instances
+// (128 by default) stay outside. In system mode the namespace has an owner of its own.
+void LimitShareOfUser() {
+  int file = open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return;
+  MustCall(file, SpawnStage::kNamespaces, "open", "max_inotify_instances");
+  MustCall(write(file, "64", 2), SpawnStage::kNamespaces, "write", "max_inotify_instances");
+  close(file);
 }
 
 int BuildFileSystem(const ChildPlan& plan, const int* fds) {
@@ -272,6 +283,7 @@ void DropPrivileges(const ChildPlan& plan) {
   Limit(RLIMIT_RTPRIO, 0,
         "rtprio");  // sched_setattr takes its policy by pointer: no filter sees it
   Limit(RLIMIT_NICE, 0, "nice");
+  Limit(RLIMIT_SIGPENDING, 8192, "sigpending");
   Must(sys::SetNoNewPrivileges(), SpawnStage::kPrivileges, "no_new_privs");
   Must(sys::DropBoundingExcept(plan.capabilities), SpawnStage::kPrivileges, "drop bounding set");
   if (plan.become_mapped_root) {
@@ -314,6 +326,7 @@ void RunChild(const ChildPlan& plan) {
   }
   Must(sys::UnshareCgroupNamespace(), SpawnStage::kNamespaces, "unshare cgroup namespace");
   Must(sys::MakeMountsPrivate(), SpawnStage::kMounts, "make mounts private");
+  if (!plan.become_mapped_root) LimitShareOfUser();
   umask(0);
   int pts = BuildFileSystem(plan, fds);
   umask(022);

@@ -26,8 +26,8 @@ struct ChildMount {
 struct ChildPlan {
   const ChildMount* mounts = nullptr;
   size_t mount_count = 0;
-  size_t fd_count = 0;    // mounts, then
-  size_t procs_count = 0;  // cgroup.procs files to enter by (v1)
+  size_t fd_count = 0;              // mounts, then
+  size_t procs_count = 0;           // cgroup.procs files to enter by (v1)
   bool become_mapped_root = false;  // system mode: leave the host's uid 0 first
   bool set_groups = false;
   uid_t uid = 0;

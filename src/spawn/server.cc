@@ -97,8 +97,8 @@ int Server::Run() {
     }
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
     if (count == 0 && refill) Refill();
-    refill = !preparing_ &&
-             shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
+    refill =
+        !preparing_ && shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
   }
   Shutdown();
   return 0;

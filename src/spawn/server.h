@@ -27,8 +27,8 @@ class Server {
   void End(const SpawnRequest& request, bool discard);
   void Answer(const SpawnRequest& request, const Failure* failure);
   void InitEnded(pid_t pid);
-  void Refill();          // begins one
-  void FinishRefill();    // shelves it
+  void Refill();                  // begins one
+  void FinishRefill();            // shelves it
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   void Watch(const Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);

@@ -9,15 +9,15 @@
 namespace cloche::spawn {
 
 Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
-  // A layer of the host at its own place: the directories that lead there inside are the same ones
-  // with the same permissions, so it gives nothing away. It comes from mountinfo: no symlinks.
-  const bool own_place =
-      op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target;
+  // A file system of the host at its own place: the directories that lead there inside are the same
+  // ones with the same permissions, so it gives nothing away.
+  if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target) {
+    sys::Fd own(sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH));
+    if (own.valid() && sys::IsMountRoot(own.get())) return own;
+  }
   // Writes through a link would land somewhere else than the path that was allowed.
-  const bool real_writes = op.kind == MountKind::kBind && !op.read_only;
-  const bool follow = spec.mode == Mode::kRootless ? !real_writes : !own_place && !real_writes;
-
-  const bool borrow = spec.mode == Mode::kSystem && spec.caller.uid != 0 && !own_place;
+  const bool follow = op.kind == MountKind::kOverlay || op.read_only;
+  const bool borrow = spec.mode == Mode::kSystem && spec.caller.uid != 0;
   if (borrow)
     if (int error = sys::SeeAs(spec.caller.uid, spec.caller.gid, spec.caller.groups); error < 0)
       return Failed(SpawnStage::kMounts, "take the caller's rights", error);
@@ -35,7 +35,7 @@ Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   }
   if (borrow) sys::SeeAsOurselves();
   if (fd >= 0) return sys::Fd(fd);
-  if (op.optional && (error == ENOENT || error == ENOTDIR)) return sys::Fd();
+  if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return sys::Fd();
   return Failed(SpawnStage::kPlan, "open source", error, op.source);
 }
 

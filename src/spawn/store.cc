@@ -61,9 +61,9 @@ int Lock(int fd) {
 }
 
 int MakeFileSystem(const std::string& path) {
-  const char* arguments[] = {"mkfs.btrfs", "--quiet",  "--nodiscard", "--nodesize", "4096",
-                             "--metadata", "single",   "--data",      "single",     path.c_str(),
-                             nullptr};
+  const char* arguments[] = {"mkfs.btrfs", "--quiet",    "--nodiscard", "--nodesize",
+                             "4096",       "--metadata", "single",      "--data",
+                             "single",     path.c_str(), nullptr};
   const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
   pid_t child;
   for (const char* program : {"/usr/sbin/mkfs.btrfs", "/sbin/mkfs.btrfs", "/usr/bin/mkfs.btrfs"}) {

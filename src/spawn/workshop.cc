@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -294,8 +295,14 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   plan.procs_count = procs.size();
 
   int pidfd = -1;
+  // The namespace belongs to its own host id, not to root: what is used up inside (inotify,
+  // signals, keys) is charged there and starves nobody else.
+  const bool own_id = spec.mode == Mode::kSystem;
+  if (own_id && sys::SetEffectiveUid(sandbox.uid_base) < 0)
+    return Failed(SpawnStage::kNamespaces, "take the sandbox's id", errno);
   long pid = sys::CloneSandbox(group.get(), pidfd);
   if (pid == 0) RunChild(plan);
+  if (own_id && sys::SetEffectiveUid(0) < 0) abort();
   if (pid < 0) return Failed(SpawnStage::kNamespaces, "clone3", static_cast<int>(pid));
   sandbox.pid = static_cast<pid_t>(pid);
   sandbox.pidfd = sys::Fd(pidfd);

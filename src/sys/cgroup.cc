@@ -195,7 +195,8 @@ Fd CgroupTree::Open(const std::string& name) const {
   return Fd(open(CorePath(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-int CgroupTree::OpenProcs(const std::string& name, std::vector<Fd>& procs, std::string& failed) const {
+int CgroupTree::OpenProcs(const std::string& name, std::vector<Fd>& procs,
+                          std::string& failed) const {
   for (const std::string& hierarchy : Hierarchies(host_)) {
     failed = hierarchy + PathOf(name) + "/cgroup.procs";
     procs.emplace_back(open(failed.c_str(), O_WRONLY | O_CLOEXEC));

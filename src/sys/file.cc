@@ -150,7 +150,8 @@ int LetRead(int file, uint32_t uid) {
     uint32_t version = 2;
     Entry entries[5];
   } list;
-  const Entry entries[] = {{0x01, 6, ~0u}, {0x02, 4, uid}, {0x04, 0, ~0u}, {0x10, 4, ~0u}, {0x20, 0, ~0u}};
+  const Entry entries[] = {
+      {0x01, 6, ~0u}, {0x02, 4, uid}, {0x04, 0, ~0u}, {0x10, 4, ~0u}, {0x20, 0, ~0u}};
   memcpy(list.entries, entries, sizeof entries);
   return fsetxattr(file, "system.posix_acl_access", &list, sizeof list, 0) < 0 ? -errno : 0;
 }

@@ -19,7 +19,7 @@ int64_t ReadNumberAt(int dir, const char* path, std::string_view key = "");
 int RemoveTree(int dir, const char* name);
 
 bool HasAttribute(int fd, const char* name);  // extended
-int LetRead(int file, uint32_t uid);           // by an access control list
+int LetRead(int file, uint32_t uid);          // by an access control list
 void RandomBytes(unsigned char* bytes, size_t size);
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,6 +64,8 @@ int UnshareMountNamespace() { return Checked(syscall(SYS_unshare, CLONE_NEWNS));
 int KeepCapabilitiesAcrossIds() {
   return Checked(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0));
 }
+
+int SetEffectiveUid(uid_t uid) { return Checked(syscall(SYS_setresuid, -1, uid, -1)); }
 
 void SetFsIds(uid_t uid, gid_t gid) {
   syscall(SYS_setfsgid, gid);
@@ -118,6 +121,12 @@ int OpenWithoutSymlinks(const char* path, int flags) {
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
   return Checked(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
+}
+
+bool IsMountRoot(int fd) {
+  struct statx info {};
+  return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
+         (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 namespace {

@@ -20,6 +20,7 @@ int UnshareMountNamespace();
 // File-system ids of a mapped root, while keeping our capabilities: an overlay remembers them.
 int KeepCapabilitiesAcrossIds();
 void SetFsIds(uid_t uid, gid_t gid);
+int SetEffectiveUid(uid_t uid);  // of this thread, capabilities kept
 // File-system checks as another user would face them (no DAC capabilities), and back. The second
 // ends the process if it fails: half-borrowed rights are nobody's.
 int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
@@ -29,6 +30,7 @@ int CloseFrom(unsigned first);  // close_range to the end
 int SetCloseOnExecFrom(unsigned first);
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
 int OpenWithoutSymlinks(const char* path, int flags);                       // absolute
+bool IsMountRoot(int fd);
 int SealedMemfd(const char* name, const void* data, size_t size);
 bool IsSealed(int memfd);
 

@@ -16,7 +16,7 @@ mkdir -m 755 /tmp/rl
 mkdir -m 700 /run/user-1000
 chown 1000:1000 /run/user-1000
 as_user() {  # status, /tmp/rl/out, /tmp/rl/err
-  timeout 60 su user -c "cd; CLOCHE_RUNTIME_DIR=/run/user-1000 $1" > /tmp/rl/out 2> /tmp/rl/err
+  timeout 60 su user -c "cd; export CLOCHE_RUNTIME_DIR=/run/user-1000; $1" > /tmp/rl/out 2> /tmp/rl/err
   status=$?
 }
 echo before > /home/user/.profile
