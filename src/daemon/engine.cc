@@ -84,6 +84,11 @@ const HostFacts& Engine::facts() {
 }
 
 const Engine::KnownPerson& Engine::Person(uint32_t uid) {
+  // A home or an account may be a moment old.
+  if (int64_t stamp = PeopleStamp(); stamp != people_stamp_) {
+    people_.clear();
+    people_stamp_ = stamp;
+  }
   auto found = people_.find(uid);
   if (found == people_.end())
     found = people_.emplace(uid, KnownPerson{AccountOf(uid), OtherHomes(uid)}).first;
@@ -165,7 +170,11 @@ Task<void> Engine::RemoveRest(std::string id) {
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
-  co_return PlannedToJson(*planned);
+  Json explained = {{"id", planned->plan.sandbox_id},
+                    {"text", PlannedToText(*planned)},
+                    {"differences_text", DifferencesToText(*planned)}};
+  explained.update(PlannedToJson(*planned));
+  co_return explained;
 }
 
 Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps) {
@@ -325,12 +334,13 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summar
   bool had_processes = sandbox->state == Sandbox::State::kRunning;
   sandbox->state = Sandbox::State::kGoing;
   sandbox->reason = "removed";
-  CLOCHE_CO_TRY(Save(*sandbox));
+  (void)Save(*sandbox);  // a full disk must not keep anybody from removing things
   sandboxes_.erase(sandbox->id);
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id,
                                             summary && had_processes ? kFlagSummary : 0);
   sandbox->Detach("its sandbox was removed");
-  if (sandbox->keep && answer.reply.value == 0) (void)registry_.Remove(sandbox->id);
+  if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
+    unforgotten_.push_back(sandbox->id);
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
                                                    answer.reply.value, answer.reply.detail,
@@ -476,6 +486,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
+    std::erase_if(unforgotten_, [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_ > 0;
     for (const auto& [id, sandbox] : sandboxes_) busy |= sandbox->state == Sandbox::State::kRunning;
     // What a crowd of sandboxes used goes back to the machine when they are gone.

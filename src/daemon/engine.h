@@ -82,6 +82,8 @@ class Engine {
   sys::CgroupHost cgroups_;
   HostFacts facts_;
   std::map<uint32_t, KnownPerson> people_;
+  int64_t people_stamp_ = 0;
+  std::vector<std::string> unforgotten_;  // removed, but the full disk still says otherwise
   std::chrono::steady_clock::time_point facts_at_{}, last_busy_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

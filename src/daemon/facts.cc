@@ -136,6 +136,10 @@ UserFacts AccountOf(uint32_t uid) {
   return user;
 }
 
+int64_t PeopleStamp() {
+  return sys::ModifiedNanos("/etc/passwd") * 31 + sys::ModifiedNanos("/home");
+}
+
 std::vector<std::string> OtherHomes(uint32_t uid) {
   std::vector<std::string> homes;
   std::string own;

@@ -18,5 +18,6 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
                           const sys::CgroupHost& cgroups);
 UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the socket
 std::vector<std::string> OtherHomes(uint32_t uid);
+int64_t PeopleStamp();  // changes when an account or a home comes or goes
 
 }  // namespace cloche::daemon

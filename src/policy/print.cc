@@ -166,10 +166,7 @@ std::string DescribeLimits(const Limits& limits) {
 }  // namespace
 
 Json PlannedToJson(const Planned& planned) {
-  Json out = {{"id", planned.plan.sandbox_id},
-              {"text", PlannedToText(planned)},
-              {"differences_text", DifferencesToText(planned)},
-              {"plan", PlanToJson(planned.plan)},
+  Json out = {{"plan", PlanToJson(planned.plan)},
               {"limits", LimitsToJson(planned.limits)},
               {"not_enforced", planned.not_enforced},
               {"cwd", planned.cwd},

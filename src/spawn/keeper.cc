@@ -28,13 +28,15 @@ class ChangeCount {
       : reply_(reply), origin_(user_xattr ? "user.overlay.origin" : "trusted.overlay.origin") {}
 
   void Upper(int upper) {
-    for (int index = 0;; ++index) {
-      sys::Fd slot(openat(upper, std::to_string(index).c_str(),
-                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!slot.valid()) return;
-      sys::Fd top(openat(slot.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    DIR* slots = fdopendir(openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!slots) return;
+    while (dirent* slot = readdir(slots)) {
+      if (slot->d_name[0] == '.') continue;
+      std::string path = std::string(slot->d_name) + "/u";
+      sys::Fd top(openat(upper, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (top.valid()) Directory(std::move(top));
     }
+    closedir(slots);
   }
 
  private:

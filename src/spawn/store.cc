@@ -146,9 +146,10 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
   store.once_ = OpenDirectory(root, "once");
   store.kept_ = OpenDirectory(root, "kept");
   store.masks_ = OpenDirectory(privileged ? root : scratch, "masks");
+  store.empty_ = OpenDirectory(privileged ? root : scratch, "empty");
   store.trash_ = OpenDirectory(root, "trash");
   if (!store.once_.valid() || !store.kept_.valid() || !store.masks_.valid() ||
-      !store.trash_.valid())
+      !store.trash_.valid() || !store.empty_.valid())
     return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
   for (int dir : {store.once_.get(), store.masks_.get()}) {
     std::vector<std::string> names;

@@ -22,6 +22,7 @@ class Store {
   bool has_quota() const { return btrfs_; }
   int root() const { return root_.get(); }
   int masks() const { return masks_.get(); }
+  int empty() const { return empty_.get(); }  // a directory with nothing in it
   int trash() const { return trash_.get(); }
 
   Outcome<sys::Fd> Create(const std::string& name);  // once/name
@@ -43,7 +44,7 @@ class Store {
   Outcome<void> OpenImage(int state_dir, const std::string& state_path);
   Outcome<void> MoveToTrash(int dir, const std::string& name);
   Outcome<void> Grow(uint64_t to_bytes);
-  sys::Fd root_, once_, kept_, masks_, trash_;
+  sys::Fd root_, once_, kept_, masks_, trash_, empty_;
   sys::Fd image_, loop_;
   std::string path_;  // of the pool
   bool btrfs_ = false;

@@ -125,7 +125,7 @@ Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, int upper,
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
     if (spec.mounts[i].kind != MountKind::kOverlay) continue;
     std::string name = std::to_string(index++);
-    if (!sources[i].valid() || !IsDirectory(sources[i].get())) continue;
+    if (spec.mounts[i].read_only || !sources[i].valid() || !IsDirectory(sources[i].get())) continue;
     mkdirat(upper, name.c_str(), 0700);
     sys::Fd slot(openat(upper, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!slot.valid()) return Failed(SpawnStage::kPool, "open upper slot", errno, name);
@@ -185,18 +185,24 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
     if (!clone) return std::unexpected(clone.error());
     mask = sys::Fd(openat(clone->get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  auto upper = AttachedClone(sandbox.upper.get(), "upper", user_namespace);
+  // What is only looked at has no upper: the mask, or an empty directory, is its second layer.
+  const int top = op.read_only ? store_.empty() : sandbox.upper.get();
+  auto upper = AttachedClone(top, "upper", user_namespace);
   if (!upper) return std::unexpected(upper.error());
-  sys::Fd up(openat(upper->get(), (name + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  sys::Fd work(openat(upper->get(), (name + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!up.valid() || !work.valid())
-    return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
-
   sys::OverlayLayers layers;
   layers.lower = lower->get();
   layers.mask = mask.valid() ? mask.get() : -1;
-  layers.upper = up.get();
-  layers.work = work.get();
+  sys::Fd up, work;
+  if (op.read_only) {
+    layers.below = mask.valid() ? -1 : upper->get();
+  } else {
+    up = sys::Fd(openat(upper->get(), (name + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    work = sys::Fd(openat(upper->get(), (name + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!up.valid() || !work.valid())
+      return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
+    layers.upper = up.get();
+    layers.work = work.get();
+  }
   layers.user_xattr = spec.mode == Mode::kRootless;
   uint64_t attributes = sys::kMountNoSuid | sys::kMountNoDev;
   if (op.read_only) attributes |= sys::kMountReadOnly;

@@ -165,6 +165,12 @@ void RandomBytes(unsigned char* bytes, size_t size) {
   }
 }
 
+int64_t ModifiedNanos(const char* path) {
+  struct stat info;
+  if (stat(path, &info) < 0) return 0;
+  return info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
+}
+
 bool IsRegularFile(const char* path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);

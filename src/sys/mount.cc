@@ -105,27 +105,27 @@ int FsContext::Mount(uint64_t attributes) {
 }
 
 int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& failed) {
-  char lower[64], upper[32], work[32];
-  if (layers.mask >= 0)
-    snprintf(lower, sizeof lower, "/proc/self/fd/%d:/proc/self/fd/%d", layers.mask, layers.lower);
-  else
-    snprintf(lower, sizeof lower, "/proc/self/fd/%d", layers.lower);
+  char lower[96], upper[32], work[32];
+  int used = 0;
+  for (int layer : {layers.mask, layers.lower, layers.below})
+    if (layer >= 0)
+      used += snprintf(lower + used, sizeof lower - static_cast<size_t>(used),
+                       "%s/proc/self/fd/%d", used == 0 ? "" : ":", layer);
   snprintf(upper, sizeof upper, "/proc/self/fd/%d", layers.upper);
   snprintf(work, sizeof work, "/proc/self/fd/%d", layers.work);
 
   FsContext overlay("overlay");
-  overlay.String("source", "cloche")
-      .String("lowerdir", lower)
-      .String("upperdir", upper)
-      .String("workdir", work);
+  overlay.String("source", "cloche").String("lowerdir", lower);
+  if (layers.upper >= 0) overlay.String("upperdir", upper).String("workdir", work);
   if (layers.user_xattr) {
     overlay.Flag("userxattr");
   } else {
-    overlay.String("redirect_dir", "on");
+    overlay.String("redirect_dir", layers.upper >= 0 ? "on" : "nofollow");
     overlay.String("metacopy", "off");
   }
-  // Without volatile every unmount syncs the whole pool. With xino=on inode numbers exceed 2^53.
-  overlay.String("xino", "off").String("index", "off").Flag("volatile");
+  // With xino=on inode numbers exceed 2^53. Without volatile every unmount syncs the whole pool.
+  overlay.String("xino", "off").String("index", "off");
+  if (layers.upper >= 0) overlay.Flag("volatile");
   int mount = overlay.Mount(attributes);
   failed = overlay.failed();
   return mount;

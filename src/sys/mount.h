@@ -45,11 +45,13 @@ class FsContext {
 };
 
 // Overlay from directories: by /proc/self/fd, because kernels before 6.5 do not take fds.
-// `mask` is a second lower above `lower` (or -1). Returns a detached mount or -errno; `failed`
+// `mask` is a second lower above `lower` (or -1). Without an upper it is read-only and `below`, an
+// empty directory, may stand for the second lower that the kernel then wants. Returns a detached mount or -errno; `failed`
 // names the step.
 struct OverlayLayers {
   int lower = -1;
   int mask = -1;
+  int below = -1;
   int upper = -1;
   int work = -1;
   bool user_xattr = false;  // rootless: marks in user.*, no directory redirects

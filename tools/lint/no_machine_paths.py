@@ -12,7 +12,7 @@ HOSTS = [r"(?:deb|snapshot)\.deb" + r"ian\.org", r"registry\.npm" + r"js\.org",
          r"registry-1\.doc" + r"ker\.io", r"gh" + r"cr\.io", r"qu" + r"ay\.io"]
 PATTERNS = [
     (re.compile(rf"(^|[^A-Za-z0-9_./$}}-])/(?:{FOLDERS})/"), "a path of a work machine"),
-    (re.compile(r"/ro" + r"ot/\.(?:pyenv|cargo|cache)|/tmp/b" + "h-"), "a path of a work machine"),
+    (re.compile(r"/ro" + r"ot/\.(?:pyenv)|/tmp/b" + "h-"), "a path of a work machine"),
     (re.compile("|".join(HOSTS)), "the host of a package registry"),
 ]
 
