@@ -486,7 +486,8 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
-    std::erase_if(unforgotten_, [&](const std::string& id) { return registry_.Remove(id).has_value(); });
+    std::erase_if(unforgotten_,
+                  [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_ > 0;
     for (const auto& [id, sandbox] : sandboxes_) busy |= sandbox->state == Sandbox::State::kRunning;
     // What a crowd of sandboxes used goes back to the machine when they are gone.

@@ -166,12 +166,9 @@ std::string DescribeLimits(const Limits& limits) {
 }  // namespace
 
 Json PlannedToJson(const Planned& planned) {
-  Json out = {{"plan", PlanToJson(planned.plan)},
-              {"limits", LimitsToJson(planned.limits)},
-              {"not_enforced", planned.not_enforced},
-              {"cwd", planned.cwd},
-              {"differences", Json::array()},
-              {"hidden", Json::array()}};
+  Json out = {{"plan", PlanToJson(planned.plan)},     {"limits", LimitsToJson(planned.limits)},
+              {"not_enforced", planned.not_enforced}, {"cwd", planned.cwd},
+              {"differences", Json::array()},         {"hidden", Json::array()}};
   for (const Absence& absence : planned.hidden) out["hidden"].push_back(absence.path);
   for (const Difference& difference : planned.differences)
     out["differences"].push_back({{"what", difference.what}, {"why", difference.why}});

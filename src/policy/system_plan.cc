@@ -108,11 +108,10 @@ class SystemBuilder {
           {fmt::format("{} is read-only", target), "a single file is mounted there on the host"});
       return;
     }
-    const bool needs_upper = mount.read_only && HoldsHidden(target);
-    view_.mounts.push_back(OverlayOp(target, mount.read_only && !needs_upper));
-    if (needs_upper)
-      view_.differences.push_back({fmt::format("{} is writable", target),
-                                   "read-only on the host; hiding files in it takes a copy"});
+    // The project is copied to be worked on, wherever it lies.
+    MountOp op = OverlayOp(target, mount.read_only && !IsAtOrBelow(request_.project, target));
+    op.optional = true;  // unmounted meanwhile: nothing to show
+    view_.mounts.push_back(std::move(op));
   }
 
   std::string Reason(const HostMount& mount) const {
@@ -127,12 +126,6 @@ class SystemBuilder {
 
   bool IsAbsent(std::string_view path) const {
     return std::ranges::any_of(absent_, [&](auto& each) { return IsAtOrBelow(path, each); });
-  }
-
-  bool HoldsHidden(std::string_view target) const {
-    const auto inside = [&](std::string_view path) { return IsAtOrBelow(path, target); };
-    return inside(request_.project) || std::ranges::any_of(request_.hide, inside) ||
-           std::ranges::any_of(input_.hidden.paths, inside, &HiddenPath::path);
   }
 
   Status CheckPlaces() {

@@ -148,6 +148,8 @@ void MountProc(int target) {
   for (const char* name : kMasked) {
     struct stat info;
     if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    // Owned by the host's root, who does not exist inside: closed to everybody as it is.
+    if ((info.st_mode & 0007) == 0 && S_ISREG(info.st_mode)) continue;
     int cover = S_ISDIR(info.st_mode)
                     ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
                     : CloneNull();

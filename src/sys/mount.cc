@@ -109,8 +109,8 @@ int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& f
   int used = 0;
   for (int layer : {layers.mask, layers.lower, layers.below})
     if (layer >= 0)
-      used += snprintf(lower + used, sizeof lower - static_cast<size_t>(used),
-                       "%s/proc/self/fd/%d", used == 0 ? "" : ":", layer);
+      used += snprintf(lower + used, sizeof lower - static_cast<size_t>(used), "%s/proc/self/fd/%d",
+                       used == 0 ? "" : ":", layer);
   snprintf(upper, sizeof upper, "/proc/self/fd/%d", layers.upper);
   snprintf(work, sizeof work, "/proc/self/fd/%d", layers.work);
 

@@ -46,8 +46,8 @@ class FsContext {
 
 // Overlay from directories: by /proc/self/fd, because kernels before 6.5 do not take fds.
 // `mask` is a second lower above `lower` (or -1). Without an upper it is read-only and `below`, an
-// empty directory, may stand for the second lower that the kernel then wants. Returns a detached mount or -errno; `failed`
-// names the step.
+// empty directory, may stand for the second lower that the kernel then wants. Returns a detached
+// mount or -errno; `failed` names the step.
 struct OverlayLayers {
   int lower = -1;
   int mask = -1;
