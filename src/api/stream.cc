@@ -165,17 +165,15 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   steps.Add(
       "read request",
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count());
+  daemon::FirstCommand first;
+  first.request = std::move(request.command);
+  first.watcher = this;
   auto sandbox = co_await engine_.Create(std::move(body), std::move(request.sandbox), request.keep,
-                                         client_, &steps);
+                                         client_, &steps, &first);
   if (!sandbox) co_return std::unexpected(sandbox.error());
   sandbox_ = *sandbox;
-  auto command =
-      co_await engine_.Start(sandbox_, std::move(request.command), client_, this, std::move(steps));
-  if (!command) {
-    (void)co_await engine_.Discard(sandbox_, false);
-    co_return std::unexpected(command.error());
-  }
-  command_ = *command;
+  command_ = first.command;
+  command_->steps() = std::move(steps);
   TakeEarlyInput();
   co_await Follow(sandbox_, command_);
   bool started = command_->state() != daemon::CommandRun::State::kFailed;

@@ -7,7 +7,8 @@ namespace cloche {
 // Fixed-size messages between cloched and cloche-spawn (SOCK_SEQPACKET socketpair).
 
 enum class SpawnOp : uint32_t {
-  kLaunch = 1,   // fds: sealed memfd with an encoded LaunchPlan, the client's connected socket
+  kLaunch = 1,   // fds: sealed memfd with an encoded LaunchPlan, the client's connected socket and,
+                 // to save a round trip, the image of command 1, which is passed on to init
   kKill = 2,     // SIGKILL to every process of the sandbox; its upper stays
   kDiscard = 3,  // kill, count what changed (kFlagSummary), remove the upper
   kFreeze = 4,

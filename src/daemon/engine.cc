@@ -177,7 +177,8 @@ Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
   co_return explained;
 }
 
-Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps) {
+Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
+                            FirstCommand* first) {
   if (spawn_lost_)
     co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
                    "stop cloched; the next command starts it again");
@@ -192,6 +193,14 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   std::vector<int> fds(
       1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
   fds.push_back(client.socket);
+  sys::Fd image;
+  if (first) {
+    first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
+    std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
+    image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
+    if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
+    fds.push_back(image.get());
+  }
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
@@ -206,12 +215,15 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
     steps->Mark("launch, whole");
   }
+  if (first) sandbox->Adopt(first->command);
   sandbox->Attach(std::move(answer), cgroups_);
+  if (first) LimitWallTime(sandbox, first->command);
   co_return Status{};
 }
 
 Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request,
-                                                      bool keep, Client client, StepTimer* steps) {
+                                                      bool keep, Client client, StepTimer* steps,
+                                                      FirstCommand* first) {
   if (!request.name.empty()) {
     for (const auto& [id, other] : sandboxes_)
       if (other->owner == client.peer.uid && other->name == request.name)
@@ -239,7 +251,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   // Recorded before its files exist: after a crash in between, Load removes what was half-made.
   CLOCHE_CO_TRY(Save(*sandbox));
   sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
-  Status launched = co_await Launch(sandbox, client, steps);
+  Status launched = co_await Launch(sandbox, client, steps, first);
   if (launched) launched = Save(*sandbox);
   if (!launched) {
     sandboxes_.erase(sandbox->id);
@@ -277,42 +289,48 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
     if (!launched) co_return std::unexpected(launched.error());
     CLOCHE_CO_TRY(Save(*sandbox));
   }
-  request.env = FilterEnvironment(request.env, request.env_names).kept;
-  uint32_t number = static_cast<uint32_t>(sandbox->commands_started + 1);
-  // Nobody asked for a limit: what is relayed to a client is never cut, or `... > file` would be.
-  uint64_t output = watcher && !sandbox->request.limits.output
-                        ? request.output.value_or(0)
-                        : request.output.value_or(limits.output.value_or(0));
-  LogFile log;
-  log.path = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox->id, number);
-  log.reader = sandbox->owner;
-  double wall = request.wall.value_or(limits.wall.value_or(0));
-  auto command = std::make_shared<CommandRun>(io_, sandbox->id, number, std::move(request), output,
-                                              std::move(log));
-  command->steps() = std::move(steps);
-  if (watcher) command->Watch(watcher);
+  auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
-  if (wall > 0) {
-    asio::co_spawn(
-        io_,
-        [](asio::io_context& io, std::shared_ptr<Sandbox> box, std::shared_ptr<CommandRun> run,
-           double seconds) -> Task<void> {
-          asio::steady_timer timer(io,
-                                   std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
-          co_await timer.async_wait(kAwait);
-          if (run->ended()) co_return;
-          run->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
-          // Alone, it takes everything it left behind with it.
-          if (box->running_commands() == 1)
-            box->KillAll();
-          else
-            box->Signal(run->number(), 9);
-        }(io_, sandbox, command, wall),
-        asio::detached);
-  }
+  LimitWallTime(sandbox, command);
   // The count matters on disk only where it is a budget: a sync costs milliseconds.
   if (limits.commands.value_or(0) != 0) CLOCHE_CO_TRY(Save(*sandbox));
   co_return command;
+}
+
+std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandRequest request,
+                                                Watcher* watcher, StepTimer steps) {
+  const Limits& limits = sandbox.planned.limits;
+  request.env = FilterEnvironment(request.env, request.env_names).kept;
+  uint32_t number = static_cast<uint32_t>(sandbox.commands_started + 1);
+  // Nobody asked for a limit: what is relayed to a client is never cut, or `... > file` would be.
+  uint64_t output = watcher && !sandbox.request.limits.output
+                        ? request.output.value_or(0)
+                        : request.output.value_or(limits.output.value_or(0));
+  LogFile log;
+  log.path = fmt::format("{}/daemon/logs/{}-{}.log", directories_.state, sandbox.id, number);
+  log.reader = sandbox.owner;
+  auto command = std::make_shared<CommandRun>(io_, sandbox.id, number, std::move(request), output,
+                                              std::move(log));
+  command->steps() = std::move(steps);
+  if (watcher) command->Watch(watcher);
+  return command;
+}
+
+void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command) {
+  double seconds = command->request().wall.value_or(sandbox->planned.limits.wall.value_or(0));
+  if (seconds <= 0) return;
+  auto timer = std::make_shared<asio::steady_timer>(
+      io_, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+  command->on_finish = [timer] { timer->cancel(); };
+  timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
+    if (error || command->ended()) return;
+    command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
+    // Alone, it takes everything it left behind with it.
+    if (sandbox->running_commands() == 1)
+      sandbox->KillAll();
+    else
+      sandbox->Signal(command->number(), 9);
+  });
 }
 
 Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {

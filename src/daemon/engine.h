@@ -19,6 +19,13 @@ struct Client {
   int socket = -1;
 };
 
+// A command that is started with its sandbox, in one round trip.
+struct FirstCommand {
+  CommandRequest request;
+  Watcher* watcher = nullptr;
+  std::shared_ptr<CommandRun> command;  // set when the sandbox was made
+};
+
 // The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
 class Engine {
  public:
@@ -31,7 +38,8 @@ class Engine {
 
   Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request,
                                                 bool keep, Client client,
-                                                StepTimer* steps = nullptr);
+                                                StepTimer* steps = nullptr,
+                                                FirstCommand* first = nullptr);
   Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox,
                                                   CommandRequest request, Client client,
                                                   Watcher* watcher = nullptr, StepTimer steps = {});
@@ -58,7 +66,11 @@ class Engine {
   Status Save(const Sandbox& sandbox);
 
  private:
-  Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
+  Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
+                      FirstCommand* first = nullptr);
+  std::shared_ptr<CommandRun> MakeCommand(const Sandbox& sandbox, CommandRequest request,
+                                          Watcher* watcher, StepTimer steps);
+  void LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
   // What the password database says, as old as the other facts.
   struct KnownPerson {
     UserFacts account;

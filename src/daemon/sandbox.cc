@@ -123,10 +123,14 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
     return Fail(Code::kUnavailable,
                 fmt::format("reach the sandbox's init: {}", strerror(static_cast<int>(-sent))),
                 "start it again");
+  Adopt(command);
+  return {};
+}
+
+void Sandbox::Adopt(const std::shared_ptr<CommandRun>& command) {
   AddCommand(command);
   ++commands_started;
   last_activity_ = std::chrono::steady_clock::now();
-  return {};
 }
 
 void Sandbox::Signal(uint32_t command, int signal) {

@@ -59,6 +59,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
 
   // Sends the command to init; the command then reports for itself.
   Status Start(const std::shared_ptr<CommandRun>& command, const Command& image);
+  void Adopt(const std::shared_ptr<CommandRun>& command);  // spawn has started it
   void Signal(uint32_t command, int signal);
   void KillAll();
 

@@ -1,5 +1,6 @@
 #include "spawn/server.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/command_image.h"
 #include "spawn/check.h"
 #include "sys/file.h"
 #include "sys/message.h"
@@ -41,6 +43,19 @@ Outcome<LaunchPlan> ReadPlan(int memfd) {
   auto plan = DecodePlan(bytes);
   if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
   return std::move(*plan);
+}
+
+bool IsUntouched(int upper) {
+  DIR* slots = fdopendir(openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!slots) return false;
+  bool untouched = true;
+  while (dirent* slot = readdir(slots)) {
+    if (slot->d_name[0] == '.') continue;
+    std::string path = std::string(slot->d_name) + "/u";
+    untouched = untouched && sys::IsEmptyDirectory(upper, path.c_str());
+  }
+  closedir(slots);
+  return untouched;
 }
 
 uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end - start); }
@@ -176,8 +191,9 @@ void Server::Answer(const SpawnRequest& request, const Failure* failure) {
 void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
   uint64_t received = sys::MonotonicMicros();
   auto outcome = [&]() -> Outcome<void> {
-    if (fds.size() != 2)
+    if (fds.size() != 2 && fds.size() != 3)
       return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
+    const int first = fds.size() == 3 ? fds[2] : -1;
     auto plan = ReadPlan(fds[0]);
     if (!plan) return std::unexpected(plan.error());
     sys::PeerIdentity peer;
@@ -199,7 +215,8 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
       auto built = workshop_.Build(plan->spec, choice);
       if (!built) return std::unexpected(built.error());
       Watch(*built);
-      return HandOver(request, *plan, std::move(*built), false, received, sys::MonotonicMicros());
+      return HandOver(request, *plan, std::move(*built), first, false, received,
+                      sys::MonotonicMicros());
     }
     std::string key = EncodeSpec(plan->spec);
     auto prepared = shelf_.Take(key, plan->spec, [&](Sandbox s) { Dispose(std::move(s)); });
@@ -211,14 +228,15 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
       Watch(*built);
       prepared = std::move(*built);
     }
-    return HandOver(request, *plan, std::move(*prepared), from_shelf, received,
+    return HandOver(request, *plan, std::move(*prepared), first, from_shelf, received,
                     sys::MonotonicMicros());
   }();
   if (!outcome) Answer(request, &outcome.error());
 }
 
 Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
-                               bool from_shelf, uint64_t received, uint64_t prepared) {
+                               int first_command, bool from_shelf, uint64_t received,
+                               uint64_t prepared) {
   auto limit = [&]() -> Outcome<void> {
     std::string failed;
     bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
@@ -262,6 +280,13 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   reply.timing_us[kTimePrepare] = Since(received, prepared);
   reply.timing_us[kTimeLimits] = Since(prepared, limited);
   reply.timing_us[kTimeHandOver] = Since(limited, sys::MonotonicMicros());
+  if (first_command >= 0) {
+    InitMessage start{};
+    start.op = InitOp::kExec;
+    start.command = 1;
+    int image[] = {first_command};
+    sys::SendMessage(sandbox.control.get(), &start, sizeof start, image);
+  }
   sys::SendMessage(daemon_.get(), &reply, sizeof reply, std::span<const int>(fds, fd_count));
   sandbox.control.Reset();
   sandbox.listener.Reset();
@@ -290,7 +315,8 @@ void Server::End(const SpawnRequest& request, bool discard) {
   sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
   sandbox.discard = discard;
   ids_.erase(found);
-  if (discard && (request.flags & kFlagSummary) != 0) {
+  // Most commands change nothing, and that is quickly seen; counting is the keeper's work.
+  if (discard && (request.flags & kFlagSummary) != 0 && !IsUntouched(sandbox.upper.get())) {
     KeeperTask task{};
     task.kind = KeeperTask::Kind::kCount;
     task.user_xattr = mode_ == Mode::kRootless;

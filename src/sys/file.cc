@@ -171,6 +171,16 @@ int64_t ModifiedNanos(const char* path) {
   return info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
 }
 
+bool IsEmptyDirectory(int dir, const char* path) {
+  DIR* list = fdopendir(openat(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!list) return false;
+  bool empty = true;
+  while (dirent* entry = readdir(list))
+    empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
+  closedir(list);
+  return empty;
+}
+
 bool IsRegularFile(const char* path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);

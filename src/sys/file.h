@@ -22,6 +22,7 @@ bool HasAttribute(int fd, const char* name);  // extended
 int LetRead(int file, uint32_t uid);          // by an access control list
 void RandomBytes(unsigned char* bytes, size_t size);
 int64_t ModifiedNanos(const char* path);  // 0 when it is not there
+bool IsEmptyDirectory(int dir, const char* path);
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();
 
