@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <filesystem>
 
 #include "base/text.h"
 #include "policy/cures.h"
@@ -125,6 +126,20 @@ Status Engine::Save(const Sandbox& sandbox) {
                         record.dump(-1, ' ', false, Json::error_handler_t::replace)});
 }
 
+// Logs live as long as their sandbox, those of disposable ones for a day.
+void Engine::RemoveLogs(const std::string& id) {
+  std::error_code error;
+  const auto yesterday = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directories_.state + "/daemon/logs", error)) {
+    std::string name = entry.path().filename();
+    std::string owner = name.substr(0, name.find('-'));
+    bool stale =
+        id.empty() && !sandboxes_.contains(owner) && entry.last_write_time(error) < yesterday;
+    if (stale || owner == id) std::filesystem::remove(entry.path(), error);
+  }
+}
+
 Status Engine::Load() {
   ASSIGN_OR_RETURN(auto rows, registry_.All());
   for (const Registry::Row& row : rows) {
@@ -158,6 +173,7 @@ Status Engine::Load() {
     sandboxes_[row.id] = sandbox;
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
+  RemoveLogs("");
   return {};
 }
 
@@ -255,6 +271,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   if (launched) launched = Save(*sandbox);
   if (!launched) {
     sandboxes_.erase(sandbox->id);
+    if (sandbox->state == Sandbox::State::kStarting) sandbox->state = Sandbox::State::kEnded;
     if (sandbox->keep) (void)registry_.Remove(sandbox->id);
     if (sandbox->state == Sandbox::State::kRunning)
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
@@ -284,9 +301,18 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
         Code::kExhausted,
         fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
         "make a new sandbox, or a larger budget with --commands");
+  // Somebody else is just starting it.
+  while (sandbox->state == Sandbox::State::kStarting) {
+    asio::steady_timer pause(io_, std::chrono::milliseconds(2));
+    co_await pause.async_wait(kAwait);
+  }
   if (sandbox->state == Sandbox::State::kStopped) {
+    sandbox->state = Sandbox::State::kStarting;
     Status launched = co_await Launch(sandbox, client, &steps);
-    if (!launched) co_return std::unexpected(launched.error());
+    if (!launched) {
+      sandbox->state = Sandbox::State::kStopped;
+      co_return std::unexpected(launched.error());
+    }
     CLOCHE_CO_TRY(Save(*sandbox));
   }
   auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
@@ -359,6 +385,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summar
   sandbox->Detach("its sandbox was removed");
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
     unforgotten_.push_back(sandbox->id);
+  if (sandbox->keep) RemoveLogs(sandbox->id);
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
                                                    answer.reply.value, answer.reply.detail,

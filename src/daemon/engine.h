@@ -78,6 +78,7 @@ class Engine {
   };
   const KnownPerson& Person(uint32_t uid);
   UserFacts FactsOf(const sys::PeerIdentity& peer);
+  void RemoveLogs(const std::string& id);  // "" = those nobody needs any more
   Task<void> RemoveRest(std::string id);
   Result<Planned> Plan(const SandboxRequest& request, const UserFacts& user, std::string id);
   void InitExited(const SpawnReply& event);

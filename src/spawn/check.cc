@@ -20,6 +20,15 @@ bool IsPlainPath(const std::string& path) {
   return true;
 }
 
+// Policy refuses these too; here it holds whatever has become of cloched.
+bool IsSystemPath(const std::string& path) {
+  if (path == "/") return true;
+  for (const char* top : {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc",
+                          "/run", "/sbin", "/sys", "/usr"})
+    if (path == top || path.starts_with(std::string(top) + "/")) return true;
+  return false;
+}
+
 bool IsId(const std::string& id) {
   if (id.size() < 4 || id.size() > 31 || !id.starts_with("sb_")) return false;
   return std::all_of(id.begin() + 3, id.end(),
@@ -57,8 +66,8 @@ Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, M
       return Refused("mount source", EINVAL, op.source);
     if (op.kind == MountKind::kProc && op.target != "/proc") return Refused("proc target", EINVAL);
     if (op.kind == MountKind::kDev && op.target != "/dev") return Refused("dev target", EINVAL);
-    if (op.kind == MountKind::kBind && !op.read_only && op.source == "/")
-      return Refused("writable bind of the whole machine", EPERM);
+    if (op.kind == MountKind::kBind && !op.read_only && IsSystemPath(op.source))
+      return Refused("writable bind of the system", EPERM, op.source);
     if ((op.mode & ~01777u) != 0) return Refused("mount mode", EINVAL, op.target);
     proc |= op.kind == MountKind::kProc;
     dev |= op.kind == MountKind::kDev;

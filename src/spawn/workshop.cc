@@ -35,6 +35,21 @@ bool IsDirectory(int fd) {
   return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// "name:first:count" lines: ids that users may map for themselves.
+void ReadDelegated(const char* path, std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
+  std::string text;
+  if (sys::ReadFileAt(AT_FDCWD, path, text) < 0) return;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    size_t one = line.find(':'), two = line.rfind(':');
+    if (one == std::string::npos || two == one) continue;
+    uint64_t first = strtoull(line.c_str() + one + 1, nullptr, 10);
+    ranges.emplace_back(first, first + strtoull(line.c_str() + two + 1, nullptr, 10));
+  }
+}
+
 std::string IdMap(uint32_t base, std::vector<uint32_t> ids) {
   std::string map = "0 " + std::to_string(base) + " " + std::to_string(kPlainIds) + "\n";
   std::sort(ids.begin(), ids.end());
@@ -52,11 +67,19 @@ Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_p
       cgroups_(cgroups),
       scratch_path_(std::move(scratch_path)),
       filter_(sys::CompileSandboxFilter()),
-      landlock_abi_(sys::LandlockAbi()) {}
+      landlock_abi_(sys::LandlockAbi()) {
+  ReadDelegated("/etc/subuid", delegated_);
+  ReadDelegated("/etc/subgid", delegated_);
+}
 
 Outcome<uint32_t> Workshop::TakeSlot() {
-  for (uint32_t slot = 0; slot < kSlots; ++slot)
-    if (slots_.insert(slot).second) return slot;
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    uint64_t first = kFirstId + uint64_t{slot} * kSlotSize;
+    bool taken = std::ranges::any_of(delegated_, [&](const auto& range) {
+      return first < range.second && range.first < first + kSlotSize;
+    });
+    if (!taken && slots_.insert(slot).second) return slot;
+  }
   return Failed(SpawnStage::kNamespaces, "find a free id range", EAGAIN);
 }
 

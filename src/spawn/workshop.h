@@ -61,7 +61,8 @@ class Workshop {
   int landlock_abi_ = 0;
   uint64_t serial_ = 0;
   std::set<uint32_t> slots_;
-  std::map<std::string, std::shared_ptr<Mask>> masks_;  // by encoded spec
+  std::vector<std::pair<uint64_t, uint64_t>> delegated_;  // [first, last): not ours to use
+  std::map<std::string, std::shared_ptr<Mask>> masks_;    // by encoded spec
 };
 
 }  // namespace cloche::spawn

@@ -1,0 +1,105 @@
+#include "spawn/check.h"
+
+#include <errno.h>
+#include <gtest/gtest.h>
+
+namespace cloche::spawn {
+namespace {
+
+sys::PeerIdentity Peer(uint32_t uid) {
+  sys::PeerIdentity peer;
+  peer.uid = uid;
+  peer.gid = uid;
+  peer.group_count = 1;
+  peer.groups[0] = uid;
+  return peer;
+}
+
+LaunchPlan Plan(uint32_t uid) {
+  LaunchPlan plan;
+  plan.sandbox_id = "sb_abc234";
+  plan.spec.caller = {uid, uid, {uid}};
+  plan.spec.root_inside = uid == 0;
+  plan.spec.hostname = "here";
+  plan.spec.mounts = {{.kind = MountKind::kOverlay, .source = "/", .target = "/"},
+                      {.kind = MountKind::kProc, .source = "", .target = "/proc"},
+                      {.kind = MountKind::kDev, .source = "", .target = "/dev"}};
+  return plan;
+}
+
+int Refusal(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode = Mode::kSystem) {
+  auto checked = CheckPlan(plan, peer, mode);
+  return checked ? 0 : checked.error().error;
+}
+
+TEST(CheckPlan, OrdinaryPlansPass) {
+  EXPECT_EQ(Refusal(Plan(0), Peer(0)), 0);
+  EXPECT_EQ(Refusal(Plan(1000), Peer(1000)), 0);
+}
+
+TEST(CheckPlan, NobodyPassesForSomebodyElse) {
+  EXPECT_EQ(Refusal(Plan(0), Peer(1000)), EPERM);
+  EXPECT_EQ(Refusal(Plan(1001), Peer(1000)), EPERM);
+  LaunchPlan more_groups = Plan(1000);
+  more_groups.spec.caller.groups.push_back(27);
+  EXPECT_EQ(Refusal(more_groups, Peer(1000)), EPERM);
+}
+
+TEST(CheckPlan, RootInsideTakesACallerWhoIsRoot) {
+  LaunchPlan plan = Plan(1000);
+  plan.spec.root_inside = true;
+  EXPECT_EQ(Refusal(plan, Peer(1000)), EPERM);
+  plan.spec.mode = Mode::kRootless;
+  EXPECT_EQ(Refusal(plan, Peer(1000), Mode::kRootless), EPERM);
+}
+
+TEST(CheckPlan, MappedRootTakesABaseThatIsNotTheHost) {
+  LaunchPlan plan = Plan(1000);
+  plan.spec.mode = Mode::kRootless;
+  plan.spec.map_root = true;
+  EXPECT_EQ(Refusal(plan, Peer(1000), Mode::kRootless), EPERM);
+  plan.spec.base_is_host = false;
+  EXPECT_EQ(Refusal(plan, Peer(1000), Mode::kRootless), 0);
+  plan.spec.mode = Mode::kSystem;
+  EXPECT_EQ(Refusal(plan, Peer(1000)), EPERM);
+}
+
+TEST(CheckPlan, TheSystemIsNeverBoundWritable) {
+  for (const char* path : {"/", "/etc", "/etc/cron.d", "/usr/local/bin", "/boot"}) {
+    LaunchPlan plan = Plan(0);
+    plan.spec.mounts.push_back({.kind = MountKind::kBind, .source = path, .target = "/mnt"});
+    EXPECT_EQ(Refusal(plan, Peer(0)), EPERM) << path;
+    plan.spec.mounts.back().read_only = true;
+    EXPECT_EQ(Refusal(plan, Peer(0)), 0) << path;
+  }
+}
+
+TEST(CheckPlan, PathsThatClimbAreRefused) {
+  for (const char* path : {"/a/../b", "/..", "a", "", "/a/./b"}) {
+    LaunchPlan plan = Plan(0);
+    plan.spec.mounts.push_back({.kind = MountKind::kTmpfs, .source = "", .target = path});
+    EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << path;
+    plan = Plan(0);
+    plan.spec.files.push_back({FileRuleKind::kHide, path, "", 0});
+    EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << path;
+  }
+}
+
+TEST(CheckPlan, ASandboxHasItsOwnProcAndDev) {
+  for (size_t missing : {1, 2}) {
+    LaunchPlan plan = Plan(0);
+    plan.spec.mounts.erase(plan.spec.mounts.begin() + static_cast<long>(missing));
+    EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
+  }
+}
+
+TEST(CheckPlan, IdsAreOurs) {
+  for (const char* id : {"", "sb_", "x", "sb_../x", "sb_A", "../../etc"}) {
+    LaunchPlan plan = Plan(0);
+    plan.sandbox_id = id;
+    EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << id;
+  }
+}
+
+}  // namespace
+}  // namespace cloche::spawn
