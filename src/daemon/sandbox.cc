@@ -112,7 +112,7 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
   message.command = command->number();
   // A new sandbox starts its counters at zero (and a few ms of its own making).
   if (commands_started > 0) {
-    sys::CgroupUsage usage = Usage();
+    sys::CgroupUsage usage = Usage(sys::UsageDetail::kBaseline);
     command->cpu_us_before = usage.cpu_us;
     command->oom_before = usage.oom_kills;
   }
@@ -165,7 +165,9 @@ size_t Sandbox::running_commands() const {
   return count;
 }
 
-sys::CgroupUsage Sandbox::Usage() const { return sys::ReadUsage(cgroups_, cgroup_); }
+sys::CgroupUsage Sandbox::Usage(sys::UsageDetail detail) const {
+  return sys::ReadUsage(cgroups_, cgroup_, detail);
+}
 
 Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
   while (control_.is_open()) {
@@ -203,7 +205,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->Failed(std::move(error), exit_status);
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
-    sys::CgroupUsage usage = Usage();
+    sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     command->Exited(message);
     if (usage.cpu_us >= 0 && command->cpu_us_before >= 0)
@@ -249,7 +251,7 @@ Task<void> Sandbox::WatchOom([[maybe_unused]] std::shared_ptr<Sandbox> self, boo
 
 // The kernel kills one process; what is left of the command would limp on.
 bool Sandbox::CheckOom() {
-  int64_t kills = Usage().oom_kills;
+  int64_t kills = Usage(sys::UsageDetail::kBaseline).oom_kills;
   if (kills <= oom_seen_) return false;
   oom_seen_ = kills;
   for (auto& [number, command] : commands_)

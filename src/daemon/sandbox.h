@@ -68,7 +68,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const std::map<uint32_t, std::shared_ptr<CommandRun>>& commands() const { return commands_; }
   size_t running_commands() const;
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
-  sys::CgroupUsage Usage() const;
+  sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const;
   uint64_t denial_count() const { return denial_count_; }
   Json ToJson() const;
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/launch_plan.h"
@@ -21,7 +22,8 @@ struct Sandbox {
   bool kept = false;     // its upper is kept/id, not once/name
   bool discard = false;  // remove the upper when init is gone
   uint64_t number = 0;   // of the request whose reply waits for init's end
-  sys::Fd pidfd, control, listener, upper;
+  sys::Fd pidfd, control, listener, upper, oom;
+  std::optional<KernelLimits> limits;  // in force
   std::shared_ptr<Mask> mask;
 };
 

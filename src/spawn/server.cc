@@ -219,7 +219,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
                       sys::MonotonicMicros());
     }
     std::string key = EncodeSpec(plan->spec);
-    auto prepared = shelf_.Take(key, plan->spec, [&](Sandbox s) { Dispose(std::move(s)); });
+    auto prepared = shelf_.Take(key, *plan, [&](Sandbox s) { Dispose(std::move(s)); });
     bool from_shelf = prepared.has_value();
     if (!from_shelf) {
       auto built = workshop_.Build(plan->spec);
@@ -238,19 +238,12 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
                                int first_command, bool from_shelf, uint64_t received,
                                uint64_t prepared) {
   auto limit = [&]() -> Outcome<void> {
-    std::string failed;
-    bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
-    if (grouped) {
-      int error = cgroups_.SetLimits(sandbox.name, plan.limits.cpu_millis, plan.limits.memory_bytes,
-                                     plan.limits.pids, failed);
-      if (error < 0) return Failed(SpawnStage::kCgroup, "set limit", error, failed);
-    }
     if (plan.keep && !sandbox.kept) {
       auto kept = store_.Keep(sandbox.name, plan.sandbox_id);
       if (!kept) return std::unexpected(kept.error());
       sandbox.kept = true;
     }
-    return store_.SetLimit(sandbox.upper.get(), plan.limits.disk_bytes);
+    return sandbox.limits == plan.limits ? Outcome<void>() : SetLimits(sandbox, plan.limits);
   };
   sandbox.id = plan.sandbox_id;
   if (auto limited = limit(); !limited) {
@@ -269,13 +262,11 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   reply.flags = from_shelf ? kFlagFromPool : 0;
   int fds[4] = {sandbox.control.get(), sandbox.pidfd.get(), sandbox.listener.get(), -1};
   size_t fd_count = 3;
-  sys::Fd oom;
   if (cgroups_.host().version != sys::CgroupVersion::kNone) {
     reply.flags |=
         cgroups_.host().version == sys::CgroupVersion::kV2 ? kFlagCgroupV2 : kFlagCgroupV1;
     Fill(reply.cgroup, cgroups_.PathOf(sandbox.name));
-    oom = cgroups_.WatchOom(sandbox.name);
-    if (oom.valid()) fds[fd_count++] = oom.get();
+    if (sandbox.oom.valid()) fds[fd_count++] = sandbox.oom.get();
   }
   reply.timing_us[kTimePrepare] = Since(received, prepared);
   reply.timing_us[kTimeLimits] = Since(prepared, limited);
@@ -290,10 +281,27 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   sys::SendMessage(daemon_.get(), &reply, sizeof reply, std::span<const int>(fds, fd_count));
   sandbox.control.Reset();
   sandbox.listener.Reset();
+  sandbox.oom.Reset();
   ids_[sandbox.id] = sandbox.pid;
   pid_t pid = sandbox.pid;
   alive_[pid] = std::move(sandbox);
   return {};
+}
+
+Outcome<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
+  if (cgroups_.host().version != sys::CgroupVersion::kNone) {
+    std::string failed;
+    if (sandbox.limits)  // prepared for other limits
+      if (int error = cgroups_.ClearLimits(sandbox.name, failed); error < 0)
+        return Failed(SpawnStage::kCgroup, "clear limit", error, failed);
+    int error = cgroups_.SetLimits(sandbox.name, limits.cpu_millis, limits.memory_bytes,
+                                   limits.pids, failed);
+    if (error < 0) return Failed(SpawnStage::kCgroup, "set limit", error, failed);
+    if (!sandbox.oom.valid()) sandbox.oom = cgroups_.WatchOom(sandbox.name);
+  }
+  auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes);
+  if (set) sandbox.limits = limits;
+  return set;
 }
 
 void Server::End(const SpawnRequest& request, bool discard) {
@@ -399,6 +407,8 @@ void Server::FinishRefill() {
   shelf_.MarkBroken(preparing_key_, !finished.has_value());
   if (finished) {
     Watch(*preparing_);
+    // A limit that cannot be set is reported by the launch that wants it.
+    (void)SetLimits(*preparing_, shelf_.LimitsOf(preparing_key_));
     shelf_.Put(preparing_key_, std::move(*preparing_));
   }
   preparing_.reset();

@@ -17,9 +17,10 @@ class Shelf {
   // A prepared sandbox of this spec, if there is one whose mask is still right. Unusable ones are
   // handed to `dispose`.
   template <typename Dispose>
-  std::optional<Sandbox> Take(const std::string& key, const SandboxSpec& spec, Dispose dispose) {
+  std::optional<Sandbox> Take(const std::string& key, const LaunchPlan& plan, Dispose dispose) {
     Row& row = rows_[key];
-    row.spec = spec;
+    row.spec = plan.spec;
+    row.limits = plan.limits;
     row.used = ++clock_;
     while (!row.stock.empty()) {
       Sandbox sandbox = std::move(row.stock.front());
@@ -59,6 +60,8 @@ class Shelf {
     return std::pair{best->first, best->second.spec};
   }
 
+  // What was asked for last with this spec is likely to be asked for again.
+  KernelLimits LimitsOf(const std::string& key) { return rows_[key].limits; }
   void Put(const std::string& key, Sandbox sandbox) {
     rows_[key].stock.push_back(std::move(sandbox));
   }
@@ -75,6 +78,7 @@ class Shelf {
   static constexpr size_t kStock = 6;
   struct Row {
     SandboxSpec spec;
+    KernelLimits limits;
     std::deque<Sandbox> stock;
     uint64_t used = 0;
     bool broken = false;

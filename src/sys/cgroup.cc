@@ -113,28 +113,30 @@ CgroupHost FindCgroups(bool privileged) {
   return host;
 }
 
-CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup) {
+CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup, UsageDetail detail) {
   CgroupUsage usage;
+  if (host.version == CgroupVersion::kNone) return usage;
+  const bool v2 = host.version == CgroupVersion::kV2;
   auto number = [](const std::string& path, const char* key = "") {
     return ReadNumberAt(AT_FDCWD, path.c_str(), key);
   };
-  if (host.version == CgroupVersion::kV2) {
-    std::string dir = host.unified + cgroup;
-    usage.cpu_us = number(dir + "/cpu.stat", "usage_usec");
-    usage.memory_bytes = number(dir + "/memory.current");
-    usage.peak_bytes = number(dir + "/memory.peak");
-    usage.pids = number(dir + "/pids.current");
-    usage.oom_kills = number(dir + "/memory.events", "oom_kill");
-    usage.pid_refusals = number(dir + "/pids.events", "max");
-  } else if (host.version == CgroupVersion::kV1) {
+  const std::string memory = (v2 ? host.unified : host.memory) + cgroup;
+  const std::string pids = (v2 ? host.unified : host.pids) + cgroup;
+  if (v2) {
+    usage.cpu_us = number(memory + "/cpu.stat", "usage_usec");
+  } else {
     int64_t nanos =
         number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
     usage.cpu_us = nanos < 0 ? -1 : nanos / 1000;
-    usage.memory_bytes = number(host.memory + cgroup + "/memory.usage_in_bytes");
-    usage.peak_bytes = number(host.memory + cgroup + "/memory.max_usage_in_bytes");
-    usage.pids = number(host.pids + cgroup + "/pids.current");
-    usage.oom_kills = number(host.memory + cgroup + "/memory.oom_control", "oom_kill");
-    usage.pid_refusals = number(host.pids + cgroup + "/pids.events", "max");
+  }
+  usage.oom_kills = number(memory + (v2 ? "/memory.events" : "/memory.oom_control"), "oom_kill");
+  if (detail != UsageDetail::kBaseline) {
+    usage.peak_bytes = number(memory + (v2 ? "/memory.peak" : "/memory.max_usage_in_bytes"));
+    usage.pid_refusals = number(pids + "/pids.events", "max");
+  }
+  if (detail == UsageDetail::kCurrent) {
+    usage.memory_bytes = number(memory + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));
+    usage.pids = number(pids + "/pids.current");
   }
   if (usage.oom_kills < 0) usage.oom_kills = 0;
   if (usage.pid_refusals < 0) usage.pid_refusals = 0;
@@ -239,6 +241,26 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
   }
   if (pids != 0)
     if (int e = put(host_.pids + PathOf(name) + "/pids.max", std::to_string(pids)); e < 0) return e;
+  return 0;
+}
+
+int CgroupTree::ClearLimits(const std::string& name, std::string& failed) const {
+  const bool v2 = host_.version == CgroupVersion::kV2;
+  std::vector<std::pair<std::string, std::string>> files;
+  if (v2) {
+    std::string dir = host_.unified + PathOf(name);
+    files = {{dir + "/cpu.max", "max"}, {dir + "/memory.max", "max"}, {dir + "/pids.max", "max"}};
+  } else {
+    // Memory and swap together first: the limit of memory alone may not exceed it.
+    files = {{host_.cpu + PathOf(name) + "/cpu.cfs_quota_us", "-1"},
+             {host_.memory + PathOf(name) + "/memory.memsw.limit_in_bytes", "-1"},
+             {host_.memory + PathOf(name) + "/memory.limit_in_bytes", "-1"},
+             {host_.pids + PathOf(name) + "/pids.max", "max"}};
+  }
+  for (const auto& [path, value] : files) {
+    failed = path;
+    if (int error = Put(path, value); error < 0 && error != -ENOENT) return error;
+  }
   return 0;
 }
 

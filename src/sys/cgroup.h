@@ -30,8 +30,9 @@ struct CgroupUsage {
   int64_t oom_kills = 0;
   int64_t pid_refusals = 0;
 };
+enum class UsageDetail { kBaseline, kResult, kCurrent };  // cpu and oom; + peak, refusals; + now
 // By path, for readers without privileges. `cgroup` is the path below the hierarchy's mount point.
-CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup);
+CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup, UsageDetail detail);
 
 // The groups of one daemon: a common parent and a child per sandbox.
 class CgroupTree {
@@ -50,6 +51,7 @@ class CgroupTree {
   int OpenProcs(const std::string& name, std::vector<Fd>& procs, std::string& failed) const;
   int SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory, uint64_t pids,
                 std::string& failed) const;
+  int ClearLimits(const std::string& name, std::string& failed) const;  // before others are set
   Fd WatchOom(const std::string& name) const;
   int Kill(const std::string& name) const;
   int Freeze(const std::string& name, bool frozen) const;
