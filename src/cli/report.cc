@@ -15,10 +15,10 @@ std::string Line(const std::string& text) { return "cloche: " + EscapeForTermina
 std::string DescribeDroppedOutput(const Json& output) {
   const double dropped = Number(output, "dropped_bytes");
   if (dropped <= 0) return "";
-  std::string text = fmt::format("{} of output dropped, the last {} kept",
+  std::string text = fmt::format("{} of output dropped, beginning and end ({}) kept",
                                  FormatBytes(static_cast<uint64_t>(dropped)),
                                  FormatBytes(static_cast<uint64_t>(Number(output, "kept_bytes"))));
-  if (const std::string log = Text(output, "log"); !log.empty()) text += "; all of it: " + log;
+  if (const std::string log = Text(output, "log"); !log.empty()) text += "; log: " + log;
   return Line(text);
 }
 

@@ -168,8 +168,11 @@ Status Engine::Load() {
     sys::PeerIdentity peer;
     peer.uid = row.owner;
     peer.gid = record.value("gid", 0u);
+    // Planned anew at its next start; until then budgets and times are those asked for.
     if (auto planned = Plan(sandbox->request, FactsOf(peer), row.id))
       sandbox->planned = std::move(*planned);
+    else
+      sandbox->planned.limits = WithDefaults(sandbox->request.limits, facts());
     sandboxes_[row.id] = sandbox;
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
@@ -424,12 +427,10 @@ std::vector<std::shared_ptr<Sandbox>> Engine::List(const Client& client) const {
 }
 
 Json Engine::StatusJson(const Client& client) const {
-  int64_t pages = sys::ReadNumberAt(AT_FDCWD, "/proc/self/statm");
   std::string statm;
   sys::ReadFileAt(AT_FDCWD, "/proc/self/statm", statm);
   long resident = 0;
   std::sscanf(statm.c_str(), "%*d %ld", &resident);
-  (void)pages;
   return {{"id", "cloched"},
           {"version", CLOCHE_VERSION},
           {"mode", mode_ == Mode::kSystem ? "system" : "rootless"},

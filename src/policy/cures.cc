@@ -89,12 +89,12 @@ constexpr Row kRows[] = {
 
     {SpawnStage::kNamespaces, "", EPERM, kAppArmor, Code::kUnavailable,
      "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
-     "install Cloche's AppArmor profile (make install does, as root), or allow it for everyone: "
-     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the "
+     "daemon as root"},
     {SpawnStage::kNamespaces, "", EACCES, kAppArmor, Code::kUnavailable,
      "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
-     "install Cloche's AppArmor profile (make install does, as root), or allow it for everyone: "
-     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the "
+     "daemon as root"},
     {SpawnStage::kNamespaces, "", EPERM, kDisabled, Code::kUnavailable,
      "user namespaces are switched off for ordinary users",
      "sudo sysctl kernel.unprivileged_userns_clone=1, or run the daemon as root"},

@@ -29,7 +29,8 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
   container.in_container = true;
   const std::vector<Failure> failures = {
       {SpawnStage::kNamespaces, "clone3", EPERM, ubuntu, "apparmor_restrict_unprivileged_userns=0"},
-      {SpawnStage::kNamespaces, "write uid_map", EACCES, ubuntu, "AppArmor profile"},
+      {SpawnStage::kNamespaces, "write uid_map", EACCES, ubuntu,
+       "apparmor_restrict_unprivileged_userns=0"},
       {SpawnStage::kNamespaces, "clone3", EPERM, hardened, "unprivileged_userns_clone=1"},
       {SpawnStage::kNamespaces, "clone3", EPERM, container, "docker run --privileged"},
       {SpawnStage::kNamespaces, "clone3", EPERM, rootless, "run the daemon as root"},

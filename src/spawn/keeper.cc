@@ -90,11 +90,15 @@ class ChangeCount {
   store.EmptyTrash();
   std::vector<std::string> groups;  // still busy
   bool leaving = false;
+  uint64_t next_growth = 0;
   while (!leaving) {
     pollfd wait{tasks, POLLIN, 0};
-    int ready = poll(&wait, 1, groups.empty() ? kGrowIntervalMs * 4 : 5);
+    int ready = poll(&wait, 1, groups.empty() ? kGrowIntervalMs : 5);
     if (ready < 0 && errno != EINTR) _exit(1);
-    if (ready == 0) store.GrowIfNeeded();
+    if (uint64_t now = sys::MonotonicMicros(); now >= next_growth) {
+      store.GrowIfNeeded();
+      next_growth = now + kGrowIntervalMs * 1000;
+    }
     bool sweep = false;
     while (ready > 0) {
       KeeperTask task{};

@@ -298,6 +298,7 @@ Outcome<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
                                    limits.pids, failed);
     if (error < 0) return Failed(SpawnStage::kCgroup, "set limit", error, failed);
     if (!sandbox.oom.valid()) sandbox.oom = cgroups_.WatchOom(sandbox.name);
+    if (!sandbox.oom.valid()) return Failed(SpawnStage::kCgroup, "watch memory", errno);
   }
   auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes);
   if (set) sandbox.limits = limits;
@@ -407,8 +408,13 @@ void Server::FinishRefill() {
   shelf_.MarkBroken(preparing_key_, !finished.has_value());
   if (finished) {
     Watch(*preparing_);
-    // A limit that cannot be set is reported by the launch that wants it.
-    (void)SetLimits(*preparing_, shelf_.LimitsOf(preparing_key_));
+    // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
+    if (!SetLimits(*preparing_, shelf_.LimitsOf(preparing_key_))) {
+      shelf_.MarkBroken(preparing_key_, true);
+      Dispose(std::move(*preparing_));
+      preparing_.reset();
+      return;
+    }
     shelf_.Put(preparing_key_, std::move(*preparing_));
   }
   preparing_.reset();
