@@ -129,9 +129,14 @@ Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::strea
                             FrameType type) {
   std::string buffer(kChunk, '\0');
   while (from.is_open()) {
-    auto [error, got] = co_await from.async_read_some(asio::buffer(buffer), kAwait);
-    if (error) break;  // EIO is how a pty says that nobody holds its other end
-    self->Keep(type, std::string_view(buffer).substr(0, got));
+    // Wait, then read in one step: a read that completes on its own could hold bytes which DrainNow
+    // then overtakes.
+    auto [error] = co_await from.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
+    if (error || !from.is_open()) break;
+    long got = sys::ReadSome(from.native_handle(), buffer.data(), buffer.size());
+    if (got == -EAGAIN) continue;
+    if (got <= 0) break;  // EIO is how a pty says that nobody holds its other end
+    self->Keep(type, std::string_view(buffer).substr(0, static_cast<size_t>(got)));
     bool slow = true;
     while (slow && !self->ended()) {
       slow = false;
