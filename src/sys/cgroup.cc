@@ -153,6 +153,25 @@ std::vector<std::string> Hierarchies(const CgroupHost& host) {
   return all;
 }
 
+// Controllers can be enabled only in a group that holds no process. A delegated one holds us and
+// whoever was started with us.
+int MoveToLeaf(const std::string& group, std::string& failed) {
+  std::string leaf = group + "/cloched";
+  failed = leaf;
+  if (mkdir(leaf.c_str(), 0755) < 0 && errno != EEXIST) return -errno;
+  std::string pids;
+  if (int error = ReadFileAt(AT_FDCWD, (group + "/cgroup.procs").c_str(), pids); error < 0)
+    return error;
+  for (size_t at = 0; at < pids.size();) {
+    size_t end = std::min(pids.find('\n', at), pids.size());
+    int error = Put(leaf + "/cgroup.procs", pids.substr(at, end - at));
+    if (error < 0 && error != -ESRCH) return error;  // ended meanwhile
+    at = end + 1;
+  }
+  failed = group;
+  return 0;
+}
+
 }  // namespace
 
 std::string CgroupTree::CorePath(const std::string& name) const {
@@ -170,7 +189,11 @@ int CgroupTree::Open(CgroupHost host, const std::string& tag, CgroupTree& tree,
     if (mkdir(failed.c_str(), 0755) < 0 && errno != EEXIST) return -errno;
   }
   if (tree.host_.version == CgroupVersion::kV2) {
-    for (const std::string& dir : {tree.host_.unified + tree.host_.parent, failed}) {
+    if (!tree.host_.parent.empty())
+      if (int error = MoveToLeaf(tree.host_.unified + tree.host_.parent, failed); error < 0)
+        return error;
+    const std::string own = tree.host_.unified + tree.parent_;
+    for (const std::string& dir : {tree.host_.unified + tree.host_.parent, own}) {
       std::string control = dir + "/cgroup.subtree_control";
       std::string enabled = ReadLine(control);
       for (const char* controller : {"memory", "pids", "cpu"}) {

@@ -44,5 +44,20 @@ as_user 'cloche new --name box && cloche exec box -- sh -c "echo kept > f" && cl
          cloche exec box -- cat f && cloche rm box'
 check 'a stopped sandbox goes on with its files' grep -q '^kept$' /tmp/rl/out
 
+# As systemd delegates to a user's unit: his own group, with the controllers, and he is in it.
+group=/sys/fs/cgroup/delegated
+mkdir $group /run/delegated
+chown 1000:1000 /run/delegated $group $group/cgroup.procs $group/cgroup.subtree_control
+delegated() {  # the same as as_user, but in that group and with a daemon of its own
+  timeout 60 sh -c 'echo $$ > /sys/fs/cgroup/delegated/cgroup.procs
+    exec su user -c "cd; export CLOCHE_RUNTIME_DIR=/run/delegated CLOCHE_STATE_DIR=/home/user/delegated; $0"' \
+    "$1" > /tmp/rl/out 2> /tmp/rl/err
+  status=$?
+}
+delegated 'cloche run --memory 64M -- dd if=/dev/zero of=/dev/null bs=256M count=1'
+check 'with a delegated cgroup a memory limit holds' grep -q 'killed: memory limit 64 MiB' /tmp/rl/err
+delegated 'cloche run --pids 20 -- sh -c "for i in $(seq 100); do sleep 30 & done; echo all"'
+check 'and one of processes' [ -z "$(grep all /tmp/rl/out)" ]
+
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }
 echo "all passed on $(uname -r)"
