@@ -41,6 +41,7 @@ Outcome RunProbe(const Probe& probe, Stage& stage) {
   } else {
     const Ran control = run_at(probe.control);
     const Words fired = stage.Evidence(control);
+    stage.Settle();
     if (fired.empty())
       return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);
   }

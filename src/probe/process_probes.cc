@@ -63,6 +63,9 @@ Outcome Orphans(Stage& stage) {
   const std::string mark = "orphan-of-" + stage.token();
   const Words argv = {stage.attack(), "--attack", "orphans", mark, stage.attack()};
   RunToEnd({.argv = argv});
+  // One that has not reached its exec yet would be missed here and blamed on a sandbox later.
+  for (int tries = 0; tries < 1000 && Processes(mark).size() < 3 && !interrupted; ++tries)
+    poll(nullptr, 0, 10);
   const Words survived = Processes(mark);
   for (const std::string& pid : survived) kill(atoi(pid.c_str()), SIGKILL);
   if (survived.empty()) return NoControl();

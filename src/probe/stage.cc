@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/shm.h>
@@ -262,6 +263,12 @@ std::set<std::string> Stage::Modules() const {
 std::string Stage::HostState() const {
   return ReadAll("/proc/sys/kernel/core_pattern") + ReadAll("/proc/sys/kernel/modprobe") +
          ReadAll("/proc/sys/kernel/hostname") + ReadAll("/proc/sys/kernel/domainname");
+}
+
+void Stage::Settle() {
+  do {
+    poll(nullptr, 0, 20);
+  } while (!victim_->TakeOutput().empty());
 }
 
 Words Stage::Evidence(const Ran& ran) {

@@ -48,6 +48,8 @@ class Stage {
 
   // Everything the host can see of an attack that worked, and puts the stage back in order.
   Words Evidence(const Ran& ran);
+  // What a control did to the victim may show a moment late; it must not count against a sandbox.
+  void Settle();
 
   std::string PlantFlag(const std::string& path, mode_t mode);  // the flag's text
   bool HasFlag(const std::string& text) const;

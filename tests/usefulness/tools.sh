@@ -79,7 +79,10 @@ sqlite3)
   works "sqlite3 with WAL" 'sqlite3 d.db "pragma journal_mode=wal; create table t(a); insert into t values(1),(2); select sum(a) from t;"; sqlite3 d.db "pragma integrity_check"' '^3$'
   ;;
 tmux)
-  works "a tmux session" 'tmux -L t -f /dev/null new-session -d -x 80 -y 24 "sh"; tmux -L t send-keys "echo \$((6*7))" Enter
+  works "a tmux session" 'tmux -L t -f /dev/null new-session -d -x 80 -y 24 "sh"
+    # Typed before the prompt is there, the answer would stand beside it and not on a line of its own.
+    n=0; until tmux -L t capture-pane -p | grep -q "[\$#]"; do sleep 0.05; n=$((n+1)); [ $n -lt 400 ]; done
+    tmux -L t send-keys "echo \$((6*7))" Enter
     n=0; until tmux -L t capture-pane -p | grep -qx 42; do sleep 0.05; n=$((n+1)); [ $n -lt 400 ]; done; tmux -L t capture-pane -p; tmux -L t kill-server' '^42$'
   ;;
 gdb)
