@@ -50,7 +50,7 @@ Json LandlockCheck() {
 }  // namespace
 
 Task<Response> ServeDoctor(Engine& engine, const Client&) {
-  const HostFacts& facts = engine.facts();
+  const HostFacts& facts = engine.FreshFacts();
   const bool system = engine.mode() == Mode::kSystem;
   Json checks = Json::array();
   checks.push_back(

@@ -75,12 +75,12 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
 }
 
-const HostFacts& Engine::facts() {
-  if (facts_at_ == Clock::time_point{} || Since(facts_at_) > 1.0) {
-    facts_ = GatherHostFacts(mode_, directories_, cgroups_);
-    facts_at_ = Clock::now();
-    people_.clear();
-  }
+const HostFacts& Engine::facts() { return watch_.Changed() ? FreshFacts() : facts_; }
+
+const HostFacts& Engine::FreshFacts() {
+  facts_ = GatherHostFacts(mode_, directories_, cgroups_);
+  people_.clear();
+  plans_.Clear();
   return facts_;
 }
 
@@ -88,6 +88,7 @@ const Engine::KnownPerson& Engine::Person(uint32_t uid) {
   // A home or an account may be a moment old.
   if (int64_t stamp = PeopleStamp(); stamp != people_stamp_) {
     people_.clear();
+    plans_.Clear();
     people_stamp_ = stamp;
   }
   auto found = people_.find(uid);
@@ -108,7 +109,7 @@ UserFacts Engine::FactsOf(const sys::PeerIdentity& peer) {
 Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& user, std::string id) {
   facts();
   facts_.other_homes = Person(user.uid).other_homes;
-  return MakePlan(facts_, user, request, std::move(id));
+  return plans_.Plan(facts_, user, request, std::move(id));
 }
 
 Status Engine::Save(const Sandbox& sandbox) {
@@ -224,7 +225,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
                                                    answer.reply.value, answer.reply.detail,
-                                                   facts()));
+                                                   FreshFacts()));
   if (answer.fds.size() < 3)
     co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
   if (steps) {
@@ -392,7 +393,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summar
   if (answer.reply.value != 0)
     co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
                                                    answer.reply.value, answer.reply.detail,
-                                                   facts()));
+                                                   FreshFacts()));
   co_return Json{{"added", answer.reply.added},
                  {"changed", answer.reply.changed},
                  {"deleted", answer.reply.deleted},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/facts.h"
+#include "daemon/plan_memory.h"
 #include "daemon/registry.h"
 #include "daemon/sandbox.h"
 #include "daemon/spawn_link.h"
@@ -52,6 +53,7 @@ class Engine {
   std::vector<std::shared_ptr<Sandbox>> List(const Client& client) const;
   Json StatusJson(const Client& client) const;
   const HostFacts& facts();
+  const HostFacts& FreshFacts();  // also what changes without a sign: sysctls
   const sys::CgroupHost& cgroups() const { return cgroups_; }
   void ClientCame() {
     ++clients_;
@@ -93,11 +95,13 @@ class Engine {
   SpawnLink& spawn_;
   Registry& registry_;
   sys::CgroupHost cgroups_;
+  HostWatch watch_;
   HostFacts facts_;
+  PlanMemory plans_;
   std::map<uint32_t, KnownPerson> people_;
   int64_t people_stamp_ = 0;
   std::vector<std::string> unforgotten_;  // removed, but the full disk still says otherwise
-  std::chrono::steady_clock::time_point facts_at_{}, last_busy_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_busy_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;

@@ -1,6 +1,8 @@
 #include "daemon/facts.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -134,6 +136,21 @@ UserFacts AccountOf(uint32_t uid) {
     break;
   }
   return user;
+}
+
+HostWatch::HostWatch() : mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+
+bool HostWatch::Changed() {
+  pollfd mounts{mounts_.get(), POLLPRI, 0};
+  // The kernel tells each change once.
+  bool changed = !mounts_.valid() || poll(&mounts, 1, 0) != 0;
+  std::string hostname(HOST_NAME_MAX + 1, '\0');
+  gethostname(hostname.data(), hostname.size());
+  int64_t root_stamp = sys::ModifiedNanos("/");
+  changed |= hostname != hostname_ || root_stamp != root_stamp_;
+  hostname_ = std::move(hostname);
+  root_stamp_ = root_stamp;
+  return changed;
 }
 
 int64_t PeopleStamp() {

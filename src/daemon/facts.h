@@ -4,6 +4,7 @@
 
 #include "policy/facts.h"
 #include "sys/cgroup.h"
+#include "sys/fd.h"
 #include "sys/process.h"
 
 namespace cloche::daemon {
@@ -19,5 +20,17 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
 UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the socket
 std::vector<std::string> OtherHomes(uint32_t uid);
 int64_t PeopleStamp();  // changes when an account or a home comes or goes
+
+// Says when GatherHostFacts would answer something else: asking costs three system calls.
+class HostWatch {
+ public:
+  HostWatch();
+  bool Changed();  // since the last call; true the first time
+
+ private:
+  sys::Fd mounts_;
+  std::string hostname_;
+  int64_t root_stamp_ = -1;
+};
 
 }  // namespace cloche::daemon

@@ -25,6 +25,7 @@ struct UserFacts {
   std::vector<uint32_t> groups;
   std::string name;
   std::string home;  // of the password database, not $HOME
+  bool operator==(const UserFacts&) const = default;
 };
 
 enum class Cgroup : uint8_t { kNone, kV1, kV2 };  // the one we may make children in

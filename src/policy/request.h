@@ -19,6 +19,7 @@ struct DeclaredView {
   std::vector<std::string> inputs;
   std::string output;  // may be empty
   std::optional<uint64_t> tmp;
+  bool operator==(const DeclaredView&) const = default;
 };
 
 enum class OnViolation { kReport, kKill };
@@ -41,6 +42,7 @@ struct SandboxRequest {
   std::string task;
   std::map<std::string, std::string> labels;
   OnViolation on_violation = OnViolation::kReport;
+  bool operator==(const SandboxRequest&) const = default;
 };
 
 struct PtySize {

@@ -52,6 +52,8 @@ struct BadInput {
   const char* field;  // named by the message
 };
 
+void PrintTo(const BadInput& input, std::ostream* out) { *out << input.body; }
+
 class BadSandbox : public testing::TestWithParam<BadInput> {};
 
 TEST_P(BadSandbox, IsRefusedWithTheFieldAndACure) {

@@ -20,6 +20,9 @@ namespace {
 
 constexpr size_t kMaxCounted = 200000;
 constexpr int kGrowIntervalMs = 250;
+// Removing files and groups waits until the machine is quiet for a moment, but not for ever.
+constexpr int kQuietMs = 15;
+constexpr size_t kMostWaiting = 64;
 
 // Walks an upper written by an attacker: fds only, no symlink followed, bounded.
 class ChangeCount {
@@ -88,18 +91,17 @@ class ChangeCount {
 [[noreturn]] void RunKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, int tasks) {
   sys::DieWithParent();
   store.EmptyTrash();
-  std::vector<std::string> groups;  // still busy
-  bool leaving = false;
+  std::vector<std::string> groups;  // new, or still busy
+  bool sweep = false, leaving = false;
   uint64_t next_growth = 0;
   while (!leaving) {
     pollfd wait{tasks, POLLIN, 0};
-    int ready = poll(&wait, 1, groups.empty() ? kGrowIntervalMs : 5);
+    int ready = poll(&wait, 1, sweep || !groups.empty() ? kQuietMs : kGrowIntervalMs);
     if (ready < 0 && errno != EINTR) _exit(1);
     if (uint64_t now = sys::MonotonicMicros(); now >= next_growth) {
       store.GrowIfNeeded();
       next_growth = now + kGrowIntervalMs * 1000;
     }
-    bool sweep = false;
     while (ready > 0) {
       KeeperTask task{};
       int fds[1];
@@ -124,8 +126,10 @@ class ChangeCount {
         sweep = true;
       }
     }
+    if (ready > 0 && !leaving && groups.size() < kMostWaiting) continue;
     std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
     if (sweep || leaving) store.EmptyTrash();
+    sweep = false;
   }
   _exit(0);
 }

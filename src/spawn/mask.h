@@ -6,7 +6,9 @@
 
 #include "base/launch_plan.h"
 #include "spawn/failure.h"
+
 #include "sys/fd.h"
+#include "sys/path_watch.h"
 
 namespace cloche::spawn {
 
@@ -22,18 +24,15 @@ class Mask {
   const std::string& name() const { return name_; }
   int root() const { return root_.get(); }
   bool HasLayer(size_t overlay) const { return used_[overlay]; }
-  // False when a directory that glob rules looked into changed since: new names may match.
-  bool UpToDate() const;
+  // False when a directory that glob rules looked into changed since (new names may match), or a
+  // file of which this holds a blanked copy.
+  bool UpToDate() const { return !watch_.Changed(); }
 
  private:
   std::string name_;
   sys::Fd root_;
   std::vector<bool> used_;
-  struct Seen {
-    std::string path;  // on the host
-    int64_t mtime_ns;
-  };
-  std::vector<Seen> seen_;
+  sys::PathWatch watch_;
   friend class MaskBuilder;
 };
 

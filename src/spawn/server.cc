@@ -20,10 +20,9 @@ namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMaxPlan = 8 << 20;
-// After a request the command it started gets the CPU first; stock is refilled when this is over.
-constexpr int kRefillDelayMs = 2;
-// epoll tokens that are no pid.
-constexpr uint64_t kRequestToken = 0, kMountsToken = 1, kReportToken = 1ull << 40;
+constexpr int kTrimMs = 1000;
+// epoll tokens that are no pid. (Pid 1 is never a child of ours.)
+constexpr uint64_t kRequestToken = 0, kMountsToken = 1;
 
 template <size_t N>
 void Fill(char (&to)[N], const std::string& from) {
@@ -91,10 +90,10 @@ int Server::Run() {
   SpawnReply ready{};
   ready.op = SpawnOp::kReady;
   sys::SendMessage(daemon_.get(), &ready, sizeof ready);
-  bool refill = false;
   while (!quit_) {
     epoll_event events[32];
-    int count = epoll_wait(epoll_.get(), events, 32, refill ? kRefillDelayMs : 1000);
+    const int refill = RefillDelay();
+    int count = epoll_wait(epoll_.get(), events, 32, refill >= 0 ? refill : kTrimMs);
     if (count < 0 && errno != EINTR) return 1;
     // Requests first: a person waits for them.
     for (int i = 0; i < count; ++i)
@@ -102,25 +101,25 @@ int Server::Run() {
     for (int i = 0; i < count; ++i) {
       uint64_t token = events[i].data.u64;
       if (token == kMountsToken) {
-        FinishRefill();
+        FinishRefills();
         shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
-      } else if (token == kReportToken) {
-        FinishRefill();
+        workshop_.ForgetMasks();
+      } else if ((token & kReportBit) != 0) {
+        FinishRefill(static_cast<pid_t>(token & ~kReportBit));
       } else if (token != kRequestToken) {
         InitEnded(static_cast<pid_t>(token));
       }
     }
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
-    if (count == 0 && refill) Refill();
-    refill =
-        !preparing_ && shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); }).has_value();
+    if (count == 0 && refill >= 0) Refill();
+    shelf_.Trim([&](Sandbox s) { Dispose(std::move(s)); });
   }
   Shutdown();
   return 0;
 }
 
 void Server::Shutdown() {
-  FinishRefill();
+  FinishRefills();
   shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
   for (auto& [pid, sandbox] : alive_) sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
   for (auto& [pid, sandbox] : alive_) {
@@ -219,7 +218,12 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
                       sys::MonotonicMicros());
     }
     std::string key = EncodeSpec(plan->spec);
-    auto prepared = shelf_.Take(key, *plan, [&](Sandbox s) { Dispose(std::move(s)); });
+    auto dispose = [&](Sandbox s) { Dispose(std::move(s)); };
+    auto prepared = shelf_.Take(key, *plan, dispose);
+    if (!prepared && !preparing_.empty()) {  // sooner there than a new one
+      FinishOneOf(key);
+      prepared = shelf_.Take(key, *plan, dispose);
+    }
     bool from_shelf = prepared.has_value();
     if (!from_shelf) {
       auto built = workshop_.Build(plan->spec);
@@ -321,24 +325,27 @@ void Server::End(const SpawnRequest& request, bool discard) {
     return;
   }
   Sandbox& sandbox = alive_[found->second];
-  sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
   sandbox.discard = discard;
   ids_.erase(found);
-  // Most commands change nothing, and that is quickly seen; counting is the keeper's work.
-  if (discard && (request.flags & kFlagSummary) != 0 && !IsUntouched(sandbox.upper.get())) {
+  // Most commands change nothing, and that is quickly seen. The person waits for the answer, not
+  // for the kernel to take everything down: that begins a moment later.
+  if (discard && ((request.flags & kFlagSummary) == 0 || IsUntouched(sandbox.upper.get()))) {
+    Answer(request, nullptr);
+    sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+    return;
+  }
+  sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+  if (discard) {  // counting is the keeper's work
     KeeperTask task{};
     task.kind = KeeperTask::Kind::kCount;
     task.user_xattr = mode_ == Mode::kRootless;
     task.number = request.number;
     memcpy(task.sandbox, request.sandbox, sizeof task.sandbox);
     int upper[] = {sandbox.upper.get()};
-    if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) > 0) return;
+    if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) <= 0) Answer(request, nullptr);
+    return;
   }
-  // `stop` answers when the processes are gone; `discard` when that is certain to happen.
-  if (discard)
-    Answer(request, nullptr);
-  else
-    sandbox.number = request.number;
+  sandbox.number = request.number;  // answered when the processes are gone
 }
 
 void Server::Dispose(Sandbox sandbox) {
@@ -386,38 +393,6 @@ void Server::CleanUp(Sandbox& sandbox) {
   task.kind = KeeperTask::Kind::kSweep;
   if (cgroups_.host().version != sys::CgroupVersion::kNone) Fill(task.cgroup, sandbox.name);
   sys::SendMessage(keeper_.get(), &task, sizeof task);
-}
-
-void Server::Refill() {
-  if (preparing_) return;
-  auto next = shelf_.NextToPrepare([&](Sandbox s) { Dispose(std::move(s)); });
-  if (!next) return;
-  auto begun = workshop_.Begin(next->second);
-  shelf_.MarkBroken(next->first, !begun.has_value());
-  if (!begun) return;
-  preparing_ = std::move(*begun);
-  preparing_key_ = next->first;
-  epoll_event event{EPOLLIN, {.u64 = kReportToken}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, preparing_->control.get(), &event);
-}
-
-void Server::FinishRefill() {
-  if (!preparing_) return;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, preparing_->control.get(), nullptr);
-  auto finished = workshop_.Finish(*preparing_);
-  shelf_.MarkBroken(preparing_key_, !finished.has_value());
-  if (finished) {
-    Watch(*preparing_);
-    // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
-    if (!SetLimits(*preparing_, shelf_.LimitsOf(preparing_key_))) {
-      shelf_.MarkBroken(preparing_key_, true);
-      Dispose(std::move(*preparing_));
-      preparing_.reset();
-      return;
-    }
-    shelf_.Put(preparing_key_, std::move(*preparing_));
-  }
-  preparing_.reset();
 }
 
 }  // namespace cloche::spawn

@@ -12,6 +12,9 @@
 
 namespace cloche::spawn {
 
+// An epoll token with this bit is the control socket of a sandbox in preparation.
+inline constexpr uint64_t kReportBit = 1ull << 40;
+
 // Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
 class Server {
  public:
@@ -28,8 +31,12 @@ class Server {
   void End(const SpawnRequest& request, bool discard);
   void Answer(const SpawnRequest& request, const Failure* failure);
   void InitEnded(pid_t pid);
-  void Refill();                  // begins one
-  void FinishRefill();            // shelves it
+  // refill.cc
+  int RefillDelay() const;       // ms, the longer the more is in stock; -1 = nothing to begin
+  void Refill();                 // begins one
+  void FinishRefill(pid_t pid);  // waits for its report and shelves it
+  void FinishOneOf(const std::string& key);
+  void FinishRefills();
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   void Watch(const Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
@@ -43,10 +50,13 @@ class Server {
   sys::CgroupTree& cgroups_;
   Workshop& workshop_;
   Shelf shelf_;
-  std::optional<Sandbox> preparing_;
-  std::string preparing_key_;
-  std::map<pid_t, Sandbox> alive_;    // handed out or being disposed of, by init's pid
-  std::map<std::string, pid_t> ids_;  // handed out
+  struct Preparation {
+    std::string key;
+    Sandbox sandbox;
+  };
+  std::map<pid_t, Preparation> preparing_;  // by init's pid
+  std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
+  std::map<std::string, pid_t> ids_;        // handed out
   bool quit_ = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -7,11 +8,12 @@
 
 #include "spawn/sandbox.h"
 #include "spawn/workshop.h"
+#include "sys/file.h"
 
 namespace cloche::spawn {
 
-// Prepared sandboxes, by spec. What was asked for lately is kept in stock; a change of the host's
-// mounts throws everything away.
+// Prepared sandboxes, by spec. What was asked for lately is kept in stock, the more the oftener it
+// ran out; a change of the host's mounts throws everything away.
 class Shelf {
  public:
   // A prepared sandbox of this spec, if there is one whose mask is still right. Unusable ones are
@@ -19,15 +21,17 @@ class Shelf {
   template <typename Dispose>
   std::optional<Sandbox> Take(const std::string& key, const LaunchPlan& plan, Dispose dispose) {
     Row& row = rows_[key];
+    const bool known = row.used != 0;
     row.spec = plan.spec;
     row.limits = plan.limits;
-    row.used = ++clock_;
+    row.used = sys::MonotonicMicros();
     while (!row.stock.empty()) {
       Sandbox sandbox = std::move(row.stock.front());
       row.stock.pop_front();
       if (sandbox.mask->UpToDate()) return sandbox;
       dispose(std::move(sandbox));
     }
+    if (known) row.wanted = std::min(2 * row.wanted, kMostStock);
     return std::nullopt;
   }
 
@@ -41,9 +45,9 @@ class Shelf {
     }
   }
 
-  // The most recently used spec that is short of stock; specs beyond kRows are given up.
+  // Gives up specs beyond kRows, and stock that only a busy time needed.
   template <typename Dispose>
-  std::optional<std::pair<std::string, SandboxSpec>> NextToPrepare(Dispose dispose) {
+  void Trim(Dispose dispose) {
     while (rows_.size() > kRows) {
       auto oldest = rows_.begin();
       for (auto it = rows_.begin(); it != rows_.end(); ++it)
@@ -51,17 +55,37 @@ class Shelf {
       for (Sandbox& sandbox : oldest->second.stock) dispose(std::move(sandbox));
       rows_.erase(oldest);
     }
+    uint64_t now = sys::MonotonicMicros();
+    for (auto& [key, row] : rows_) {
+      if (now - row.used < kQuietMicros) continue;
+      row.wanted = kLeastStock;
+      for (; row.stock.size() > row.wanted; row.stock.pop_back())
+        dispose(std::move(row.stock.back()));
+    }
+  }
+
+  // The most recently used spec that is short of stock.
+  struct Need {
+    std::string key;
+    SandboxSpec spec;
+    size_t left = 0;  // in stock or on their way
+  };
+  std::optional<Need> NextToPrepare() const {
     const std::pair<const std::string, Row>* best = nullptr;
     for (const auto& entry : rows_)
-      if (entry.second.stock.size() < kStock && !entry.second.broken &&
+      if (entry.second.left() < entry.second.wanted && !entry.second.broken &&
           (!best || entry.second.used > best->second.used))
         best = &entry;
     if (!best) return std::nullopt;
-    return std::pair{best->first, best->second.spec};
+    return Need{best->first, best->second.spec, best->second.left()};
   }
 
   // What was asked for last with this spec is likely to be asked for again.
   KernelLimits LimitsOf(const std::string& key) { return rows_[key].limits; }
+  void Expect(const std::string& key) { ++rows_[key].coming; }
+  void Arrived(const std::string& key) {  // or failed
+    if (Row& row = rows_[key]; row.coming > 0) --row.coming;
+  }
   void Put(const std::string& key, Sandbox sandbox) {
     rows_[key].stock.push_back(std::move(sandbox));
   }
@@ -75,16 +99,19 @@ class Shelf {
 
  private:
   static constexpr size_t kRows = 4;
-  static constexpr size_t kStock = 6;
+  static constexpr size_t kLeastStock = 6, kMostStock = 32;
+  static constexpr uint64_t kQuietMicros = 30'000'000;
   struct Row {
     SandboxSpec spec;
     KernelLimits limits;
     std::deque<Sandbox> stock;
+    size_t coming = 0;
+    size_t wanted = kLeastStock;
     uint64_t used = 0;
     bool broken = false;
+    size_t left() const { return stock.size() + coming; }
   };
   std::map<std::string, Row> rows_;
-  uint64_t clock_ = 0;
 };
 
 }  // namespace cloche::spawn

@@ -29,6 +29,7 @@ constexpr uint32_t kSlotSize = 1u << 17;
 constexpr uint32_t kSlots = 1u << 13;
 constexpr uint32_t kPlainIds = 65536;
 constexpr int kReportTimeoutMs = 10000;
+constexpr size_t kMaxMasks = 16;
 
 bool IsDirectory(int fd) {
   struct stat info;
@@ -89,20 +90,26 @@ void Workshop::Release(Sandbox& sandbox) {
   sandbox.mask.reset();
 }
 
-void Workshop::ForgetMask(const std::string& spec_key) {
-  auto found = masks_.find(spec_key);
-  if (found == masks_.end()) return;
-  if (found->second.use_count() == 1) (void)store_.DiscardMask(found->second->name());
-  masks_.erase(found);
+void Workshop::Forget(std::map<std::string, KnownMask>::iterator known) {
+  // Else the last sandbox that uses it removes it.
+  if (known->second.mask.use_count() == 1) (void)store_.DiscardMask(known->second.mask->name());
+  masks_.erase(known);
+}
+
+void Workshop::ForgetMasks() {
+  while (!masks_.empty()) Forget(masks_.begin());
 }
 
 Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
                                                  const std::vector<sys::Fd>& sources) {
   std::string key = EncodeSpec(spec);
   if (auto found = masks_.find(key); found != masks_.end()) {
-    if (found->second->UpToDate()) return found->second;
-    ForgetMask(key);
+    found->second.used = ++serial_;
+    if (found->second.mask->UpToDate()) return found->second.mask;
+    Forget(found);
   }
+  if (masks_.size() >= kMaxMasks)
+    Forget(std::ranges::min_element(masks_, {}, [](const auto& m) { return m.second.used; }));
   // Clones without what is mounted below: what an overlay of them shows. Only to look into: before
   // 6.15 a detached mount cannot be cloned again.
   std::vector<sys::Fd> clones;
@@ -116,7 +123,9 @@ Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
   }
   auto mask = Mask::Build(store_.masks(), "m" + std::to_string(++serial_), spec, lowers);
   if (!mask) return std::unexpected(mask.error());
-  return masks_[key] = std::make_shared<Mask>(std::move(*mask));
+  auto made = std::make_shared<Mask>(std::move(*mask));
+  masks_[key] = {made, ++serial_};
+  return made;
 }
 
 Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox) {

@@ -34,9 +34,14 @@ class Workshop {
   Outcome<void> Finish(Sandbox& sandbox);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
-  void ForgetMask(const std::string& spec_key);
+  void ForgetMasks();  // the host's mounts changed
 
  private:
+  struct KnownMask {
+    std::shared_ptr<Mask> mask;
+    uint64_t used = 0;
+  };
+  void Forget(std::map<std::string, KnownMask>::iterator mask);
   void CleanUpFailed(Sandbox& sandbox, bool own_upper);
   Outcome<void> ReadReport(Sandbox& sandbox);
   Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
@@ -62,7 +67,7 @@ class Workshop {
   uint64_t serial_ = 0;
   std::set<uint32_t> slots_;
   std::vector<std::pair<uint64_t, uint64_t>> delegated_;  // [first, last): not ours to use
-  std::map<std::string, std::shared_ptr<Mask>> masks_;    // by encoded spec
+  std::map<std::string, KnownMask> masks_;                // by encoded spec
 };
 
 }  // namespace cloche::spawn

@@ -1,0 +1,67 @@
+// How the shelf is refilled: one begun at a time, so that no request waits long, but several on
+// their way, because what they wait for (a grace period of the kernel, to enter a v1 cgroup) is
+// the same for all.
+#include <sys/epoll.h>
+
+#include "spawn/server.h"
+
+namespace cloche::spawn {
+namespace {
+
+constexpr size_t kMostAtOnce = 4;
+constexpr size_t kLow = 2;
+// The command that was just started gets the CPUs first, as long as there is stock left.
+constexpr int kLowDelayMs = 2, kDelayMs = 15;
+
+}  // namespace
+
+int Server::RefillDelay() const {
+  if (preparing_.size() >= kMostAtOnce) return -1;
+  auto need = shelf_.NextToPrepare();
+  if (!need) return -1;
+  return need->left == 0 ? 0 : need->left <= kLow ? kLowDelayMs : kDelayMs;
+}
+
+void Server::Refill() {
+  auto need = shelf_.NextToPrepare();
+  if (!need) return;
+  auto begun = workshop_.Begin(need->spec);
+  shelf_.MarkBroken(need->key, !begun.has_value());
+  if (!begun) return;
+  shelf_.Expect(need->key);
+  const pid_t pid = begun->pid;
+  epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kReportBit}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, begun->control.get(), &event);
+  preparing_[pid] = {std::move(need->key), std::move(*begun)};
+}
+
+void Server::FinishRefill(pid_t pid) {
+  auto found = preparing_.find(pid);
+  if (found == preparing_.end()) return;
+  auto [key, sandbox] = std::move(found->second);
+  preparing_.erase(found);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, sandbox.control.get(), nullptr);
+  shelf_.Arrived(key);
+  auto finished = workshop_.Finish(sandbox);
+  shelf_.MarkBroken(key, !finished.has_value());
+  if (!finished) return;
+  Watch(sandbox);
+  // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
+  if (SetLimits(sandbox, shelf_.LimitsOf(key))) {
+    shelf_.Put(key, std::move(sandbox));
+  } else {
+    shelf_.MarkBroken(key, true);
+    Dispose(std::move(sandbox));
+  }
+}
+
+void Server::FinishOneOf(const std::string& key) {
+  for (const auto& [pid, preparation] : preparing_)
+    if (preparation.key == key) return FinishRefill(pid);
+}
+
+void Server::FinishRefills() {
+  while (!preparing_.empty()) FinishRefill(preparing_.begin()->first);
+}
+
+}  // namespace cloche::spawn

@@ -1,0 +1,55 @@
+#include "sys/path_watch.h"
+
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+
+namespace cloche::sys {
+namespace {
+
+constexpr long kZfs = 0x2fc12fc1, kBcachefs = 0xca451a4e;
+
+// The kernel sees every change there is. (Others write to a network file system too.)
+bool IsLocal(int fd) {
+  struct statfs info;
+  if (fstatfs(fd, &info) < 0) return false;
+  constexpr long kLocal[] = {EXT4_SUPER_MAGIC,
+                             BTRFS_SUPER_MAGIC,
+                             XFS_SUPER_MAGIC,
+                             TMPFS_MAGIC,
+                             OVERLAYFS_SUPER_MAGIC,
+                             F2FS_SUPER_MAGIC,
+                             kZfs,
+                             kBcachefs};
+  return std::ranges::find(kLocal, static_cast<long>(info.f_type)) != std::end(kLocal);
+}
+
+}  // namespace
+
+PathWatch::Seen PathWatch::Look(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) < 0) return {path};
+  return {path, info.st_ino, info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec};
+}
+
+void PathWatch::AddDirectory(int fd, const std::string& path) {
+  if (!notify_.valid()) notify_ = Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  constexpr uint32_t kNews =
+      IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT | IN_ONLYDIR;
+  std::string link = "/proc/self/fd/" + std::to_string(fd);
+  if (!IsLocal(fd) || inotify_add_watch(notify_.get(), link.c_str(), kNews) < 0) AddPath(path);
+}
+
+void PathWatch::AddPath(const std::string& path) { seen_.push_back(Look(path)); }
+
+bool PathWatch::Changed() const {
+  pollfd news{notify_.get(), POLLIN, 0};
+  if (poll(&news, 1, 0) != 0) return true;
+  return std::ranges::any_of(seen_, [](const Seen& seen) { return Look(seen.path) != seen; });
+}
+
+}  // namespace cloche::sys

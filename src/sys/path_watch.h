@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sys/fd.h"
+
+namespace cloche::sys {
+
+// Whether any of a set of host paths changed since they were added. Directories are watched by the
+// kernel, so asking costs the same for one and for ten thousand; where it cannot (a network file
+// system, no watches left) their times are compared one by one.
+class PathWatch {
+ public:
+  // Before the directory is read: a change while it is read counts.
+  void AddDirectory(int fd, const std::string& path);
+  // Also notices that something else stands at `path`.
+  void AddPath(const std::string& path);
+  bool Changed() const;
+
+ private:
+  struct Seen {
+    std::string path;
+    uint64_t inode = 0;
+    int64_t mtime_ns = 0;
+    bool operator==(const Seen&) const = default;
+  };
+  static Seen Look(const std::string& path);
+
+  Fd notify_;
+  std::vector<Seen> seen_;
+};
+
+}  // namespace cloche::sys

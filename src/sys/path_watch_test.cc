@@ -1,0 +1,66 @@
+#include "sys/path_watch.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace cloche::sys {
+namespace {
+
+class Watched : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/path_watch_XXXXXX";
+    top_ = mkdtemp(pattern.data());
+    std::filesystem::create_directories(top_ + "/inner");
+    for (const std::string& path : {top_, top_ + "/inner"}) {
+      Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      watch_.AddDirectory(fd.get(), path);
+    }
+    watch_.AddPath(top_);
+  }
+  void TearDown() override { std::filesystem::remove_all(top_); }
+  void Write(const std::string& name) { std::ofstream(top_ + name) << "x"; }
+
+  std::string top_;
+  PathWatch watch_;
+};
+
+TEST_F(Watched, NothingHappened) { EXPECT_FALSE(watch_.Changed()); }
+
+TEST_F(Watched, ANewNameBelow) {
+  Write("/inner/.env");
+  EXPECT_TRUE(watch_.Changed());
+  EXPECT_TRUE(watch_.Changed()) << "it stays told";
+}
+
+TEST_F(Watched, ANameMovedIn) {
+  Write("/a");
+  std::filesystem::rename(top_ + "/a", top_ + "/inner/a");
+  EXPECT_TRUE(watch_.Changed());
+}
+
+TEST_F(Watched, SomethingElseStandsThere) {
+  std::filesystem::rename(top_, top_ + ".old");
+  std::filesystem::create_directory(top_);
+  EXPECT_TRUE(watch_.Changed());
+  std::filesystem::remove_all(top_ + ".old");
+}
+
+TEST(PathWatch, AFileIsReplaced) {
+  std::string path = testing::TempDir() + "/path_watch_file";
+  std::ofstream(path) << "one";
+  PathWatch watch;
+  watch.AddPath(path);
+  EXPECT_FALSE(watch.Changed());
+  std::ofstream(path + ".new") << "two";
+  std::filesystem::rename(path + ".new", path);
+  EXPECT_TRUE(watch.Changed());
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace cloche::sys
