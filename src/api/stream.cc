@@ -72,7 +72,9 @@ Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
 }
 
 Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
-  std::string chunk(64 << 10, '\0');
+  static char chunk[64 << 10];  // one for all: read and handed on in one step
+  boost::system::error_code failed;
+  socket_.non_blocking(true, failed);
   for (;;) {
     while (received_.size() >= kFrameHeader) {
       unsigned char bytes[kFrameHeader];
@@ -88,9 +90,12 @@ Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
       asio::steady_timer pause(engine_.io(), std::chrono::milliseconds(2));
       co_await pause.async_wait(daemon::kAwait);
     }
-    auto [error, got] = co_await socket_.async_read_some(asio::buffer(chunk), daemon::kAwait);
+    auto [error] = co_await socket_.async_wait(Socket::wait_read, daemon::kAwait);
     if (error) break;
-    received_.append(chunk, 0, got);
+    size_t got = socket_.read_some(asio::buffer(chunk), failed);
+    if (failed == asio::error::would_block) continue;
+    if (failed) break;
+    received_.append(chunk, got);
   }
 gone:
   gone_ = true;

@@ -6,9 +6,10 @@
 
 namespace cloche {
 
-// A command as the sandbox's init receives it: one memfd that init maps and uses in place, because
-// it may not allocate. Layout: header, argc + envc offsets (u32), then NUL-terminated strings.
-// Offsets count from the start of the image. All integers are native endian: same machine.
+// A command as the sandbox's init receives it, used in place, because init may not allocate: behind
+// the message itself while it is small, else in a memfd that init maps. Layout: header, argc + envc
+// offsets (u32), then NUL-terminated strings. Offsets count from the start of the image. All
+// integers are native endian: same machine.
 struct CommandHeader {
   uint32_t magic = 0x434d4431;  // "CMD1"
   uint32_t total = 0;           // bytes of the whole image
@@ -43,9 +44,9 @@ struct Command {
 
 std::string EncodeCommand(const Command& command);
 
-// Fixed-size messages between cloched and a sandbox's init (SOCK_SEQPACKET).
+// Messages between cloched and a sandbox's init (SOCK_SEQPACKET).
 enum class InitOp : uint32_t {
-  kExec = 1,     // to init; fd: the image
+  kExec = 1,     // to init; the image follows, or is the fd
   kSignal = 2,   // to init; `value` = signal, to the command's process group
   kKillAll = 3,  // to init; SIGKILL to everything but init
   kStarted = 4,  // from init; fds: with kCommandPty the master, else our ends of stdout, stderr
@@ -78,5 +79,7 @@ struct InitMessage {
   uint64_t blocks_in = 0;
   uint64_t blocks_out = 0;
 };
+
+inline constexpr size_t kInlineImage = 32 << 10;
 
 }  // namespace cloche

@@ -16,7 +16,8 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr size_t kChunk = 64 << 10;
+// One for all: cloched has one thread, and what is read is handed on before anything else is.
+char scratch[64 << 10];
 constexpr size_t kForegroundBacklog = 1 << 20;
 constexpr size_t kBackgroundBacklog = 8 << 20;
 
@@ -127,16 +128,15 @@ void CommandRun::Keep(FrameType type, std::string_view data) {
 // nothing is left: a daemon it left behind may hold the pipe for ever.
 Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::stream_descriptor& from,
                             FrameType type) {
-  std::string buffer(kChunk, '\0');
   while (from.is_open()) {
     // Wait, then read in one step: a read that completes on its own could hold bytes which DrainNow
     // then overtakes.
     auto [error] = co_await from.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
     if (error || !from.is_open()) break;
-    long got = sys::ReadSome(from.native_handle(), buffer.data(), buffer.size());
+    long got = sys::ReadSome(from.native_handle(), scratch, sizeof scratch);
     if (got == -EAGAIN) continue;
     if (got <= 0) break;  // EIO is how a pty says that nobody holds its other end
-    self->Keep(type, std::string_view(buffer).substr(0, static_cast<size_t>(got)));
+    self->Keep(type, std::string_view(scratch, static_cast<size_t>(got)));
     bool slow = true;
     while (slow && !self->ended()) {
       slow = false;
@@ -156,13 +156,12 @@ Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::strea
 bool CommandRun::DrainNow(asio::posix::stream_descriptor& from, FrameType type) {
   if (!from.is_open()) return true;
   from.cancel();
-  std::string buffer(kChunk, '\0');
   // A pipe holds 64 KiB (1 MiB at most): what is in it now is the command's, what a survivor adds
   // later is not.
   for (int round = 0; round < 32; ++round) {
-    long got = sys::ReadSome(from.native_handle(), buffer.data(), buffer.size());
+    long got = sys::ReadSome(from.native_handle(), scratch, sizeof scratch);
     if (got <= 0) break;
-    Keep(type, std::string_view(buffer).substr(0, static_cast<size_t>(got)));
+    Keep(type, std::string_view(scratch, static_cast<size_t>(got)));
   }
   from.close();
   return true;

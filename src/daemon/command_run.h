@@ -79,6 +79,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   uint64_t denials = 0;
   int64_t cpu_us_before = 0;
   int64_t oom_before = 0;
+  int64_t refusals_before = 0;
   std::function<void()> on_finish;  // set by the sandbox
 
  private:

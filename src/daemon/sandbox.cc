@@ -68,10 +68,9 @@ Error StartError(const InitMessage& message, const Command& image, int& exit_sta
 }  // namespace
 
 void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
-  cgroups_ = cgroups;
-  cgroup_ = answer.reply.cgroup;
-  if ((answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) == 0)
-    cgroups_.version = sys::CgroupVersion::kNone;
+  const bool grouped = (answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) != 0;
+  cgroup_version_ = grouped ? cgroups.version : sys::CgroupVersion::kNone;
+  meter_ = grouped ? sys::CgroupMeter(cgroups, answer.reply.cgroup) : sys::CgroupMeter();
   init_pid_ = answer.reply.init_pid;
   uid_base_ = answer.reply.uid_base;
   for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
@@ -83,12 +82,11 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   asio::co_spawn(io_, ReadDenials(self), asio::detached);
   if (answer.fds.size() > 3) {
     oom_.assign(answer.fds[3].Release());
-    asio::co_spawn(io_, WatchOom(self, cgroups_.version == sys::CgroupVersion::kV2),
-                   asio::detached);
+    asio::co_spawn(io_, WatchOom(self, cgroup_version_ == sys::CgroupVersion::kV2), asio::detached);
   }
   state = State::kRunning;
   reason.clear();
-  oom_seen_ = 0;
+  oom_seen_ = refusals_seen_ = 0;
   last_activity_ = std::chrono::steady_clock::now();
 }
 
@@ -97,15 +95,20 @@ void Sandbox::Detach(const std::string& why) {
   control_.close(ignored);
   listener_.close(ignored);
   oom_.close(ignored);
+  meter_ = {};
   for (auto& [number, command] : commands_) command->Lost(why);
   last_activity_ = std::chrono::steady_clock::now();
 }
 
 Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command& image) {
   std::string bytes = EncodeCommand(image);
-  sys::Fd memory(sys::SealedMemfd("command", bytes.data(), bytes.size()));
-  if (!memory.valid())
-    return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
+  sys::Fd memory;
+  if (bytes.size() > kInlineImage) {
+    memory = sys::Fd(sys::SealedMemfd("command", bytes.data(), bytes.size()));
+    if (!memory.valid())
+      return Fail(Code::kInternal, fmt::format("make command image: {}", strerror(-memory.get())));
+    bytes.clear();
+  }
   const int fds[] = {memory.get()};
   InitMessage message{};
   message.op = InitOp::kExec;
@@ -115,9 +118,12 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kBaseline);
     command->cpu_us_before = usage.cpu_us;
     command->oom_before = usage.oom_kills;
+    command->refusals_before = refusals_seen_;
   }
+  bytes.insert(0, reinterpret_cast<const char*>(&message), sizeof message);
   long sent = control_.is_open()
-                  ? sys::SendMessage(control_.native_handle(), &message, sizeof message, fds)
+                  ? sys::SendMessage(control_.native_handle(), bytes.data(), bytes.size(),
+                                     std::span(fds, memory.valid() ? 1 : 0))
                   : -EPIPE;
   if (sent < 0)
     return Fail(Code::kUnavailable,
@@ -165,10 +171,6 @@ size_t Sandbox::running_commands() const {
   return count;
 }
 
-sys::CgroupUsage Sandbox::Usage(sys::UsageDetail detail) const {
-  return sys::ReadUsage(cgroups_, cgroup_, detail);
-}
-
 Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
   while (control_.is_open()) {
     auto [error] = co_await control_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
@@ -207,6 +209,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->steps().Mark("command");
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
+    refusals_seen_ = usage.pid_refusals;
     command->Exited(message);
     if (usage.cpu_us >= 0 && command->cpu_us_before >= 0)
       command->AddResult("cpu_s", static_cast<double>(usage.cpu_us - command->cpu_us_before) / 1e6);
@@ -224,10 +227,11 @@ std::vector<LimitHit> Sandbox::LimitsHit(const CommandRun& command,
                                          const sys::CgroupUsage& usage) const {
   std::vector<LimitHit> hits;
   if (usage.oom_kills > command.oom_before) hits.push_back(MemoryHit());
-  if (usage.pid_refusals > 0)
-    hits.push_back({"pids", static_cast<double>(planned.limits.pids.value_or(0)),
-                    fmt::format("limit of {} processes reached {} times",
-                                planned.limits.pids.value_or(0), usage.pid_refusals)});
+  if (usage.pid_refusals > command.refusals_before)
+    hits.push_back(
+        {"pids", static_cast<double>(planned.limits.pids.value_or(0)),
+         fmt::format("limit of {} processes reached {} times", planned.limits.pids.value_or(0),
+                     usage.pid_refusals - command.refusals_before)});
   return hits;
 }
 
@@ -338,9 +342,9 @@ Json Sandbox::Enforced() const {
   uint64_t held = spec.root_inside || spec.map_root ? sys::RootInsideCapabilities() : 0;
   for (int bit = 0; bit < 64; ++bit)
     if ((held >> bit & 1) != 0) capabilities.push_back(sys::CapabilityName(bit));
-  const char* cgroup = cgroups_.version == sys::CgroupVersion::kV2   ? "v2"
-                       : cgroups_.version == sys::CgroupVersion::kV1 ? "v1"
-                                                                     : "none";
+  const char* cgroup = cgroup_version_ == sys::CgroupVersion::kV2   ? "v2"
+                       : cgroup_version_ == sys::CgroupVersion::kV1 ? "v1"
+                                                                    : "none";
   return {{"uid", spec.map_root ? 0 : spec.caller.uid},
           {"capabilities", capabilities},
           {"no_new_privs", true},

@@ -12,7 +12,7 @@
 #include "daemon/event.h"
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
-#include "sys/cgroup.h"
+#include "sys/cgroup_meter.h"
 #include "sys/seccomp.h"
 
 namespace cloche::daemon {
@@ -68,7 +68,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const std::map<uint32_t, std::shared_ptr<CommandRun>>& commands() const { return commands_; }
   size_t running_commands() const;
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
-  sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const;
+  sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const {
+    return meter_.Read(detail);
+  }
   uint64_t denial_count() const { return denial_count_; }
   Json ToJson() const;
 
@@ -85,11 +87,11 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
 
   asio::io_context& io_;
   asio::posix::stream_descriptor control_, listener_, oom_;
-  std::string cgroup_;
-  sys::CgroupHost cgroups_;
+  sys::CgroupVersion cgroup_version_ = sys::CgroupVersion::kNone;
+  mutable sys::CgroupMeter meter_;
   int init_pid_ = 0;
   uint32_t uid_base_ = 0;
-  int64_t oom_seen_ = 0;
+  int64_t oom_seen_ = 0, refusals_seen_ = 0;
   std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
   std::vector<Denial> denials_;
   uint64_t denial_count_ = 0;

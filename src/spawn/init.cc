@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iterator>
+
 #include "base/command_image.h"
 #include "spawn/child.h"
 #include "sys/message.h"
@@ -32,12 +34,20 @@ struct Running {
 };
 Running running[kMaxRunning];
 
-// A mapped command image, checked once: every offset lies inside and every string ends inside.
+// What the control socket gave: a message and, behind it, a small image.
+struct Packet {
+  InitMessage message;
+  char image[kInlineImage];
+};
+Packet packet;
+char* few_pointers[1024];
+
+// A command image, checked once: every offset lies inside and every string ends inside.
 struct Image {
   const CommandHeader* head = nullptr;
   char* bytes = nullptr;
   char** pointers = nullptr;  // argv, nullptr, env, nullptr
-  size_t pointer_bytes = 0;
+  size_t pointer_bytes = 0;   // if mapped
   size_t size = 0;
   char** argv() const { return pointers; }
   char** env() const { return pointers + head->argc + 1; }
@@ -45,13 +55,16 @@ struct Image {
 
 bool MapImage(int fd, Image& image) {
   struct stat info;
-  if (fstat(fd, &info) < 0 || info.st_size < static_cast<off_t>(sizeof(CommandHeader)) ||
-      info.st_size > kMaxImage)
-    return false;
+  if (fstat(fd, &info) < 0 || info.st_size == 0 || info.st_size > kMaxImage) return false;
   image.size = static_cast<size_t>(info.st_size);
   void* mapped = mmap(nullptr, image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (mapped == MAP_FAILED) return false;
   image.bytes = static_cast<char*>(mapped);
+  return true;
+}
+
+bool CheckImage(Image& image) {
+  if (image.size < sizeof(CommandHeader)) return false;
   image.head = reinterpret_cast<const CommandHeader*>(image.bytes);
   const CommandHeader& head = *image.head;
   if (head.magic != CommandHeader{}.magic || head.total != image.size || head.argc == 0 ||
@@ -63,11 +76,18 @@ bool MapImage(int fd, Image& image) {
   auto inside = [&](uint32_t offset) { return offset >= text_start && offset < image.size; };
   if (!inside(head.cwd) || (head.other_cwd != 0 && !inside(head.other_cwd))) return false;
 
-  image.pointer_bytes = (count + 2) * sizeof(char*);
-  mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-  if (mapped == MAP_FAILED) return false;
-  image.pointers = static_cast<char**>(mapped);
+  image.pointers = few_pointers;
+  if (count + 2 > std::size(few_pointers)) {
+    image.pointer_bytes = (count + 2) * sizeof(char*);
+    void* mapped = mmap(nullptr, image.pointer_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+      image.pointer_bytes = 0;
+      return false;
+    }
+    image.pointers = static_cast<char**>(mapped);
+  }
+  image.pointers[head.argc] = image.pointers[count + 1] = nullptr;
   const uint32_t* offsets = reinterpret_cast<const uint32_t*>(image.bytes + sizeof head);
   for (size_t i = 0; i < count; ++i) {
     if (!inside(offsets[i])) return false;
@@ -77,8 +97,8 @@ bool MapImage(int fd, Image& image) {
 }
 
 void UnmapImage(Image& image) {
-  if (image.bytes) munmap(image.bytes, image.size);
-  if (image.pointers) munmap(image.pointers, image.pointer_bytes);
+  if (image.bytes && image.bytes != packet.image) munmap(image.bytes, image.size);
+  if (image.pointer_bytes != 0) munmap(image.pointers, image.pointer_bytes);
   image = {};
 }
 
@@ -206,7 +226,9 @@ bool OpenPty(int pts, const Image& image, Streams& streams) {
   return true;
 }
 
-void StartCommand(int control, int pts, const InitMessage& request, const int* fds, int fd_count) {
+// `image_fd` is -1 when the image lies in the packet, `inline_size` bytes long.
+void StartCommand(int control, int pts, const InitMessage& request, int image_fd,
+                  size_t inline_size) {
   InitMessage reply{};
   reply.command = request.command;
   reply.op = InitOp::kFailed;
@@ -225,7 +247,11 @@ void StartCommand(int control, int pts, const InitMessage& request, const int* f
   if (!slot) return fail(ExecStage::kFork, EAGAIN);
 
   Image image;
-  if (fd_count != 1 || !MapImage(fds[0], image)) {
+  if (image_fd < 0) {
+    image.bytes = packet.image;
+    image.size = inline_size;
+  }
+  if ((image_fd >= 0 && !MapImage(image_fd, image)) || !CheckImage(image)) {
     UnmapImage(image);
     return fail(ExecStage::kImage, EINVAL);
   }
@@ -310,13 +336,15 @@ void RunInit(int control, int pts) {
       Reap(control);
     }
     if (waits[0].revents == 0) continue;
-    InitMessage request{};
     int fds[4];
     int fd_count = 0;
-    long got = sys::ReceiveMessage(control, &request, sizeof request, fds, fd_count);
+    long got = sys::ReceiveMessage(control, &packet, sizeof packet, fds, fd_count);
     if (got == 0 || got == -ECONNRESET) _exit(0);  // nobody is left to serve: the namespace ends
-    if (got == static_cast<long>(sizeof request)) {
-      if (request.op == InitOp::kExec) StartCommand(control, pts, request, fds, fd_count);
+    if (got >= static_cast<long>(sizeof(InitMessage))) {
+      const InitMessage request = packet.message;
+      if (request.op == InitOp::kExec)
+        StartCommand(control, pts, request, fd_count == 1 ? fds[0] : -1,
+                     static_cast<size_t>(got) - sizeof request);
       if (request.op == InitOp::kSignal) SignalCommand(request);
       if (request.op == InitOp::kKillAll) kill(-1, SIGKILL);
     }

@@ -113,36 +113,6 @@ CgroupHost FindCgroups(bool privileged) {
   return host;
 }
 
-CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup, UsageDetail detail) {
-  CgroupUsage usage;
-  if (host.version == CgroupVersion::kNone) return usage;
-  const bool v2 = host.version == CgroupVersion::kV2;
-  auto number = [](const std::string& path, const char* key = "") {
-    return ReadNumberAt(AT_FDCWD, path.c_str(), key);
-  };
-  const std::string memory = (v2 ? host.unified : host.memory) + cgroup;
-  const std::string pids = (v2 ? host.unified : host.pids) + cgroup;
-  if (v2) {
-    usage.cpu_us = number(memory + "/cpu.stat", "usage_usec");
-  } else {
-    int64_t nanos =
-        number((host.cpuacct.empty() ? host.cpu : host.cpuacct) + cgroup + "/cpuacct.usage");
-    usage.cpu_us = nanos < 0 ? -1 : nanos / 1000;
-  }
-  usage.oom_kills = number(memory + (v2 ? "/memory.events" : "/memory.oom_control"), "oom_kill");
-  if (detail != UsageDetail::kBaseline) {
-    usage.peak_bytes = number(memory + (v2 ? "/memory.peak" : "/memory.max_usage_in_bytes"));
-    usage.pid_refusals = number(pids + "/pids.events", "max");
-  }
-  if (detail == UsageDetail::kCurrent) {
-    usage.memory_bytes = number(memory + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));
-    usage.pids = number(pids + "/pids.current");
-  }
-  if (usage.oom_kills < 0) usage.oom_kills = 0;
-  if (usage.pid_refusals < 0) usage.pid_refusals = 0;
-  return usage;
-}
-
 namespace {
 
 std::vector<std::string> Hierarchies(const CgroupHost& host) {

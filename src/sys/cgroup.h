@@ -22,18 +22,6 @@ struct CgroupHost {
 };
 CgroupHost FindCgroups(bool privileged);
 
-struct CgroupUsage {
-  int64_t cpu_us = -1;
-  int64_t memory_bytes = -1;
-  int64_t peak_bytes = -1;
-  int64_t pids = -1;
-  int64_t oom_kills = 0;
-  int64_t pid_refusals = 0;
-};
-enum class UsageDetail { kBaseline, kResult, kCurrent };  // cpu and oom; + peak, refusals; + now
-// By path, for readers without privileges. `cgroup` is the path below the hierarchy's mount point.
-CgroupUsage ReadUsage(const CgroupHost& host, const std::string& cgroup, UsageDetail detail);
-
 // The groups of one daemon: a common parent and a child per sandbox.
 class CgroupTree {
  public:

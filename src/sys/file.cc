@@ -37,22 +37,25 @@ int ReadFileAt(int dir, const char* path, std::string& content, size_t limit) {
   }
 }
 
-int64_t ReadNumberAt(int dir, const char* path, std::string_view key) {
-  std::string text;
-  if (ReadFileAt(dir, path, text) < 0) return -1;
-  size_t at = 0;
-  if (!key.empty()) {
+int64_t NumberIn(const char* text, const char* key) {
+  const char* at = text;
+  if (*key != '\0') {
     for (;;) {
-      at = text.find(key, at);
-      if (at == std::string::npos) return -1;
-      bool starts_line = at == 0 || text[at - 1] == '\n';
-      at += key.size();
-      if (starts_line && at < text.size() && text[at] == ' ') break;
+      at = strstr(at, key);
+      if (!at) return -1;
+      bool starts_line = at == text || at[-1] == '\n';
+      at += strlen(key);
+      if (starts_line && *at == ' ') break;
     }
   }
   char* end = nullptr;
-  long long value = strtoll(text.c_str() + at, &end, 10);
-  return end == text.c_str() + at ? -1 : value;
+  long long value = strtoll(at, &end, 10);
+  return end == at ? -1 : value;
+}
+
+int64_t ReadNumberAt(int dir, const char* path, const char* key) {
+  std::string text;
+  return ReadFileAt(dir, path, text) < 0 ? -1 : NumberIn(text.c_str(), key);
 }
 
 namespace {

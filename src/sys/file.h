@@ -12,7 +12,8 @@ int WriteFileAt(int dir, const char* path, std::string_view content);
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
 
 // The number after `key` in "key value\n" lines, or the first number when key is empty; -1 if none.
-int64_t ReadNumberAt(int dir, const char* path, std::string_view key = "");
+int64_t NumberIn(const char* text, const char* key = "");
+int64_t ReadNumberAt(int dir, const char* path, const char* key = "");
 
 // Removes `name` below `dir` with everything in it. Follows no symlink and crosses no mount.
 // Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
