@@ -33,6 +33,9 @@ struct LandlockRulesetAttr {
 // Btrfs: Linux 6.7.
 inline constexpr uint64_t kBtrfsEnableSimpleQuota = 4;
 
+// Unix sockets: SIOCUNIXFILE, whose header clashes with <sys/un.h>.
+inline constexpr unsigned long kSocketFile = 0x89e0;
+
 // Seccomp: Linux 5.19.
 inline constexpr uint32_t kSeccompWaitKillableRecv = 1u << 5;
 

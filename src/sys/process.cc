@@ -24,6 +24,7 @@
 
 #include <iterator>
 
+#include "sys/kernel_abi.h"
 #include "sys/message.h"
 
 namespace cloche::sys {
@@ -89,6 +90,10 @@ int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups) {
   if (setgroups(groups.size(), groups.data()) < 0) return -errno;
   SetFsIds(uid, gid);
   int error = SetEffective(false);
+  // They report no failure, only what was in force before; -1 changes nothing.
+  const bool taken = syscall(SYS_setfsuid, -1) == static_cast<long>(uid) &&
+                     syscall(SYS_setfsgid, -1) == static_cast<long>(gid);
+  if (error == 0 && !taken) error = -EPERM;
   if (error < 0) SeeAsOurselves();
   return error;
 }
@@ -293,6 +298,15 @@ int PeerOf(int socket, PeerIdentity& peer) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, peer.groups, &size) < 0) return -errno;
   peer.group_count = size / sizeof(gid_t);
   return 0;
+}
+
+int AcceptedAtFileOfRoot(int socket) {
+  // The file a socket is bound to; what was accepted shares its listener's.
+  Fd file(ioctl(socket, kSocketFile));
+  if (!file.valid()) return -errno;
+  struct stat info;
+  if (fstat(file.get(), &info) < 0) return -errno;
+  return S_ISSOCK(info.st_mode) && info.st_uid == 0 ? 0 : -EPERM;
 }
 
 }  // namespace cloche::sys

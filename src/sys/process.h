@@ -63,5 +63,9 @@ struct PeerIdentity {
   gid_t groups[256] = {};
 };
 int PeerOf(int socket, PeerIdentity& peer);  // who connected, by the kernel
+// 0 when `socket` was accepted at a socket file of root's, else -errno. Without it PeerOf is no
+// proof: on the connecting side of a socket it names who listens, and many who do are root.
+// Needs CAP_NET_ADMIN.
+int AcceptedAtFileOfRoot(int socket);
 
 }  // namespace cloche::sys
