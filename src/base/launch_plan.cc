@@ -6,7 +6,7 @@
 namespace cloche {
 namespace {
 
-constexpr uint32_t kMagic = 0x434c5031;  // "CLP1"
+constexpr uint32_t kMagic = 0x434c5032;  // "CLP2"
 constexpr uint32_t kMaxItems = 4096;
 constexpr uint32_t kMaxText = 1 << 20;
 
@@ -52,22 +52,17 @@ class Reader {
     if (value > kMaxItems) ok_ = false;
     return ok_ ? value : 0;
   }
+  // The kernel sees it as a C string: an embedded NUL would mean something else to us than to it.
   std::string Text() {
     uint32_t size = U32();
-    if (!ok_ || size > kMaxText || size > rest_.size()) {
+    if (!ok_ || size > kMaxText || size > rest_.size() ||
+        rest_.substr(0, size).find('\0') != std::string_view::npos) {
       ok_ = false;
       return {};
     }
     std::string text(rest_.substr(0, size));
     rest_.remove_prefix(size);
     return text;
-  }
-  // A path or name: the kernel sees it as a C string, so an embedded NUL would mean something else
-  // to us than to it.
-  std::string CText() {
-    std::string text = Text();
-    if (text.find('\0') != std::string::npos) ok_ = false;
-    return ok_ ? text : std::string();
   }
 
  private:
@@ -112,7 +107,6 @@ void Put(Writer& out, const SandboxSpec& spec) {
     out.U32(static_cast<uint32_t>(rule.kind));
     out.Text(rule.path);
     out.Text(rule.content);
-    out.U32(rule.mode);
   }
 }
 
@@ -125,12 +119,12 @@ SandboxSpec TakeSpec(Reader& in) {
   spec.base_is_host = in.Flag();
   spec.root_inside = in.Flag();
   spec.map_root = in.Flag();
-  spec.hostname = in.CText();
+  spec.hostname = in.Text();
   for (uint32_t n = in.Count(); n > 0 && in.ok(); --n) {
     MountOp op;
     op.kind = in.Enum(MountKind::kDev);
-    op.source = in.CText();
-    op.target = in.CText();
+    op.source = in.Text();
+    op.target = in.Text();
     op.read_only = in.Flag();
     op.recursive = in.Flag();
     op.optional = in.Flag();
@@ -140,10 +134,9 @@ SandboxSpec TakeSpec(Reader& in) {
   }
   for (uint32_t n = in.Count(); n > 0 && in.ok(); --n) {
     FileRule rule;
-    rule.kind = in.Enum(FileRuleKind::kDirectory);
-    rule.path = in.CText();
+    rule.kind = in.Enum(FileRuleKind::kHideGlob);
+    rule.path = in.Text();
     rule.content = in.Text();
-    rule.mode = in.U32();
     spec.files.push_back(std::move(rule));
   }
   return spec;
@@ -175,7 +168,7 @@ Result<LaunchPlan> DecodePlan(std::string_view bytes) {
   Reader in(bytes);
   if (in.U32() != kMagic) return Fail(Code::kInvalid, "decode launch plan: wrong magic");
   LaunchPlan plan;
-  plan.sandbox_id = in.CText();
+  plan.sandbox_id = in.Text();
   plan.keep = in.Flag();
   plan.spec = TakeSpec(in);
   plan.limits.cpu_millis = in.U64();

@@ -34,21 +34,18 @@ struct MountOp {
   bool operator==(const MountOp&) const = default;
 };
 
-// Files whose content inside differs from the lower one, written into the upper before it is used.
+// Files that are not the lower's inside. They make a layer of their own, the mask.
 enum class FileRuleKind : uint8_t {
   kHide,         // a whiteout: absent inside, never reported as a deletion
   kBlankHashes,  // shadow(5)/gshadow(5): every password field becomes "*"
-  kWrite,        // `content` with `mode`, owned by the caller
   kHideGlob,     // whiteouts for every name below `path` that matches a pattern (one a line) of
                  // `content`
-  kDirectory,    // an empty directory with `mode` owned by the caller, where a tmpfs needs one
 };
 
 struct FileRule {
   FileRuleKind kind = FileRuleKind::kHide;
-  std::string path;  // absolute, inside
-  std::string content;
-  uint32_t mode = 0644;
+  std::string path;     // absolute, inside
+  std::string content;  // kHideGlob
   bool operator==(const FileRule&) const = default;
 };
 

@@ -14,8 +14,8 @@ LaunchPlan Sample() {
   plan.spec.hostname = "machine";
   plan.spec.mounts = {{MountKind::kOverlay, "/", "/", false, false, false, 0, 0755},
                       {MountKind::kTmpfs, "", "/run", true, false, true, 1 << 20, 01777}};
-  plan.spec.files = {{FileRuleKind::kHide, "/root/.ssh", "", 0},
-                     {FileRuleKind::kWrite, "/etc/x", std::string("a\0b", 3), 0600}};
+  plan.spec.files = {{FileRuleKind::kHide, "/root/.ssh", ""},
+                     {FileRuleKind::kHideGlob, "/srv/x", ".env\n!.env.example\n"}};
   plan.limits = {1500, 1 << 29, 1 << 30, 1000, 64};
   return plan;
 }

@@ -73,7 +73,7 @@ Result<View> DirectoryView(const ViewInput& input) {
   AddGrants(input.facts, input.request, view);
   for (const std::string& path : input.request.hide) {
     view.hidden.push_back({path, "--hide"});
-    view.files.push_back({FileRuleKind::kHide, path, "", 0});
+    view.files.push_back({FileRuleKind::kHide, path, ""});
   }
   SortByDepth(view.mounts);
   AddProcAndDev(view);

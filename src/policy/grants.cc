@@ -183,7 +183,7 @@ void HideProjectGlobs(const SandboxRequest& request, View& view) {
             {fmt::format(".env files in {} are visible", bound ? root : grant),
              fmt::format("{} is bound as it is", grant)});
   if (bound) return;
-  view.files.push_back({FileRuleKind::kHideGlob, root, std::string(kProjectGlobs), 0});
+  view.files.push_back({FileRuleKind::kHideGlob, root, std::string(kProjectGlobs)});
   std::string_view rest = kProjectGlobs;
   while (!rest.empty()) {
     const std::string_view pattern = rest.substr(0, rest.find('\n'));

@@ -33,12 +33,8 @@ const char* KindName(FileRuleKind kind) {
       return "hide";
     case FileRuleKind::kBlankHashes:
       return "blank_hashes";
-    case FileRuleKind::kWrite:
-      return "write";
     case FileRuleKind::kHideGlob:
       return "hide_glob";
-    case FileRuleKind::kDirectory:
-      return "directory";
   }
   return "?";
 }
@@ -61,8 +57,6 @@ Json ToJson(const MountOp& op) {
 Json ToJson(const FileRule& rule) {
   Json out = {{"kind", KindName(rule.kind)}, {"path", rule.path}};
   if (!rule.content.empty()) out["content"] = rule.content;
-  if (rule.kind == FileRuleKind::kWrite || rule.kind == FileRuleKind::kDirectory)
-    out["mode"] = fmt::format("{:04o}", rule.mode);
   return out;
 }
 
@@ -119,16 +113,12 @@ std::string Describe(const FileRule& rule, const Planned& planned) {
     }
     case FileRuleKind::kBlankHashes:
       return "every password field is *";
-    case FileRuleKind::kWrite:
-      return "written for the sandbox";
     case FileRuleKind::kHideGlob: {
       std::string patterns = rule.content;
       while (patterns.ends_with('\n')) patterns.pop_back();
       std::ranges::replace(patterns, '\n', ' ');
       return fmt::format("absent at any depth below: {}", EscapeForTerminal(patterns));
     }
-    case FileRuleKind::kDirectory:
-      return "an empty directory";
   }
   return "";
 }

@@ -152,7 +152,7 @@ class RootlessBuilder {
         view_.hidden.push_back(absence);
       } else if (IsLayer(hidden.path)) {
         view_.hidden.push_back(absence);
-        view_.files.push_back({FileRuleKind::kHide, hidden.path, "", 0});
+        view_.files.push_back({FileRuleKind::kHide, hidden.path, ""});
       } else if (IsInVisibleHome(hidden.path)) {
         continue;
       } else if (!hidden.root_only) {
@@ -167,7 +167,7 @@ class RootlessBuilder {
       std::erase_if(copied_, inside);
       std::erase_if(view_.mounts, [&](const MountOp& op) { return inside(op.target); });
       if (IsLayer(path)) {
-        view_.files.push_back({FileRuleKind::kHide, path, "", 0});
+        view_.files.push_back({FileRuleKind::kHide, path, ""});
       } else {
         // Asked for by name, so a path that cannot be covered must fail and not stay visible.
         MountOp cover = CoverOp(path);

@@ -148,14 +148,14 @@ class SystemBuilder {
     for (const std::string& path : request_.hide) Hide(path, "--hide");
     HideProjectGlobs(request_, view_);
     for (const char* path : {"/etc/gshadow", "/etc/shadow"})
-      view_.files.push_back({FileRuleKind::kBlankHashes, path, "", 0});
+      view_.files.push_back({FileRuleKind::kBlankHashes, path, ""});
     view_.differences.push_back({"/etc/shadow and /etc/gshadow hold no password hashes",
                                  "they are secrets of the machine; useradd works without them"});
   }
 
   void Hide(const std::string& path, std::string_view why) {
     view_.hidden.push_back({path, std::string(why)});
-    if (!IsAbsent(path)) view_.files.push_back({FileRuleKind::kHide, path, "", 0});
+    if (!IsAbsent(path)) view_.files.push_back({FileRuleKind::kHide, path, ""});
   }
 
   const ViewInput& input_;

@@ -196,43 +196,34 @@ class MaskBuilder {
         return Failed(SpawnStage::kFiles, "make whiteout", errno, rule.path);
       return {};
     }
-    if (rule.kind == FileRuleKind::kDirectory) {
-      if (mkdirat(here.get(), name.c_str(), rule.mode) < 0 && errno != EEXIST)
-        return Failed(SpawnStage::kFiles, "make directory", errno, rule.path);
-      if (fchownat(here.get(), name.c_str(), spec_.caller.uid, spec_.caller.gid,
-                   AT_SYMLINK_NOFOLLOW) < 0)
-        return Failed(SpawnStage::kFiles, "chown directory", errno, rule.path);
-      return {};
-    }
-    if (rule.kind == FileRuleKind::kBlankHashes) mask_.watch_.AddPath(HostPath(mount, rest));
-    return Replace(here.get(), below.get(), name, rule);
+    mask_.watch_.AddPath(HostPath(mount, rest));
+    return WithoutHashes(here.get(), below.get(), name, rule.path);
   }
 
-  Outcome<void> Replace(int here, int below, const std::string& name, const FileRule& rule) {
-    std::string content = rule.content;
-    struct stat like {};
-    like.st_mode = rule.mode;
-    like.st_uid = spec_.caller.uid;
-    like.st_gid = spec_.caller.gid;
-    if (rule.kind == FileRuleKind::kBlankHashes) {
-      sys::Fd file(openat(below, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-      if (!file.valid() && errno == ENOENT) return {};
-      if (!file.valid() || fstat(file.get(), &like) < 0 || !S_ISREG(like.st_mode))
-        return Failed(SpawnStage::kFiles, "read", errno, rule.path);
-      std::string text;
-      if (int error = sys::ReadFileAt(below, name.c_str(), text, 16 << 20); error < 0)
-        return Failed(SpawnStage::kFiles, "read", error, rule.path);
-      content = BlankHashes(text);
-    }
+  // A copy of the lower's file with the same owner and mode. What is read is what was looked at:
+  // opened once, as root, so no name is followed twice.
+  Outcome<void> WithoutHashes(int here, int below, const std::string& name,
+                              const std::string& path) {
+    sys::Fd lower(openat(below, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!lower.valid() && errno == ENOENT) return {};
+    if (!lower.valid()) return Failed(SpawnStage::kFiles, "open", errno, path);
+    struct stat like;
+    if (fstat(lower.get(), &like) < 0) return Failed(SpawnStage::kFiles, "stat", errno, path);
+    if (!S_ISREG(like.st_mode)) return Failed(SpawnStage::kFiles, "read", EINVAL, path);
+    std::string text;
+    if (int error = sys::ReadAll(lower.get(), text, 16 << 20); error < 0)
+      return Failed(SpawnStage::kFiles, "read", error, path);
+    const std::string content = BlankHashes(text);
+
     sys::Fd file(
         openat(here, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.valid()) return Failed(SpawnStage::kFiles, "write", errno, rule.path);
-    ssize_t written = write(file.get(), content.data(), content.size());
+    if (!file.valid()) return Failed(SpawnStage::kFiles, "write", errno, path);
+    const ssize_t written = write(file.get(), content.data(), content.size());
     if (written != static_cast<ssize_t>(content.size()))
-      return Failed(SpawnStage::kFiles, "write", errno, rule.path);
+      return Failed(SpawnStage::kFiles, "write", written < 0 ? errno : ENOSPC, path);
     if (fchown(file.get(), like.st_uid, like.st_gid) < 0 ||
         fchmod(file.get(), like.st_mode & 07777) < 0)
-      return Failed(SpawnStage::kFiles, "set owner", errno, rule.path);
+      return Failed(SpawnStage::kFiles, "set owner", errno, path);
     return {};
   }
 

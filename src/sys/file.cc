@@ -25,11 +25,14 @@ int WriteFileAt(int dir, const char* path, std::string_view content) {
 
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit) {
   Fd file(openat(dir, path, O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return -errno;
+  return file.valid() ? ReadAll(file.get(), content, limit) : -errno;
+}
+
+int ReadAll(int file, std::string& content, size_t limit) {
   content.clear();
   char buffer[4096];
   for (;;) {
-    ssize_t got = read(file.get(), buffer, sizeof buffer);
+    ssize_t got = read(file, buffer, sizeof buffer);
     if (got < 0) return -errno;
     if (got == 0) return 0;
     if (content.size() + static_cast<size_t>(got) > limit) return -EFBIG;

@@ -10,6 +10,7 @@ namespace cloche::sys {
 // Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
 int WriteFileAt(int dir, const char* path, std::string_view content);
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
+int ReadAll(int file, std::string& content, size_t limit = 1 << 20);
 
 // The number after `key` in "key value\n" lines, or the first number when key is empty; -1 if none.
 int64_t NumberIn(const char* text, const char* key = "");
