@@ -15,6 +15,7 @@ using namespace std::string_view_literals;
 constexpr std::array kNeverWritable = {"/bin"sv,   "/boot"sv,  "/dev"sv,    "/etc"sv,    "/lib"sv,
                                        "/lib32"sv, "/lib64"sv, "/libx32"sv, "/proc"sv,   "/run"sv,
                                        "/sbin"sv,  "/sys"sv,   "/usr"sv,    "/var/run"sv};
+constexpr std::array kOfTheKernel = {"/dev"sv, "/proc"sv, "/sys"sv};
 // These exist inside, but are the sandbox's own.
 constexpr std::array kOwnInside = {"/dev"sv, "/proc"sv, "/run"sv, "/sys"sv, "/var/run"sv};
 
@@ -92,6 +93,14 @@ Status CheckHide(const ViewInput& input, std::string_view path) {
   return {};
 }
 
+// Spawn takes no kernel file system of the host as a source, and none holds programs to run.
+Status CheckBase(const SandboxRequest& request) {
+  const std::string& base = request.base_directory;
+  if (!IsAtOrBelowAny(base, kOfTheKernel)) return {};
+  return Fail(Code::kInvalid, fmt::format("copy {}: it is no directory of files on a disk", base),
+              "name the directory itself: realpath PATH");
+}
+
 // Nothing of the host's is there, so a command could not start.
 Status CheckStart(const ViewInput& input) {
   const SandboxRequest& request = input.request;
@@ -115,6 +124,7 @@ Status CheckStart(const ViewInput& input) {
 
 Status CheckGrants(const ViewInput& input) {
   const SandboxRequest& request = input.request;
+  CLOCHE_TRY(CheckBase(request));
   for (const std::string& path : request.rw) {
     CLOCHE_TRY(CheckWritable(input, "rw", path));
     if (std::ranges::find(request.ro, path) != request.ro.end())

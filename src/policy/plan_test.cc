@@ -144,6 +144,15 @@ TEST(Plan, RootlessProjectOutsideHome) {
                MakePlan(Machine(Mode::kRootless), kAnna, request, "sb_1"));
 }
 
+TEST(Plan, AKernelFileSystemIsNoBase) {
+  for (const char* base : {"/proc/1/root", "/dev", "/sys/fs"}) {
+    SandboxRequest request = InProject();
+    request.base_directory = base;
+    ExpectRefused(MakePlan(Machine(Mode::kSystem), kAnna, request, "sb_x"), Code::kInvalid, base,
+                  "realpath");
+  }
+}
+
 TEST(Plan, DirectoryBase) {
   SandboxRequest request = InProject();
   request.base_directory = "/srv/debian";

@@ -9,41 +9,83 @@ namespace {
 
 constexpr size_t kMaxMounts = 1024;
 
+std::unexpected<Failure> Refused(const char* what, int error, std::string detail = "") {
+  return Failed(SpawnStage::kPlan, what, error, std::move(detail));
+}
+
+// Only one spelling of a path: what is compared here must be what the kernel opens.
 bool IsPlainPath(const std::string& path) {
+  if (path == "/") return true;
   if (path.empty() || path[0] != '/' || path.size() > 4095) return false;
-  for (size_t at = 0; at < path.size();) {
-    size_t end = std::min(path.find('/', at), path.size());
-    std::string part = path.substr(at, end - at);
-    if (part == ".." || part == "." || part.size() > 255) return false;
+  for (size_t at = 1; at <= path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const std::string part = path.substr(at, end - at);
+    if (part.empty() || part == ".." || part == "." || part.size() > 255) return false;
     at = end + 1;
   }
   return true;
 }
 
-// Policy refuses these too; here it holds whatever has become of cloched.
-bool IsSystemPath(const std::string& path) {
-  if (path == "/") return true;
-  for (const char* top : {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc",
-                          "/run", "/sbin", "/sys", "/usr"})
-    if (path == top || path.starts_with(std::string(top) + "/")) return true;
-  return false;
+bool IsAtOrBelow(const std::string& path, const char* directory) {
+  return path == directory || path.starts_with(std::string(directory) + "/");
 }
 
-bool IsId(const std::string& id) {
+template <size_t N>
+bool IsAtOrBelowAny(const std::string& path, const char* const (&directories)[N]) {
+  return std::ranges::any_of(directories, [&](auto each) { return IsAtOrBelow(path, each); });
+}
+
+// Policy refuses these too; here it holds whatever has become of cloched.
+constexpr const char* kSystem[] = {"/bin",   "/boot",  "/dev",    "/etc",    "/lib",
+                                   "/lib32", "/lib64", "/libx32", "/proc",   "/run",
+                                   "/sbin",  "/sys",   "/usr",    "/var/run"};
+// The host's view of its own kernel is nothing to copy or to look at.
+constexpr const char* kKernel[] = {"/dev", "/proc", "/sys"};
+
+Outcome<void> CheckMount(const MountOp& op, bool first) {
+  const bool sourced = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
+  if (!IsPlainPath(op.target) || first != (op.target == "/"))
+    return Refused("mount target", EINVAL, op.target);
+  if (sourced ? !IsPlainPath(op.source) : !op.source.empty())
+    return Refused("mount source", EINVAL, op.source);
+  if (sourced && IsAtOrBelowAny(op.source, kKernel))
+    return Refused("mount of the host's kernel", EPERM, op.source);
+  if (op.kind == MountKind::kBind && !op.read_only &&
+      (op.source == "/" || IsAtOrBelowAny(op.source, kSystem)))
+    return Refused("writable bind of the system", EPERM, op.source);
+  if ((op.mode & ~01777u) != 0) return Refused("mount mode", EINVAL, op.target);
+  return {};
+}
+
+// The sandbox's own /proc and /dev come last, and once: nothing lies over them.
+Outcome<void> CheckMounts(const std::vector<MountOp>& mounts) {
+  const size_t count = mounts.size();
+  if (count > kMaxMounts) return Refused("mounts", E2BIG);
+  const auto is_last = [&](size_t from_end, MountKind kind, const char* target) {
+    const MountOp& op = mounts[count - from_end];
+    return op.kind == kind && op.target == target;
+  };
+  if (count < 3 || !is_last(2, MountKind::kProc, "/proc") || !is_last(1, MountKind::kDev, "/dev"))
+    return Refused("plan without its own /proc and /dev", EINVAL);
+  for (size_t i = 0; i < count; ++i) {
+    const bool own = mounts[i].kind == MountKind::kProc || mounts[i].kind == MountKind::kDev;
+    if (own && i + 2 < count) return Refused("second /proc or /dev", EINVAL, mounts[i].target);
+    if (auto checked = CheckMount(mounts[i], i == 0); !checked) return checked;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool IsSandboxId(std::string_view id) {
   if (id.size() < 4 || id.size() > 31 || !id.starts_with("sb_")) return false;
   return std::all_of(id.begin() + 3, id.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-std::unexpected<Failure> Refused(const char* what, int error, std::string detail = "") {
-  return Failed(SpawnStage::kPlan, what, error, std::move(detail));
-}
-
-}  // namespace
-
 Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode) {
   const SandboxSpec& spec = plan.spec;
-  if (!IsId(plan.sandbox_id)) return Refused("sandbox id", EINVAL, plan.sandbox_id);
+  if (!IsSandboxId(plan.sandbox_id)) return Refused("sandbox id", EINVAL, plan.sandbox_id);
   if (spec.mode != mode) return Refused("mode", EINVAL);
   if (spec.caller.uid != peer.uid || spec.caller.gid != peer.gid ||
       !std::ranges::equal(spec.caller.groups, std::span(peer.groups, peer.group_count)))
@@ -55,28 +97,9 @@ Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, M
     return Refused("mapped root needs a base that is not the host", EPERM);
   if (spec.hostname.empty() || spec.hostname.size() > 64) return Refused("host name", EINVAL);
 
-  if (spec.mounts.empty() || spec.mounts.size() > kMaxMounts) return Refused("mounts", E2BIG);
-  bool proc = false, dev = false;
-  for (size_t i = 0; i < spec.mounts.size(); ++i) {
-    const MountOp& op = spec.mounts[i];
-    bool sourced = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
-    if (!IsPlainPath(op.target) || (i == 0) != (op.target == "/"))
-      return Refused("mount target", EINVAL, op.target);
-    if (sourced ? !IsPlainPath(op.source) : !op.source.empty())
-      return Refused("mount source", EINVAL, op.source);
-    if (op.kind == MountKind::kProc && op.target != "/proc") return Refused("proc target", EINVAL);
-    if (op.kind == MountKind::kDev && op.target != "/dev") return Refused("dev target", EINVAL);
-    if (op.kind == MountKind::kBind && !op.read_only && IsSystemPath(op.source))
-      return Refused("writable bind of the system", EPERM, op.source);
-    if ((op.mode & ~01777u) != 0) return Refused("mount mode", EINVAL, op.target);
-    proc |= op.kind == MountKind::kProc;
-    dev |= op.kind == MountKind::kDev;
-  }
-  if (!proc || !dev) return Refused("plan without its own /proc and /dev", EINVAL);
-  for (const FileRule& rule : spec.files) {
+  if (auto checked = CheckMounts(spec.mounts); !checked) return checked;
+  for (const FileRule& rule : spec.files)
     if (!IsPlainPath(rule.path)) return Refused("file rule", EINVAL, rule.path);
-    if ((rule.mode & ~0777u) != 0) return Refused("file rule mode", EINVAL, rule.path);
-  }
   return {};
 }
 

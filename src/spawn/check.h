@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "base/launch_plan.h"
 #include "spawn/failure.h"
 #include "sys/process.h"
@@ -10,5 +12,8 @@ namespace cloche::spawn {
 // caller must be what the kernel says about the client's socket, and rights that follow from it
 // are recomputed here.
 Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode);
+
+// `sb_` and 1 to 28 of [a-z0-9]: it becomes a file name, so no request is served with another.
+bool IsSandboxId(std::string_view id);
 
 }  // namespace cloche::spawn

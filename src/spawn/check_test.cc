@@ -27,6 +27,11 @@ LaunchPlan Plan(uint32_t uid) {
   return plan;
 }
 
+// Before the last two, which are the sandbox's own /proc and /dev.
+MountOp& Add(LaunchPlan& plan, MountOp op) {
+  return *plan.spec.mounts.insert(plan.spec.mounts.end() - 2, std::move(op));
+}
+
 int Refusal(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode = Mode::kSystem) {
   auto checked = CheckPlan(plan, peer, mode);
   return checked ? 0 : checked.error().error;
@@ -67,20 +72,34 @@ TEST(CheckPlan, MappedRootTakesABaseThatIsNotTheHost) {
 TEST(CheckPlan, TheSystemIsNeverBoundWritable) {
   for (const char* path : {"/", "/etc", "/etc/cron.d", "/usr/local/bin", "/boot"}) {
     LaunchPlan plan = Plan(0);
-    plan.spec.mounts.push_back({.kind = MountKind::kBind, .source = path, .target = "/mnt"});
+    MountOp& op = Add(plan, {.kind = MountKind::kBind, .source = path, .target = "/mnt"});
     EXPECT_EQ(Refusal(plan, Peer(0)), EPERM) << path;
-    plan.spec.mounts.back().read_only = true;
+    op.read_only = true;
     EXPECT_EQ(Refusal(plan, Peer(0)), 0) << path;
   }
 }
 
-TEST(CheckPlan, PathsThatClimbAreRefused) {
-  for (const char* path : {"/a/../b", "/..", "a", "", "/a/./b"}) {
+TEST(CheckPlan, TheHostsKernelIsNoSource) {
+  for (const char* path : {"/proc", "/proc/1/root", "/sys/fs", "/dev"})
+    for (MountKind kind : {MountKind::kBind, MountKind::kOverlay}) {
+      LaunchPlan plan = Plan(0);
+      Add(plan, {.kind = kind, .source = path, .target = "/mnt", .read_only = true});
+      EXPECT_EQ(Refusal(plan, Peer(0)), EPERM) << path;
+    }
+}
+
+// Two spellings of one path would be two answers to one question.
+TEST(CheckPlan, OnlyTheShortestSpellingOfAPathPasses) {
+  for (const char* path :
+       {"/a/../b", "/..", "a", "", "/a/./b", "//", "//etc", "/etc/", "/a//b", "/."}) {
     LaunchPlan plan = Plan(0);
-    plan.spec.mounts.push_back({.kind = MountKind::kTmpfs, .source = "", .target = path});
+    Add(plan, {.kind = MountKind::kTmpfs, .source = "", .target = path});
     EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << path;
     plan = Plan(0);
-    plan.spec.files.push_back({FileRuleKind::kHide, path, "", 0});
+    Add(plan, {.kind = MountKind::kBind, .source = path, .target = "/mnt"});
+    EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << path;
+    plan = Plan(0);
+    plan.spec.files.push_back({FileRuleKind::kHide, path, ""});
     EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL) << path;
   }
 }
@@ -91,6 +110,15 @@ TEST(CheckPlan, ASandboxHasItsOwnProcAndDev) {
     plan.spec.mounts.erase(plan.spec.mounts.begin() + static_cast<long>(missing));
     EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
   }
+}
+
+TEST(CheckPlan, NothingLiesOverTheSandboxsOwnProcAndDev) {
+  LaunchPlan plan = Plan(0);
+  plan.spec.mounts.push_back({.kind = MountKind::kTmpfs, .source = "", .target = "/proc"});
+  EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
+  plan = Plan(0);
+  Add(plan, {.kind = MountKind::kProc, .source = "", .target = "/proc"});
+  EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
 }
 
 TEST(CheckPlan, IdsAreOurs) {

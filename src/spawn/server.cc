@@ -143,7 +143,10 @@ void Server::HandleRequest() {
     return;
   }
   request.sandbox[sizeof request.sandbox - 1] = '\0';
-  if (got == static_cast<long>(sizeof request)) {
+  if (got == static_cast<long>(sizeof request) && !IsSandboxId(request.sandbox)) {
+    Failure failure{SpawnStage::kPlan, "sandbox id", EINVAL, request.sandbox};
+    Answer(request, &failure);
+  } else if (got == static_cast<long>(sizeof request)) {
     switch (request.op) {
       case SpawnOp::kLaunch:
         Launch(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
@@ -195,6 +198,10 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
     const int first = fds.size() == 3 ? fds[2] : -1;
     auto plan = ReadPlan(fds[0]);
     if (!plan) return std::unexpected(plan.error());
+    // Rootless there is nobody's right to borrow: cloched is the caller.
+    if (mode_ == Mode::kSystem)
+      if (int error = sys::AcceptedAtFileOfRoot(fds[1]); error < 0)
+        return Failed(SpawnStage::kPlan, "not a client's socket", error);
     sys::PeerIdentity peer;
     if (int error = sys::PeerOf(fds[1], peer); error < 0)
       return Failed(SpawnStage::kPlan, "read the client's credentials", error);
@@ -203,9 +210,14 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
 
     // Special uppers are built to order; the rest comes from the shelf.
     UpperChoice choice;
-    if (plan->keep && store_.OpenKept(plan->sandbox_id)) {
-      choice.kept_id = plan->sandbox_id;
-    } else if (mode_ == Mode::kRootless) {
+    if (plan->keep) {
+      auto kept = store_.OpenKept(plan->sandbox_id, peer.uid);
+      if (kept)
+        choice.kept_id = plan->sandbox_id;
+      else if (kept.error().error != ENOENT)
+        return std::unexpected(kept.error());
+    }
+    if (choice.kept_id.empty() && mode_ == Mode::kRootless) {
       choice.memory_bytes = plan->limits.disk_bytes;
       choice.memory_inodes = plan->limits.inodes;
       if (plan->keep) choice.memory_id = plan->sandbox_id;
@@ -243,7 +255,7 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
                                uint64_t prepared) {
   auto limit = [&]() -> Outcome<void> {
     if (plan.keep && !sandbox.kept) {
-      auto kept = store_.Keep(sandbox.name, plan.sandbox_id);
+      auto kept = store_.Keep(sandbox.name, plan.sandbox_id, plan.spec.caller.uid);
       if (!kept) return std::unexpected(kept.error());
       sandbox.kept = true;
     }

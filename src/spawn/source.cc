@@ -4,14 +4,33 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "sys/process.h"
 
 namespace cloche::spawn {
+namespace {
+
+bool IsBelow(const std::string& path, const std::string& directory) {
+  return path != directory && (directory == "/" || path.starts_with(directory + "/"));
+}
+
+// Every directory on the way there is the host's own, at its own place. With another on the way
+// (a tmpfs over a private directory, say) the permissions of the host's would be asked by nobody.
+bool IsReachedAsOnTheHost(const SandboxSpec& spec, const MountOp& op) {
+  return std::ranges::all_of(spec.mounts, [&](const MountOp& above) {
+    const bool in_place = !above.source.empty() && above.source == above.target;
+    return !IsBelow(op.target, above.target) || in_place;
+  });
+}
+
+}  // namespace
 
 Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   // A file system of the host at its own place: the directories that lead there inside are the same
   // ones with the same permissions, so it gives nothing away.
-  if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target) {
+  if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target &&
+      IsReachedAsOnTheHost(spec, op)) {
     sys::Fd own(sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH));
     if (own.valid() && sys::IsMountRoot(own.get())) return own;
   }

@@ -192,16 +192,21 @@ Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::strin
   return upper;
 }
 
-Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id) {
+Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uint32_t owner) {
+  if (fchownat(once_.get(), name.c_str(), owner, static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) < 0)
+    return Failed(SpawnStage::kPool, "keep upper", errno, id);
   if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
     return Failed(SpawnStage::kPool, "keep upper", errno, id);
   if (fsync(kept_.get()) < 0) return Failed(SpawnStage::kPool, "keep upper", errno, id);
-  return OpenKept(id);
+  return OpenKept(id, owner);
 }
 
-Outcome<sys::Fd> Store::OpenKept(const std::string& id) {
+Outcome<sys::Fd> Store::OpenKept(const std::string& id, uint32_t owner) {
   sys::Fd upper(openat(kept_.get(), id.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!upper.valid()) return Failed(SpawnStage::kPool, "open kept upper", errno, id);
+  struct stat info;
+  if (fstat(upper.get(), &info) < 0 || info.st_uid != owner)
+    return Failed(SpawnStage::kPool, "open somebody else's upper", EPERM, id);
   return upper;
 }
 

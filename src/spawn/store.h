@@ -30,8 +30,9 @@ class Store {
   // It lives as long as this daemon.
   Outcome<sys::Fd> CreateInMemory(const std::string& name, const std::string& kept_id,
                                   uint64_t bytes, uint64_t inodes);
-  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id);  // once -> kept
-  Outcome<sys::Fd> OpenKept(const std::string& id);
+  // once -> kept. The directory's owner says whose it is: ids come from cloched.
+  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id, uint32_t owner);
+  Outcome<sys::Fd> OpenKept(const std::string& id, uint32_t owner);
   Outcome<void> Discard(const std::string& name, bool kept);  // -> trash
   Outcome<void> DiscardMask(const std::string& name);
   Outcome<void> SetLimit(int upper, uint64_t bytes);

@@ -401,7 +401,7 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   sandbox.mask = *mask;
 
   const bool in_memory = choice.memory_bytes != 0 || choice.memory_inodes != 0;
-  auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id)
+  auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id, spec.caller.uid)
                : in_memory             ? store_.CreateInMemory(sandbox.name, choice.memory_id,
                                                                choice.memory_bytes, choice.memory_inodes)
                                        : store_.Create(sandbox.name);
