@@ -1,0 +1,147 @@
+// Names and numbers that people and sandboxes chose.
+#include "base/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "fuzz.h"
+#include "policy/cures.h"
+
+namespace cloche::fuzz {
+namespace {
+
+constexpr std::string_view kPieces[] = {"\x1b[2J",
+                                        "\x1b]0;x\x07",
+                                        "\xc2\x9b",
+                                        "\xe2\x80\xae",
+                                        "\xef\xbb\xbf",
+                                        "\xf3\xa0\x80\x81",
+                                        "\xed\xa0\x80",
+                                        "\xc0\x80",
+                                        "\xf4\x90\x80",
+                                        "a",
+                                        "'",
+                                        "\\",
+                                        "\n",
+                                        "\r",
+                                        "\t",
+                                        "\x7f",
+                                        "\xc3\xa9",
+                                        "\xe6\xbc\xa2",
+                                        "\xf0\x9f\x98\x80",
+                                        "\xe2",
+                                        "\x80",
+                                        " ",
+                                        "$(x)",
+                                        "\xcc\x81"};
+
+constexpr std::string_view kQuantities[] = {"512M",
+                                            "1.5G",
+                                            "0",
+                                            "1",
+                                            "18446744073709551615",
+                                            "9223372036854775807",
+                                            "8388608T",
+                                            "1e9",
+                                            "0x10",
+                                            "-1",
+                                            "+1",
+                                            ".5",
+                                            "1.",
+                                            "5m",
+                                            "1h",
+                                            "250ms",
+                                            "36600d",
+                                            "1KiB",
+                                            "1kb",
+                                            "nan",
+                                            "inf"};
+constexpr std::string_view kUnits[] = {"K",  "M", "G", "T", "B", "iB",
+                                       "ms", "s", "m", "h", "d", ".",
+                                       "-",  "e", " ", "0", "9", "99999999999999999999"};
+
+std::string SomeText(Random& random) {
+  std::string text;
+  for (size_t left = random.Below(8); left > 0; --left) text += random.Pick(kPieces);
+  return Mutate(random, std::move(text), kPieces);
+}
+
+// What a POSIX shell makes of words in single quotes.
+std::vector<std::string> Unquote(std::string_view line) {
+  std::vector<std::string> words;
+  bool quoted = false, open = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (!quoted && line[i] == ' ') {
+      open = false;
+      continue;
+    }
+    if (!open) words.emplace_back();
+    open = true;
+    if (line[i] == '\'')
+      quoted = !quoted;
+    else if (!quoted && line[i] == '\\')
+      words.back() += line[++i];
+    else
+      words.back() += line[i];
+  }
+  return words;
+}
+
+}  // namespace
+
+bool FuzzText(Random& random) {
+  const std::string text = SomeText(random);
+  const std::string escaped = EscapeForTerminal(text);
+  Require(IsHarmlessOnATerminal(escaped), "escaped text harms no terminal", escaped);
+  Require(EscapeForTerminal(escaped) == escaped, "escaping twice is escaping once", escaped);
+  Table table({"A", "B"});
+  table.AddRow({text, "x"});
+  table.AddRow({"y", text});
+  Require(IsHarmlessOnATerminal(table.Render(false), true), "a table harms no terminal", escaped);
+  std::string argument = text;
+  std::erase(argument, '\0');
+  const std::vector<std::string> argv = {argument, "b c", argument};
+  Require(Unquote(ShellQuote(argv)) == argv, "a shell reads back what was quoted", escaped);
+  if (IsValidSandboxName(text))
+    Require(text.find_first_of("/.\n ") == std::string::npos, "a name is a plain word", escaped);
+  return escaped == text;
+}
+
+bool FuzzQuantity(Random& random) {
+  const std::string text = random.OneIn(4)
+                               ? std::to_string(random.Number())
+                               : Mutate(random, std::string(random.Pick(kQuantities)), kUnits);
+  const auto bytes = ParseBytes(text);
+  const auto count = ParseCount(text);
+  const auto seconds = ParseDuration(text);
+  const auto cpus = ParseCpu(text);
+  const uint64_t most = std::numeric_limits<int64_t>::max();
+  if (bytes) Require(*bytes <= most, "a size fits JSON", text);
+  if (count) Require(*count <= most, "a number fits JSON", text);
+  if (seconds) Require(std::isfinite(*seconds) && *seconds >= 0, "a duration is one", text);
+  if (cpus) Require(*cpus == 0 || (*cpus >= 0.001 && *cpus <= 65536), "CPUs make sense", text);
+  uint64_t exact = 0;
+  const auto digits = std::from_chars(text.data(), text.data() + text.size(), exact);
+  const bool whole = digits.ec == std::errc() && digits.ptr == text.data() + text.size();
+  Require(count.has_value() == (whole && exact <= most), "a number is digits, all of them", text);
+  if (count) Require(*count == exact && bytes && *bytes == exact, "digits are exact", text);
+  for (const auto* error : {bytes ? nullptr : &bytes.error(), count ? nullptr : &count.error(),
+                            cpus ? nullptr : &cpus.error()})
+    if (error) Require(!error->message.empty(), "a refusal says why", text);
+  return bytes.has_value();
+}
+
+bool FuzzCures(Random& random) {
+  HostFacts facts;
+  facts.mode = random.OneIn(2) ? Mode::kSystem : Mode::kRootless;
+  facts.in_container = random.OneIn(2);
+  const auto stage = static_cast<SpawnStage>(random.Below(18));
+  const int error = static_cast<int>(random.OneIn(8) ? random.Next() : random.Below(140));
+  const Error told = ExplainLaunchFailure(stage, SomeText(random), error, SomeText(random), facts);
+  Require(!told.message.empty() && !told.cure.empty(), "every failure has a cure", told.message);
+  Require(IsHarmlessOnATerminal(told.message), "a failure can be printed", told.message);
+  return told.code != Code::kInternal;
+}
+
+}  // namespace cloche::fuzz
