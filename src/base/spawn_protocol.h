@@ -22,6 +22,10 @@ inline constexpr uint32_t kFlagSummary = 1;
 inline constexpr uint32_t kFlagFromPool = 2;  // reply: a prepared sandbox was used
 inline constexpr uint32_t kFlagCgroupV2 = 4;
 inline constexpr uint32_t kFlagCgroupV1 = 8;
+// kReady and the reply to a launch: the AppArmor profile is in force; AppArmor is active without
+// it.
+inline constexpr uint32_t kFlagAppArmor = 16;
+inline constexpr uint32_t kFlagAppArmorMissing = 32;
 
 // Which part of building a sandbox failed; with the operation and errno it becomes a sentence and
 // a cure in policy/cures.cc.
@@ -37,6 +41,7 @@ enum class SpawnStage : uint32_t {
   kMounts,  // in the child: attach, proc, dev, masks
   kPivot,
   kNetwork,
+  kAppArmor,
   kPrivileges,
   kLandlock,
   kSeccomp,

@@ -55,6 +55,7 @@ class Engine {
   const HostFacts& facts();
   const HostFacts& FreshFacts();  // also what changes without a sign: sysctls
   const sys::CgroupHost& cgroups() const { return cgroups_; }
+  uint32_t spawn_flags() const { return spawn_.ready_flags(); }
   void ClientCame() {
     ++clients_;
     last_busy_ = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/text.h"
+#include "sys/apparmor.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
 #include "sys/message.h"
@@ -71,6 +72,7 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   const bool grouped = (answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) != 0;
   cgroup_version_ = grouped ? cgroups.version : sys::CgroupVersion::kNone;
   meter_ = grouped ? sys::CgroupMeter(cgroups, answer.reply.cgroup) : sys::CgroupMeter();
+  apparmor_ = (answer.reply.flags & kFlagAppArmor) != 0;
   init_pid_ = answer.reply.init_pid;
   uid_base_ = answer.reply.uid_base;
   for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
@@ -350,6 +352,7 @@ Json Sandbox::Enforced() const {
           {"no_new_privs", true},
           {"seccomp", "allowlist, denials notified"},
           {"landlock_abi", sys::LandlockAbi()},
+          {"apparmor", apparmor_ ? sys::kAppArmorProfile : "none"},
           {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
           {"network", "none"},
           {"cgroup", cgroup}};

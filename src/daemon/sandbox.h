@@ -91,6 +91,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   mutable sys::CgroupMeter meter_;
   int init_pid_ = 0;
   uint32_t uid_base_ = 0;
+  bool apparmor_ = false;
   int64_t oom_seen_ = 0, refusals_seen_ = 0;
   std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
   std::vector<Denial> denials_;

@@ -26,6 +26,7 @@ class SpawnLink {
   static Result<std::unique_ptr<SpawnLink>> Start(asio::io_context& io, const std::string& program,
                                                   const std::string& state_dir);
   Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
+  uint32_t ready_flags() const { return ready_reply_.flags; }  // kFlagAppArmor...
   Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
                          std::vector<int> fds = std::vector<int>());
   Task<void> Leave();  // tells spawn to end everything and waits until it has

@@ -34,6 +34,11 @@ constexpr std::string_view kOutsideContainer =
     "or --cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
     "--security-opt systempaths=unconfined";
 
+constexpr std::string_view kUsernsCure =
+    "sudo make install (it loads an AppArmor profile that lets cloche-spawn make them), or sudo "
+    "sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the daemon "
+    "as root";
+
 constexpr Row kRows[] = {
     {SpawnStage::kPlan, "sandbox runs", kAny, kAlways, Code::kConflict,
      "a sandbox with that id runs already", "cloche show NAME tells its state"},
@@ -79,22 +84,17 @@ constexpr Row kRows[] = {
     {SpawnStage::kCgroup, "", EROFS, kContainer, Code::kUnavailable,
      "the container's cgroup file system is read-only", kOutsideContainer},
     {SpawnStage::kCgroup, "", EACCES, kRootless, Code::kUnavailable,
-     "the cgroup is not delegated to this user",
-     "start the daemon with systemd-run --user -p Delegate=yes cloched"},
+     "the cgroup is not delegated to this user", kDelegationCure},
     {SpawnStage::kCgroup, "", EBUSY, kAlways, Code::kUnavailable,
      "processes sit in the cgroup that should be divided",
-     "start the daemon in a cgroup of its own: systemctl start cloched"},
+     "let systemd start the daemon, in a cgroup of its own: systemctl enable --now cloched.socket"},
     {SpawnStage::kCgroup, "", ENOSPC, kAlways, Code::kExhausted, "no more cgroups can be made",
      "remove sandboxes: cloche ls, cloche rm NAME"},
 
     {SpawnStage::kNamespaces, "", EPERM, kAppArmor, Code::kUnavailable,
-     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
-     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the "
-     "daemon as root"},
+     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)", kUsernsCure},
     {SpawnStage::kNamespaces, "", EACCES, kAppArmor, Code::kUnavailable,
-     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)",
-     "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the "
-     "daemon as root"},
+     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)", kUsernsCure},
     {SpawnStage::kNamespaces, "", EPERM, kDisabled, Code::kUnavailable,
      "user namespaces are switched off for ordinary users",
      "sudo sysctl kernel.unprivileged_userns_clone=1, or run the daemon as root"},
@@ -198,6 +198,13 @@ constexpr Row kRows[] = {
      "run Cloche outside of chroot and containers"},
     {SpawnStage::kNetwork, "", kAny, kAlways, Code::kUnavailable,
      "the sandbox's loopback could not be set up", "use a kernel with CONFIG_NET_NS"},
+    {SpawnStage::kAppArmor, "", ENOENT, kAlways, Code::kUnavailable,
+     "the AppArmor profile cloche-sandbox was loaded and is gone",
+     "load it: sudo apparmor_parser -r /etc/apparmor.d/cloche-sandbox; or restart the daemon, and "
+     "go without"},
+    {SpawnStage::kAppArmor, "", kAny, kAlways, Code::kUnavailable,
+     "the AppArmor profile cloche-sandbox is not in force, so nothing was started",
+     "load it as it was installed: sudo apparmor_parser -r /etc/apparmor.d/cloche-sandbox"},
     {SpawnStage::kLandlock, "", ENOSYS, kAlways, Code::kUnavailable, "this kernel has no Landlock",
      "use a kernel with CONFIG_SECURITY_LANDLOCK"},
     {SpawnStage::kLandlock, "", EOPNOTSUPP, kAlways, Code::kUnavailable,
@@ -244,6 +251,8 @@ const char* StageName(SpawnStage stage) {
       return "change root";
     case SpawnStage::kNetwork:
       return "set up network";
+    case SpawnStage::kAppArmor:
+      return "set up AppArmor";
     case SpawnStage::kPrivileges:
       return "drop privileges";
     case SpawnStage::kLandlock:

@@ -45,6 +45,8 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
       {SpawnStage::kPool, "ioctl", EDQUOT, {}, "cloche rm"},
       {SpawnStage::kLandlock, "landlock_create_ruleset", ENOSYS, {}, "CONFIG_SECURITY_LANDLOCK"},
       {SpawnStage::kLandlock, "landlock_create_ruleset", EOPNOTSUPP, {}, "lsm=landlock"},
+      {SpawnStage::kAppArmor, "enter profile", ENOENT, {}, "apparmor_parser -r"},
+      {SpawnStage::kAppArmor, "enter profile", EPERM, {}, "apparmor_parser -r"},
       {SpawnStage::kSeccomp, "seccomp", EINVAL, {}, "CONFIG_SECCOMP_FILTER"},
       {SpawnStage::kCgroup, "mkdir", EACCES, rootless, "Delegate=yes"},
       {SpawnStage::kFiles, "openat", EMFILE, {}, "LimitNOFILE"},

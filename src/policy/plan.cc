@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policy/cures.h"
 #include "policy/paths.h"
 #include "policy/view.h"
 
 namespace cloche {
 namespace {
 
-constexpr const char* kDelegationCure =
-    "start the daemon with `systemd-run --user -p Delegate=yes cloched`, run it as root, or leave "
-    "the limit out";
+constexpr const char* kControllersCure =
+    "boot with the memory, cpu and pids controllers of cgroup v2 (no cgroup_disable=), or leave "
+    "the "
+    "limit out";
 
 // Whether the caller asked decides what a limit that cannot be kept becomes: a refusal or a note.
 class LimitPlan {
@@ -40,10 +42,11 @@ class LimitPlan {
 
  private:
   Status WithoutCgroup() {
-    const char* where =
-        facts_.mode == Mode::kRootless ? "no delegated cgroup here" : "no cgroup controllers here";
+    const bool rootless = facts_.mode == Mode::kRootless;
+    const char* where = rootless ? "no delegated cgroup here" : "no cgroup controllers here";
     const auto refuse = [&](const char* name) {
-      return Fail(Code::kUnavailable, fmt::format("limit {}: {}", name, where), kDelegationCure);
+      return Fail(Code::kUnavailable, fmt::format("limit {}: {}", name, where),
+                  rootless ? kDelegationCure : kControllersCure);
     };
     if (asked_.memory) return refuse("memory");
     if (asked_.cpu.value_or(0) > 0) return refuse("cpu");

@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "sys/apparmor.h"
 #include "sys/landlock.h"
 #include "sys/message.h"
 #include "sys/mount.h"
@@ -338,6 +339,8 @@ void RunChild(const ChildPlan& plan) {
            "sethostname");
 
   for (int signal = 1; signal < 65; ++signal) ::signal(signal, SIG_DFL);
+  // After the mounts, which the profile forbids, and before no_new_privs, which forbids the change.
+  if (plan.apparmor) Must(sys::EnterAppArmor(), SpawnStage::kAppArmor, "enter profile");
   DropPrivileges(plan);
   sys::LandlockFailure refused = sys::EnterLandlock(sys::DeviceLandlockDomain(plan.landlock_abi));
   if (refused.operation) Die(SpawnStage::kLandlock, refused.operation, refused.error, refused.path);

@@ -38,6 +38,7 @@ struct ChildPlan {
   bool tty_group = false;  // gid 5 is mapped
   const char* hostname = nullptr;
   const sock_fprog* filter = nullptr;
+  bool apparmor = false;  // the profile is loaded: enter it
   int landlock_abi = 0;
   int control = -1;
 };

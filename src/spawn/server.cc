@@ -57,6 +57,12 @@ bool IsUntouched(int upper) {
   return untouched;
 }
 
+uint32_t AppArmorFlag(sys::AppArmor apparmor) {
+  return apparmor == sys::AppArmor::kReady       ? kFlagAppArmor
+         : apparmor == sys::AppArmor::kNoProfile ? kFlagAppArmorMissing
+                                                 : 0;
+}
+
 uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end - start); }
 
 }  // namespace
@@ -89,6 +95,7 @@ void Server::Watch(const Sandbox& sandbox) {
 int Server::Run() {
   SpawnReply ready{};
   ready.op = SpawnOp::kReady;
+  ready.flags = AppArmorFlag(workshop_.apparmor());
   sys::SendMessage(daemon_.get(), &ready, sizeof ready);
   while (!quit_) {
     epoll_event events[32];
@@ -275,7 +282,7 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
   reply.init_pid = sandbox.pid;
   reply.uid_base = sandbox.uid_base;
-  reply.flags = from_shelf ? kFlagFromPool : 0;
+  reply.flags = AppArmorFlag(workshop_.apparmor()) | (from_shelf ? kFlagFromPool : 0);
   int fds[4] = {sandbox.control.get(), sandbox.pidfd.get(), sandbox.listener.get(), -1};
   size_t fd_count = 3;
   if (cgroups_.host().version != sys::CgroupVersion::kNone) {

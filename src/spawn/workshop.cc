@@ -68,6 +68,7 @@ Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_p
       cgroups_(cgroups),
       scratch_path_(std::move(scratch_path)),
       filter_(sys::CompileSandboxFilter()),
+      apparmor_(sys::FindAppArmor()),
       landlock_abi_(sys::LandlockAbi()) {
   ReadDelegated("/etc/subuid", delegated_);
   ReadDelegated("/etc/subgid", delegated_);
@@ -317,6 +318,7 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   plan.tty_group = spec.mode == Mode::kSystem;
   plan.hostname = spec.hostname.c_str();
   plan.filter = &program;
+  plan.apparmor = apparmor_ == sys::AppArmor::kReady;
   plan.landlock_abi = landlock_abi_;
   plan.control = theirs.get();
 

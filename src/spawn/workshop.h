@@ -10,6 +10,7 @@
 #include "spawn/failure.h"
 #include "spawn/sandbox.h"
 #include "spawn/store.h"
+#include "sys/apparmor.h"
 #include "sys/cgroup.h"
 #include "sys/seccomp.h"
 
@@ -35,6 +36,7 @@ class Workshop {
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
   void ForgetMasks();  // the host's mounts changed
+  sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
 
  private:
   struct KnownMask {
@@ -63,6 +65,7 @@ class Workshop {
   sys::CgroupTree& cgroups_;
   std::string scratch_path_;
   sys::SeccompProgram filter_;
+  sys::AppArmor apparmor_{};
   int landlock_abi_ = 0;
   uint64_t serial_ = 0;
   std::set<uint32_t> slots_;
