@@ -1,4 +1,4 @@
-// cloched: the API and the life of sandboxes. Started by the CLI (or systemd); in system mode it
+// cloched: the API and the life of sandboxes. Started by the CLI or by systemd; in system mode it
 // starts cloche-spawn as root and then gives root up for good before it reads its first request.
 #include <errno.h>
 #include <fcntl.h>
@@ -30,18 +30,19 @@ struct Options {
   int leave_after = kDefaultLeaveSeconds;
 };
 
-int Announce(Options& options, const Status& status) {
-  std::string line = status ? "ok\n" : status.error().message + "\t" + status.error().cure + "\n";
+// To whoever waits at the ready fd, else (systemd, a person) failures to standard error.
+void Announce(const Options& options, const Status& status) {
   if (options.ready_fd >= 0) {
+    std::string line = status ? "ok\n" : status.error().message + "\t" + status.error().cure + "\n";
     (void)!write(options.ready_fd, line.data(), line.size());
-    close(std::exchange(options.ready_fd, -1));
+    close(options.ready_fd);
   } else if (!status) {
-    fmt::print(stderr, "cloched: {}\n", line);
+    fmt::print(stderr, "cloched: {}\n  cure: {}\n", status.error().message, status.error().cure);
   }
-  return status ? 0 : 1;
 }
 
-Status Serve(Options& options) {
+// `announced`: somebody was told how the start went. What is returned later is the end of a daemon.
+Status Serve(const Options& options, bool& announced) {
   const Mode mode = geteuid() == 0 ? Mode::kSystem : Mode::kRootless;
   asio::io_context io(1);
   ASSIGN_OR_RETURN(daemon::Place place, daemon::Place::Open(mode, options.socket, options.state));
@@ -85,11 +86,12 @@ Status Serve(Options& options) {
           co_return Status{};
         }();
         Announce(options, status);
-        if (status) place.KeepLog();
+        announced = true;
         if (!status) {
           io.stop();
           co_return;
         }
+        if (options.ready_fd >= 0) place.KeepLog();
         engine->StartHousekeeping(std::chrono::seconds(options.leave_after), leave);
         co_await api::Listen(*engine, acceptor);
       },
@@ -119,10 +121,13 @@ int main(int argc, char** argv) {
   sys::AdoptOrphans();
   signal(SIGCHLD, SIG_IGN);
   Status status;
+  bool announced = false;
   try {
-    status = Serve(options);
+    status = Serve(options, announced);
   } catch (const std::exception& error) {
     status = Fail(Code::kInternal, fmt::format("run cloched: {}", error.what()));
+    if (announced) fmt::print(stderr, "cloched: {}\n", status.error().message);
   }
-  return status ? 0 : Announce(options, status);
+  if (!status && !announced) Announce(options, status);
+  return status ? 0 : 1;
 }

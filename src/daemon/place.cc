@@ -30,6 +30,15 @@ Error Errno(const std::string& what, const std::string& path) {
           "check its owner and its disk"};
 }
 
+// The one socket of a systemd socket unit. fd 3 by its protocol, ours if LISTEN_PID says so.
+sys::Fd SocketOfSystemd() {
+  constexpr int kFirst = 3;
+  if (FromEnvironment("LISTEN_PID", "") != std::to_string(getpid()) ||
+      FromEnvironment("LISTEN_FDS", "") != "1")
+    return {};
+  return sys::Fd(kFirst);
+}
+
 Status MakeDirectory(const std::string& path, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
@@ -44,6 +53,18 @@ Status MakeDirectory(const std::string& path, mode_t mode) {
                     path),
         fmt::format("remove it, or set CLOCHE_STATE_DIR and CLOCHE_RUNTIME_DIR"));
   return {};
+}
+
+// What a daemon under the fallback id left belongs to the installed user from now on. Nothing else:
+// the directory was its to write, and a hard link in it may lead to anybody's file.
+void TakeOver(const std::string& directory, uint32_t uid, uint32_t gid) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    sys::Fd file(open(entry.path().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info;
+    if (file.valid() && fstat(file.get(), &info) == 0 && info.st_uid == kFallbackId)
+      (void)!fchownat(file.get(), "", uid, gid, AT_EMPTY_PATH);
+  }
 }
 
 std::string SiblingSpawn() {
@@ -65,6 +86,11 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
         "CLOCHE_STATE_DIR",
         system ? "/var/lib/cloche"
                : FromEnvironment("XDG_STATE_HOME", home + "/.local/state") + "/cloche");
+  place.listener_ = SocketOfSystemd();
+  if (place.listener_.valid())
+    if (int result = sys::AdoptListener(place.listener_.get(), socket_path); result < 0)
+      return Fail(Code::kInvalid, fmt::format("use systemd's socket: {}", strerror(-result)),
+                  "its unit needs one ListenStream= with a path");
   if (socket_path.empty()) {
     std::string runtime = FromEnvironment("XDG_RUNTIME_DIR", "");
     socket_path = FromEnvironment("CLOCHE_RUNTIME_DIR",
@@ -73,14 +99,14 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
                                                     : runtime + "/cloche") +
                   "/cloched.sock";
   }
-  std::error_code error;
-  place.directories_.state = state;
-  place.directories_.runtime = std::filesystem::path(socket_path).parent_path();
-  place.socket_path_ = socket_path;
   place.spawn_program_ = SiblingSpawn();
-
+  const std::string runtime = std::filesystem::path(socket_path).parent_path();
   CLOCHE_TRY(MakeDirectory(state, system ? 0711 : 0700));
-  CLOCHE_TRY(MakeDirectory(place.directories_.runtime, system ? 0755 : 0700));
+  CLOCHE_TRY(MakeDirectory(runtime, system ? 0755 : 0700));
+  // Their true names: sandboxes must not see them, whichever way they were spelled.
+  std::error_code error;
+  state = std::filesystem::canonical(state, error);
+  place.directories_ = {state, std::filesystem::canonical(runtime, error)};
   if (system) {
     place.uid_ = place.gid_ = kFallbackId;
     if (const passwd* entry = getpwnam("cloche")) {
@@ -98,7 +124,9 @@ Result<Place> Place::Open(Mode mode, std::string socket_path, std::string state)
       return std::unexpected(Errno("make directory", directory));
     if (system && lchown(directory.c_str(), place.uid_, place.gid_) < 0)
       return std::unexpected(Errno("give away", directory));
+    if (system && place.uid_ != kFallbackId) TakeOver(directory, place.uid_, place.gid_);
   }
+  if (place.listener_.valid()) return place;
 
   // The CLI holds the start lock and found nobody listening.
   if (int result = sys::ListenAt(socket_path.c_str(), system ? 0666 : 0600, place.listener_);
@@ -113,6 +141,20 @@ Status Place::GiveUpRoot() {
   if (mode_ != Mode::kSystem) return {};
   if (int error = sys::BecomeUser(uid_, gid_); error < 0)
     return Fail(Code::kInternal, fmt::format("give up root: {}", strerror(-error)));
+  const std::filesystem::path daemon = directories_.state + "/daemon";
+  std::filesystem::path above;
+  for (const auto& part : daemon) {
+    struct stat info;
+    if (stat((above / part).c_str(), &info) < 0)
+      return Fail(
+          Code::kUnavailable,
+          fmt::format("use state directory {}: cloched runs as uid {}, which may not pass {}",
+                      directories_.state, uid_, above.string()),
+          fmt::format("put it below a directory that all may pass (CLOCHE_STATE_DIR), or "
+                      "chmod o+x {}",
+                      above.string()));
+    above /= part;
+  }
   return {};
 }
 
