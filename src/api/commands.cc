@@ -48,7 +48,10 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
     sandbox = twin = *made;
   }
   auto command = co_await engine.Start(sandbox, std::move(*parsed), client);
-  if (!command) co_return ErrorResponse(command.error());
+  if (!command) {
+    if (twin) (void)co_await engine.Discard(twin, false);
+    co_return ErrorResponse(command.error());
+  }
   if (background) {
     co_await (*command)->started_event().Wait();
     co_return JsonResponse((*command)->ToJson(), 202);

@@ -1,6 +1,15 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "api/doctor_kernel.h"
 #include "api/session.h"
+#include "base/spawn_protocol.h"
+#include "sys/apparmor.h"
+#include "sys/file.h"
 #include "sys/landlock.h"
 #include "sys/seccomp.h"
 
@@ -12,14 +21,54 @@ Json Check(const char* name, const char* status, std::string detail, std::string
       {"name", name}, {"status", status}, {"detail", std::move(detail)}, {"cure", std::move(cure)}};
 }
 
-// Kernels below these lines have public escapes from namespaces or page-cache writes. A
-// distribution may have fixed them without changing the number: weak, not missing.
-Json KernelCheck(const HostFacts& facts) {
-  std::string version = fmt::format("Linux {}.{}", facts.kernel_major, facts.kernel_minor);
+Json ModeCheck(bool system) {
+  if (system) return Check("mode", "info", "system: the whole machine is copied, copy-on-write");
+  return Check("mode", "info",
+               "rootless: home and project are copy-on-write, the rest is read-only",
+               "run cloche as root for a copy of the whole machine");
+}
+
+Json KernelCheck(const HostFacts& facts, KernelVersion version) {
   if (!facts.KernelAtLeast(6, 1))
-    return Check("kernel", "missing", version + " is older than 6.1, the oldest supported",
+    return Check("kernel", "missing",
+                 fmt::format("Linux {} is older than 6.1, the oldest supported", version.Text()),
                  "upgrade the kernel");
-  return Check("kernel", "ok", version);
+  return Check("kernel", "ok", "Linux " + version.Text());
+}
+
+// The version is evidence, not proof: distributions add fixes and keep the number. So never more
+// than weak, and only where a sandbox can reach the bug.
+Json KernelBugCheck(const std::vector<KernelBug>& bugs) {
+  if (bugs.empty()) return Check("kernel bugs", "ok", "this version has the fixes we know of");
+  const bool reachable = std::ranges::any_of(bugs, &KernelBug::reachable);
+  std::string names;
+  for (const KernelBug& bug : bugs)
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", bug.cve,
+                         bug.reachable ? "" : " (closed inside)");
+  Json check = Check(
+      "kernel bugs", reachable ? "weak" : "info",
+      "the upstream version is below the fixes of " + names +
+          "; your distribution may have added them",
+      "install its newest kernel and restart; what it has fixed: apt changelog linux-image-$(uname "
+      "-r), or rpm -q --changelog kernel-core");
+  check["cves"] = Json::array();
+  for (const KernelBug& bug : bugs)
+    check["cves"].push_back({{"id", bug.cve},
+                             {"what", bug.what},
+                             {"reachable_inside", bug.reachable},
+                             {"fixed_in", bug.mainline.Text()}});
+  return check;
+}
+
+Json UserCheck() {
+  const uid_t uid = getuid();
+  if (const passwd* entry = getpwuid(uid))
+    return Check("user", "ok", fmt::format("the daemon runs as {}", entry->pw_name));
+  return Check(
+      "user", "weak",
+      fmt::format("the daemon runs as uid {}, which is no account's and may become somebody's",
+                  uid),
+      fmt::format("make install makes the user cloche; then end the daemon: kill {}", getpid()));
 }
 
 Json CgroupCheck(const Engine& engine) {
@@ -29,11 +78,15 @@ Json CgroupCheck(const Engine& engine) {
     case sys::CgroupVersion::kV1:
       return Check("cgroup", "ok", "v1 controllers: CPU, memory and process limits are enforced");
     default:
-      return Check("cgroup", "weak",
-                   engine.cgroups().why_not +
-                       ": --memory and --cpu are refused, processes are "
-                       "limited by RLIMIT_NPROC",
-                   "systemd-run --user --scope -p Delegate=yes cloche ..., or run as root");
+      return Check(
+          "cgroup", "weak",
+          engine.cgroups().why_not +
+              ": --memory and --cpu are refused, processes are limited by RLIMIT_NPROC",
+          engine.mode() == Mode::kSystem
+              ? "boot with the memory, cpu and pids controllers of cgroup v2"
+              : fmt::format("kill {}; systemctl --user enable --now cloched.socket (the unit comes "
+                            "with make install), or run as root",
+                            getpid()));
   }
 }
 
@@ -42,40 +95,67 @@ Json LandlockCheck() {
   if (abi < 1)
     return Check("landlock", "missing", "not available: sandboxes are refused",
                  "boot with lsm=landlock,... (CONFIG_SECURITY_LANDLOCK)");
-  return Check("landlock", abi >= 6 ? "ok" : "weak",
-               fmt::format("ABI {}{}", abi,
-                           abi >= 6 ? "" : ": no scoping of signals and abstract sockets (6.12+)"));
+  if (abi < 6)
+    return Check("landlock", "weak",
+                 fmt::format("ABI {}: no scoping of signals and abstract sockets, the namespaces "
+                             "alone hold them",
+                             abi),
+                 "use Linux 6.12 or newer");
+  return Check("landlock", "ok", fmt::format("ABI {}", abi));
+}
+
+Json AppArmorCheck(uint32_t flags) {
+  if ((flags & kFlagAppArmor) != 0)
+    return Check("apparmor", "ok", fmt::format("profile {} is enforced", sys::kAppArmorProfile));
+  if ((flags & kFlagAppArmorMissing) != 0)
+    return Check(
+        "apparmor", "weak",
+        fmt::format("active, but the profile {} was not loaded when the daemon started",
+                    sys::kAppArmorProfile),
+        fmt::format("make install as root loads it; then end the daemon: kill {}", getpid()));
+  return Check("apparmor", "info", "not active on this kernel; no other layer needs it");
+}
+
+Json DiskCheck(bool system, const HostFacts& facts) {
+  if (system) return Check("disk limit", "ok", "btrfs pool with quotas");
+  if (facts.KernelAtLeast(6, 6))
+    return Check("disk limit", "ok", "with --disk: a sized tmpfs; without: not limited");
+  return Check("disk limit", "weak", "--disk is refused before Linux 6.6 without root",
+               "use Linux 6.6 or newer, or run as root");
+}
+
+std::string ReadLine(const char* path) {
+  std::string text;
+  sys::ReadFileAt(AT_FDCWD, path, text);
+  return text;
 }
 
 }  // namespace
 
-Task<Response> ServeDoctor(Engine& engine, const Client&) {
+Response ServeDoctor(Engine& engine) {
   const HostFacts& facts = engine.FreshFacts();
   const bool system = engine.mode() == Mode::kSystem;
+  const KernelVersion version =
+      UpstreamVersion(ReadLine("/proc/sys/kernel/osrelease"), ReadLine("/proc/sys/kernel/version"));
   Json checks = Json::array();
-  checks.push_back(
-      Check("mode", "info",
-            system ? "system: the whole machine is copied, copy-on-write"
-                   : "rootless: home and project are copy-on-write, the rest is read-only",
-            system ? "" : "run cloche as root for a copy of the whole machine"));
-  checks.push_back(KernelCheck(facts));
+  checks.push_back(ModeCheck(system));
+  checks.push_back(KernelCheck(facts, version));
+  checks.push_back(KernelBugCheck(BugsBelow(version)));
   checks.push_back(Check("sandbox", "ok", "cloche-spawn is ready"));
+  if (system) checks.push_back(UserCheck());
   checks.push_back(CgroupCheck(engine));
   checks.push_back(LandlockCheck());
   checks.push_back(Check("seccomp", "ok",
                          fmt::format("allowlist of {} BPF instructions, denials are reported",
                                      sys::CompileSandboxFilter().code.size())));
-  checks.push_back(Check("disk limit", system || facts.KernelAtLeast(6, 6) ? "ok" : "weak",
-                         system ? "btrfs pool with quotas"
-                         : facts.KernelAtLeast(6, 6)
-                             ? "with --disk: a sized tmpfs; without: not limited"
-                             : "--disk is refused before Linux 6.6 without root"));
+  checks.push_back(AppArmorCheck(engine.spawn_flags()));
+  checks.push_back(DiskCheck(system, facts));
   checks.push_back(Check("network", "ok", "none: a loopback-only network namespace"));
-  co_return JsonResponse({{"id", "doctor"},
-                          {"mode", system ? "system" : "rootless"},
-                          {"version", CLOCHE_VERSION},
-                          {"kernel", fmt::format("{}.{}", facts.kernel_major, facts.kernel_minor)},
-                          {"checks", checks}});
+  return JsonResponse({{"id", "doctor"},
+                       {"mode", system ? "system" : "rootless"},
+                       {"version", CLOCHE_VERSION},
+                       {"kernel", version.Text()},
+                       {"checks", checks}});
 }
 
 }  // namespace cloche::api

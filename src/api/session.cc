@@ -89,11 +89,13 @@ Response JsonResponse(const Json& body, int status) {
           "application/json"};
 }
 
+Json ErrorJson(const Error& error) {
+  return {{"error",
+           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
+}
+
 Response ErrorResponse(const Error& error) {
-  return JsonResponse(
-      {{"error",
-        {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}},
-      HttpStatus(error.code));
+  return JsonResponse(ErrorJson(error), HttpStatus(error.code));
 }
 
 Task<void> Session::Serve() {
@@ -108,7 +110,10 @@ Task<void> Session::Serve() {
     Response response;
     auto request = Understand(message);
     if (too_large) {
-      Error refused{Code::kInvalid, "read request: it is larger than 16 MiB", "send less"};
+      Error refused{Code::kInvalid,
+                    error == http::error::body_limit ? "read request: it is larger than 16 MiB"
+                                                     : "read request: its head exceeds 64 KiB",
+                    "send less"};
       response = ErrorResponse(refused);
       response.status = 413;
     } else if (!request) {
@@ -134,7 +139,7 @@ Task<Response> Session::Route(const Request& request) {
   if (path.size() == 1 && path[0] == "status" && request.method == "GET")
     co_return JsonResponse(engine_.StatusJson(client_));
   if (path.size() == 1 && path[0] == "doctor" && request.method == "GET")
-    co_return co_await ServeDoctor(engine_, client_);
+    co_return ServeDoctor(engine_);
   if (path.size() == 1 && path[0] == "explain" && request.method == "POST") {
     auto body = request.ParseBody();
     if (!body) co_return ErrorResponse(body.error());

@@ -38,6 +38,7 @@ struct Response {
   std::string type = "application/json";
 };
 Response JsonResponse(const Json& body, int status = 200);
+Json ErrorJson(const Error& error);  // {"error": {code, message, cure}}
 Response ErrorResponse(const Error& error);
 
 // A connection: one or more requests, or one stream.
@@ -61,6 +62,6 @@ class Session {
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request);
 Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
                              std::shared_ptr<daemon::Sandbox> sandbox);
-Task<Response> ServeDoctor(Engine& engine, const Client& client);
+Response ServeDoctor(Engine& engine);
 
 }  // namespace cloche::api

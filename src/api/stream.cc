@@ -17,11 +17,6 @@ constexpr size_t kInputBacklog = 1 << 20;
 constexpr int kHangUp = 1, kKill = 9;
 constexpr uint64_t kOwnInodes = 32;  // what the layers themselves take
 
-Json ErrorJson(const Error& error) {
-  return {{"error",
-           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
-}
-
 }  // namespace
 
 Stream::Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer)
@@ -43,13 +38,12 @@ void Stream::Deliver(std::string frames) {
   moved_.Pulse();
 }
 
-Task<bool> Stream::SwitchProtocols() {
+void Stream::SwitchProtocols() {
   static constexpr std::string_view kAnswer =
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: cloche-stream\r\n\r\n";
   pending_.insert(0, kAnswer);
   asio::co_spawn(engine_.io(), WriteLoop(shared_from_this()), asio::detached);
   asio::co_spawn(engine_.io(), ReadLoop(shared_from_this()), asio::detached);
-  co_return true;
 }
 
 Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
@@ -86,7 +80,7 @@ Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
       received_.erase(0, kFrameHeader + head.length);
       if (!Handle(head.type, std::move(payload))) goto gone;
     }
-    while (command_ && !command_->ended() && command_->InputBacklog() > kInputBacklog && !gone_) {
+    while (InputIsBehind()) {
       asio::steady_timer pause(engine_.io(), std::chrono::milliseconds(2));
       co_await pause.async_wait(daemon::kAwait);
     }
@@ -102,6 +96,13 @@ gone:
   gone_event_.Set();
   moved_.Pulse();
   if (command_) command_->ended_event().Pulse();
+}
+
+// Whoever sends faster than the command reads, or before there is one, is kept waiting.
+bool Stream::InputIsBehind() const {
+  if (gone_ || closing_) return false;
+  if (!command_) return early_input_.size() > kInputBacklog;
+  return !command_->ended() && command_->InputBacklog() > kInputBacklog;
 }
 
 bool Stream::Handle(FrameType type, std::string payload) {
@@ -156,7 +157,7 @@ Task<void> Stream::Finish(const Json& result) {
 Task<void> Stream::Refuse(const Error& error) { co_await Finish(ErrorJson(error)); }
 
 Task<void> Stream::Run(const Request& request) {
-  co_await SwitchProtocols();
+  SwitchProtocols();
   auto body = request.ParseBody();
   if (!body) co_return co_await Refuse(body.error());
   auto parsed = ParseRunRequest(*body);
@@ -219,7 +220,7 @@ Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox,
 }
 
 Task<void> Stream::Exec(const Request& request) {
-  co_await SwitchProtocols();
+  SwitchProtocols();
   auto sandbox = engine_.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
   auto body = request.ParseBody();
@@ -256,7 +257,7 @@ Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequ
 }
 
 Task<void> Stream::Attach(const Request& request) {
-  co_await SwitchProtocols();
+  SwitchProtocols();
   foreground_ = false;
   auto sandbox = engine_.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());

@@ -29,9 +29,10 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox,
                     std::shared_ptr<daemon::CommandRun> command);
   Task<void> Refuse(const Error& error);
-  Task<bool> SwitchProtocols();
+  void SwitchProtocols();
   Task<void> WriteLoop(std::shared_ptr<Stream> self);
   Task<void> ReadLoop(std::shared_ptr<Stream> self);
+  bool InputIsBehind() const;
   bool Handle(FrameType type, std::string payload);
   Task<void> Finish(const Json& result);
   Task<void> Flush();

@@ -175,6 +175,9 @@ void ReadCommand(FieldReader& reader, CommandRequest& out) {
   if (out.background && out.wants_stdin)
     reader.Refuse("background", "a background command has no standard input",
                   "leave out stdin, or do not run it in the background");
+  if (out.background && out.fresh)
+    reader.Refuse("fresh", "a fresh command's sandbox ends with it, so somebody has to wait for it",
+                  "leave out background, or use a sandbox of its own: cloche new");
 }
 
 }  // namespace

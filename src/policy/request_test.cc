@@ -146,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BadInput{R"({"argv": ["a"], "pty": true})", "pty"},
                     BadInput{R"({"argv": ["a"], "wall": -1})", "wall"},
                     BadInput{R"({"argv": ["a"], "output": 1})", "output"},
-                    BadInput{R"({"argv": ["a"], "background": true, "stdin": true})",
-                             "background"}));
+                    BadInput{R"({"argv": ["a"], "background": true, "stdin": true})", "background"},
+                    BadInput{R"({"argv": ["a"], "background": true, "fresh": true})", "fresh"}));
 
 TEST(Request, RunTakesTheFieldsOfBothAndKeep) {
   const Result<RunRequest> request = ParseRunRequest(Parse(
