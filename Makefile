@@ -55,6 +55,7 @@ bench:
 install:
 	@test -x build/bin/cloche || $(MAKE) --no-print-directory build
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then '$(PREFIX)/libexec/cloche/cloche-setup'; fi
 
 clean:
 	rm -rf build

@@ -32,6 +32,16 @@ check "with its files" prints kept
 try cloche rm box
 
 stop_daemon
+if [ "$MODE" = system ]; then
+  mkdir -m 700 "$T/closed"
+  CALLER_ENV=(CLOCHE_STATE_DIR="$T/closed/state")
+  try cloche run -- true
+  check "a state it cannot reach without root is refused" exits 125
+  check "it says which directory is in the way" says "may not pass $T/closed\$"
+  check "and what to do" says "cure:.*chmod o+x $T/closed\$"
+  until_true ended
+fi
+
 CALLER_ENV=(CLOCHE_LEAVE_AFTER=1)
 try cloche run -- true
 check "with nothing to do it leaves" until_true ended

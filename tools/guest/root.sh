@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # root.sh BUILD KERNEL_DIR SCRIPT IMAGE: an ext4 image with a small complete system: busybox, what
-# `cmake --install` puts on a machine, mkfs.btrfs, the kernel's modules, two users, and SCRIPT as
+# `cmake --install` puts on a machine, mkfs.btrfs, apparmor_parser, the kernel's modules, two users, and SCRIPT as
 # /guest/script, beside the other files of its folder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,7 +51,10 @@ done
 echo 'umask 022' > "$tree/home/user/.profile"
 
 DESTDIR=$tree cmake --install "$build" --prefix /usr/local > /dev/null
-for program in mkfs.btrfs btrfs; do cp "$(command -v $program)" "$tree/usr/sbin/"; done
+for program in mkfs.btrfs btrfs apparmor_parser; do
+  ! command -v $program > /dev/null || cp "$(command -v $program)" "$tree/usr/sbin/"
+done
+[ ! -d /etc/apparmor.d/abi ] || { mkdir "$tree/etc/apparmor.d"; cp -r /etc/apparmor.d/abi "$tree/etc/apparmor.d/"; }
 
 # What the dynamic programs load, at the paths they load it from.
 find "$tree/usr/local" "$tree/usr/sbin" -type f -perm /111 | while read -r file; do
