@@ -35,9 +35,9 @@ constexpr std::string_view kOutsideContainer =
     "--security-opt systempaths=unconfined";
 
 constexpr std::string_view kUsernsCure =
-    "sudo make install (it loads an AppArmor profile that lets cloche-spawn make them), or sudo "
-    "sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the daemon "
-    "as root";
+    "sudo make install, and use the installed cloche (a profile lets its cloche-spawn have them), "
+    "or sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (for every program), or run the "
+    "daemon as root";
 
 constexpr Row kRows[] = {
     {SpawnStage::kPlan, "sandbox runs", kAny, kAlways, Code::kConflict,
@@ -167,6 +167,9 @@ constexpr Row kRows[] = {
      "whiteouts cannot be made where changes are kept",
      "put Cloche's state directory on ext4, xfs, btrfs or tmpfs"},
 
+    // Ubuntu 24.04 grants the namespace and then none of its powers.
+    {SpawnStage::kMounts, "make mounts slave", kAny, kAppArmor, Code::kUnavailable,
+     "AppArmor keeps ordinary users from user namespaces (as Ubuntu 24.04 does)", kUsernsCure},
     {SpawnStage::kMounts, "proc", EPERM, kContainer, Code::kUnavailable,
      "a proc of its own is refused, because the container masks parts of /proc", kOutsideContainer},
     {SpawnStage::kMounts, "proc", EPERM, kAlways, Code::kUnavailable,

@@ -31,6 +31,8 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
       {SpawnStage::kNamespaces, "clone3", EPERM, ubuntu, "apparmor_restrict_unprivileged_userns=0"},
       {SpawnStage::kNamespaces, "write uid_map", EACCES, ubuntu,
        "apparmor_restrict_unprivileged_userns=0"},
+      {SpawnStage::kMounts, "make mounts slave", EACCES, ubuntu, "sudo make install"},
+      {SpawnStage::kMounts, "make mounts slave", EPERM, ubuntu, "sudo make install"},
       {SpawnStage::kNamespaces, "clone3", EPERM, hardened, "unprivileged_userns_clone=1"},
       {SpawnStage::kNamespaces, "clone3", EPERM, container, "docker run --privileged"},
       {SpawnStage::kNamespaces, "clone3", EPERM, rootless, "run the daemon as root"},

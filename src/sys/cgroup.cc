@@ -92,23 +92,26 @@ CgroupHost FindCgroups(bool privileged) {
   // As root: beside the init system's own groups. Otherwise only where systemd delegated.
   std::string parent = privileged ? "" : OwnUnifiedPath();
   if (parent == "/") parent.clear();
-  std::string controllers = ReadLine(host.unified + parent + "/cgroup.controllers");
-  if (Has(controllers, "memory") && Has(controllers, "pids") && Has(controllers, "cpu")) {
-    if (privileged ||
-        (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
-         access((host.unified + parent).c_str(), W_OK) == 0)) {
-      host.version = CgroupVersion::kV2;
-      host.parent = parent;
-      return host;
-    }
-    host.why_not = "no cgroup was delegated to this user";
+  const bool ours =
+      privileged ||
+      (access((host.unified + parent + "/cgroup.subtree_control").c_str(), W_OK) == 0 &&
+       access((host.unified + parent).c_str(), W_OK) == 0);
+  std::string missing;
+  const std::string controllers = ReadLine(host.unified + parent + "/cgroup.controllers");
+  for (const char* controller : {"memory", "pids", "cpu"})
+    if (!Has(controllers, controller))
+      missing += std::string(missing.empty() ? "" : ", ") + controller;
+  if (ours && missing.empty()) {
+    host.version = CgroupVersion::kV2;
+    host.parent = parent;
     return host;
   }
   if (privileged && !host.memory.empty() && !host.pids.empty() && !host.cpu.empty()) {
     host.version = CgroupVersion::kV1;
     return host;
   }
-  host.why_not = privileged ? "the memory, pids and cpu controllers are not available"
+  host.why_not = privileged ? "these controllers are not available: " + missing
+                 : ours     ? "the delegated cgroup lacks controllers: " + missing
                             : "no cgroup was delegated to this user";
   return host;
 }
