@@ -35,7 +35,7 @@ class Workshop {
   Outcome<void> Finish(Sandbox& sandbox);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
-  void ForgetMasks();  // the host's mounts changed
+  void ForgetMasks();                                   // the host's mounts changed
   sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
 
  private:
