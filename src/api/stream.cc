@@ -227,7 +227,8 @@ Task<void> Stream::Exec(const Request& request) {
   if (!body) co_return co_await Refuse(body.error());
   auto parsed = ParseCommandRequest(*body);
   if (!parsed) co_return co_await Refuse(parsed.error());
-  Status done;
+  Status done = daemon::CheckAgent(**sandbox, *parsed);
+  if (!done) co_return co_await Refuse(done.error());
   if (parsed->fresh) {
     RunRequest fresh;
     fresh.sandbox = (*sandbox)->request;

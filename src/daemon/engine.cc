@@ -284,6 +284,17 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   co_return sandbox;
 }
 
+Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request) {
+  if (request.agent.empty() || sandbox.request.agent.empty() ||
+      request.agent == sandbox.request.agent)
+    return {};
+  return Fail(
+      Code::kConflict,
+      fmt::format("run in {}: it serves agent {}, not {}", sandbox.id,
+                  EscapeForTerminal(sandbox.request.agent), EscapeForTerminal(request.agent)),
+      "make a sandbox for this agent: cloche new --agent NAME");
+}
+
 Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox> sandbox,
                                                         CommandRequest request, Client client,
                                                         Watcher* watcher, StepTimer steps) {
@@ -292,13 +303,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
     co_return Fail(Code::kConflict,
                    fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
                    "make a new sandbox: cloche new");
-  if (!request.agent.empty() && !sandbox->request.agent.empty() &&
-      request.agent != sandbox->request.agent)
-    co_return Fail(
-        Code::kConflict,
-        fmt::format("run in {}: it serves agent {}, not {}", sandbox->id,
-                    EscapeForTerminal(sandbox->request.agent), EscapeForTerminal(request.agent)),
-        "make a sandbox for this agent: cloche new --agent NAME");
+  CLOCHE_CO_TRY(CheckAgent(*sandbox, request));
   if (uint64_t budget = limits.commands.value_or(0);
       budget != 0 && sandbox->commands_started >= budget)
     co_return Fail(

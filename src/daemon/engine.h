@@ -27,6 +27,9 @@ struct FirstCommand {
   std::shared_ptr<CommandRun> command;  // set when the sandbox was made
 };
 
+// A sandbox serves one agent, and so does a fresh twin of it.
+Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
+
 // The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
 class Engine {
  public:

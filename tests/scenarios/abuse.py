@@ -134,6 +134,10 @@ def _():
     for signal in (0, -1, 65, "TERM", None, 1.5):
         answer = api.call("POST", f"/v1/sandboxes/{box}/commands/1/signal", {"signal": signal})
         check(f"signal {signal} is a clear error", 400 <= answer[0] < 500, answer)
+    api.call("POST", "/v1/sandboxes", {"name": "annas", "agent": "anna"})
+    answer = api.call("POST", "/v1/sandboxes/annas/commands", {"argv": ["true"], "fresh": True, "agent": "bob"})
+    check("a fresh command of another agent is refused", api.code(answer) == "conflict", answer)
+    api.call("DELETE", "/v1/sandboxes/annas")
     check("nothing was half-made", len(api.call("GET", "/v1/sandboxes?all=1")[1]) == count)
 
 

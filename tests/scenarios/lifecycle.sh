@@ -101,6 +101,8 @@ try cloche exec --agent bob first -- true
 check "another agent may not" exits 125
 check "and is told so" says 'alice'
 refused conflict exec --agent bob first -- true
+refused conflict exec --fresh --agent bob first -- true
+refused invalid exec --fresh --background first -- true
 
 # Fresh.
 try cloche exec first -- sh -c 'echo poison > poison'
