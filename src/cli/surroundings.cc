@@ -19,7 +19,10 @@ Result<Surroundings> ReadSurroundings() {
                 fmt::format("read the current directory: {}", strerror(errno ? errno : ENOENT)),
                 "cd to a directory that exists");
   around.cwd = cwd;
-  if (const char* home = getenv("HOME"); home != nullptr && home[0] == '/') around.home = home;
+  // Where it really is: what is hidden in it must not be found behind a link.
+  char home[PATH_MAX];
+  if (const char* given = getenv("HOME"); given != nullptr && given[0] == '/')
+    around.home = realpath(given, home) != nullptr ? home : given;
   around.project = FindProject(around.cwd, around.home, [](const std::string& path) {
     return access(path.c_str(), F_OK) == 0;
   });

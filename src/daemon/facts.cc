@@ -60,6 +60,16 @@ std::vector<HostMount> ReadMounts() {
   return mounts;
 }
 
+// The one spelling that plans are made of: without links where we may look, and /home/anna for
+// /home/anna/ and /home//anna.
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  std::string plain = std::filesystem::weakly_canonical(path, error);
+  if (error) plain = std::filesystem::path(path).lexically_normal();
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain.starts_with("//") ? plain.substr(1) : plain;
+}
+
 struct Account {
   std::string name, home, shell;
   uint32_t uid = 0;
@@ -78,9 +88,9 @@ std::vector<Account> ReadAccounts() {
     std::getline(fields, comment, ':');
     std::getline(fields, home, ':');
     std::getline(fields, shell, ':');
-    if (home.empty() || uid.empty()) continue;
-    accounts.push_back(
-        {name, home, shell, static_cast<uint32_t>(std::strtoul(uid.c_str(), nullptr, 10))});
+    if (!home.starts_with('/') || uid.empty()) continue;
+    accounts.push_back({name, RealPath(home), shell,
+                        static_cast<uint32_t>(std::strtoul(uid.c_str(), nullptr, 10))});
   }
   return accounts;
 }
@@ -110,7 +120,7 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
     if (!IsSymlink(entry) && entry.is_directory(error))
       facts.root_directories.push_back(entry.path());
   std::ranges::sort(facts.root_directories);
-  facts.cloche_paths = {directories.state, directories.runtime};
+  facts.cloche_paths = {RealPath(directories.state), RealPath(directories.runtime)};
   facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   facts.cpus = static_cast<int>(std::thread::hardware_concurrency());

@@ -80,6 +80,7 @@ class SystemBuilder {
   void AddMount(const HostMount& mount) {
     const std::string& target = mount.target;
     if (IsAtOrBelowAny(target, kOwnInside) || IsPseudo(mount.fs_type)) return;
+    if (CleanPath(target, "mount") != target) return;  // "/mnt//deleted": nobody sees it there
     if (IsAtOrBelow(target, "/run")) {
       if (mount.fs_type != "tmpfs") Skip(mount, "everything below /run is fresh inside");
       return;

@@ -96,11 +96,11 @@ class MaskBuilder {
       lowers_.push_back(op.kind == MountKind::kOverlay ? lowers[next++] : -1);
   }
 
+  // Also where a link leads: with /home a link to /var/home, what is hidden in the one is in both.
   Outcome<void> Apply(const FileRule& rule) {
-    auto [mount, rest] = OverlayOf(spec_, rule.path);
-    if (mount < 0 || rest.empty()) return {};
-    if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
-    return Place(mount, rest, rule);
+    if (auto applied = ApplyAt(rule, rule.path); !applied) return applied;
+    const std::string real = BehindLinks(rule.path);
+    return real.empty() || real == rule.path ? Outcome<void>() : ApplyAt(rule, real);
   }
 
   // A place to mount on that the base lacks is part of the mask: in the upper it would look like a
@@ -130,6 +130,29 @@ class MaskBuilder {
   }
 
  private:
+  Outcome<void> ApplyAt(const FileRule& rule, const std::string& path) {
+    auto [mount, rest] = OverlayOf(spec_, path);
+    if (mount < 0 || rest.empty()) return {};
+    if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
+    return Place(mount, rest, rule);
+  }
+
+  // The path with no link on the way to its last name; empty when nothing is there.
+  std::string BehindLinks(const std::string& path) const {
+    auto [above, name] = SplitLast(path);
+    if (above.empty()) return path;
+    const int base = spec_.base_is_host ? -1 : lowers_[0];
+    sys::Fd parent(base >= 0 ? sys::OpenBeneath(base, above.c_str(), O_PATH | O_DIRECTORY, true)
+                             : open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!parent.valid()) return "";
+    char real[4096];
+    const std::string link = "/proc/self/fd/" + std::to_string(parent.get());
+    const ssize_t size = readlink(link.c_str(), real, sizeof real);
+    if (size <= 0 || static_cast<size_t>(size) == sizeof real || real[0] != '/') return "";
+    std::string directory(real, static_cast<size_t>(size));
+    return (directory == "/" ? "" : directory) + "/" + name;
+  }
+
   // Mirrors the directories that lead to `parent` into the mask layer. Returns its directory there
   // (and in the lower), or an invalid fd when the lower has no such directory: nothing to hide.
   Outcome<std::pair<sys::Fd, sys::Fd>> Descend(int mount, const std::string& parent) {

@@ -165,6 +165,7 @@ HostFacts Machine(Random& random, Mode mode) {
                   .cpus = 8,
                   .cgroup = random.OneIn(2) ? Cgroup::kV2 : Cgroup::kNone};
   if (random.OneIn(2)) facts.mounts.push_back({"/media/disk", "/dev/sdb1", "xfs"});
+  if (random.OneIn(2)) facts.mounts.push_back({"/srv//deleted", "/dev/sdd1", "ext4"});
   if (random.OneIn(2)) facts.mounts.push_back({"/home", "/dev/sdc1", "vfat"});
   if (random.OneIn(2)) facts.mounts.push_back({"/etc/hosts", "/dev/sda1", "ext4", false, true});
   return facts;

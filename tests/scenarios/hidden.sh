@@ -80,3 +80,18 @@ if [ "$MODE" != rootless ]; then
   check "another user's home is absent" not mentions flag
   rm -r "$other"
 fi
+
+# Behind links, too: a home that is a link, and a directory of it that is one. (--hide, because a
+# mask that was made is kept: it does not see that directories became links.)
+as_caller sh -c 'cd "$HOME" && mkdir dotfiles && mv .config dotfiles/config && ln -s dotfiles/config .config'
+ln -s "$CALLER_HOME" "$T/link"
+CALLER_ENV=(HOME="$T/link")
+for home in "$T/link" "$CALLER_HOME"; do
+  for path in .ssh/id_ed25519 .config/gh/hosts.yml dotfiles/config/gh/hosts.yml; do
+    try cloche run --hide "$WORK/none" -- cat "$home/$path"
+    check "$path behind a link is absent" says 'No such file'
+  done
+done
+try cloche run --hide "$T/link/.gitconfig" -- sh -c 'cat ~/.gitconfig'
+check "--hide through a link hides" not mentions visible
+CALLER_ENV=()
