@@ -78,7 +78,7 @@ Task<Response> ServeCommands(Engine& engine, const Client& client, const Request
   if (!command)
     co_return ErrorResponse({Code::kNotFound,
                              "find command: there is no such command in " + sandbox->id,
-                             "cloche show " + sandbox->id + " lists them"});
+                             "cloche show " + sandbox->id + " tells how many ran; the first is 1"});
   if (path.size() == 4 && request.method == "GET") {
     while (request.Query("wait") == "1" && !command->ended())
       co_await command->ended_event().Wait();

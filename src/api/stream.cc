@@ -266,7 +266,7 @@ Task<void> Stream::Attach(const Request& request) {
   if (!command) {
     // A named error: g++ 12 destroys a braced temporary inside co_await twice.
     Error missing{Code::kNotFound, "find command: there is no " + request.path[3],
-                  "cloche show lists them"};
+                  "cloche show tells how many ran; the first is 1"};
     co_return co_await Refuse(missing);
   }
   sandbox_ = *sandbox;

@@ -88,6 +88,10 @@ std::unexpected<Error> BadQuantity(const char* what, std::string_view text, cons
               fmt::format("write it like {}", example));
 }
 
+std::unexpected<Error> OutOfRange(std::string_view text, const char* how, const char* cure) {
+  return Fail(Code::kInvalid, fmt::format("read \"{}\": {}", text, how), cure);
+}
+
 std::string Trimmed(double value) {
   std::string text = fmt::format("{:.3f}", value);
   text.erase(text.find_last_not_of('0') + 1);
@@ -114,13 +118,13 @@ Result<uint64_t> ParseBytes(std::string_view text) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();  // what JSON readers can hold
   if (quantity->whole) {
     if (*quantity->whole > kMax >> shift)
-      return Fail(Code::kInvalid, fmt::format("read \"{}\": too large", text));
+      return OutOfRange(text, "too large", "give a smaller one");
     return *quantity->whole << shift;
   }
   const double bytes = std::ldexp(quantity->value, shift);
-  if (shift == 0) return BadQuantity("size", text, kExample);
   if (bytes >= static_cast<double>(kMax))
-    return Fail(Code::kInvalid, fmt::format("read \"{}\": too large", text));
+    return OutOfRange(text, "too large", "give a smaller one");
+  if (shift == 0) return BadQuantity("size", text, kExample);
   return static_cast<uint64_t>(bytes);
 }
 
@@ -155,7 +159,7 @@ Result<double> ParseDuration(std::string_view text) {
   }
   constexpr double kLongest = 100.0 * 366 * 86400;
   if (!(seconds <= kLongest))
-    return Fail(Code::kInvalid, fmt::format("read \"{}\": too long", text));
+    return OutOfRange(text, "too long", "give less than a year, or 0 for no limit");
   return seconds;
 }
 
@@ -177,10 +181,9 @@ std::string FormatAge(double seconds) {
 Result<double> ParseCpu(std::string_view text) {
   const auto quantity = SplitQuantity(text);
   if (!quantity || !quantity->unit.empty()) return BadQuantity("number of CPUs", text, "1.5");
-  if (!(quantity->value <= 65536))
-    return Fail(Code::kInvalid, fmt::format("read \"{}\": too large", text));
+  if (!(quantity->value <= 65536)) return OutOfRange(text, "too large", "give a smaller one");
   if (quantity->value > 0 && quantity->value < 0.001)
-    return Fail(Code::kInvalid, fmt::format("read \"{}\": too small", text));
+    return OutOfRange(text, "too small", "give 0.01 or more");
   return quantity->value;
 }
 
@@ -189,7 +192,7 @@ Result<uint64_t> ParseCount(std::string_view text) {
   if (!quantity || !quantity->whole || !quantity->unit.empty())
     return BadQuantity("number", text, "100");
   if (*quantity->whole > std::numeric_limits<int64_t>::max())
-    return Fail(Code::kInvalid, fmt::format("read \"{}\": too large", text));
+    return OutOfRange(text, "too large", "give a smaller one");
   return *quantity->whole;
 }
 

@@ -46,7 +46,8 @@ bool NobodyListens(int error) { return error == ENOENT || error == ECONNREFUSED;
 
 std::unexpected<Error> CannotConnect(const std::string& path, int error) {
   return Fail(Code::kUnavailable, fmt::format("connect to {}: {}", path, strerror(error)),
-              error == ENAMETOOLONG ? "set CLOCHE_RUNTIME_DIR to a shorter path" : "");
+              error == ENAMETOOLONG ? "set CLOCHE_RUNTIME_DIR to a shorter path"
+                                    : "is it a socket of cloched that you may use? cloche status");
 }
 
 Status MakeDirectory(const std::string& path, mode_t mode) {
@@ -97,7 +98,8 @@ Result<OwnedFd> StartAndConnect(const std::string& path) {
   const std::string lock_path = path + ".lock";
   const OwnedFd lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock || flock(lock.get(), LOCK_EX) != 0)
-    return Fail(Code::kUnavailable, fmt::format("lock {}: {}", lock_path, strerror(errno)));
+    return Fail(Code::kUnavailable, fmt::format("lock {}: {}", lock_path, strerror(errno)),
+                "set CLOCHE_RUNTIME_DIR to a directory that can be written");
   if (OwnedFd fd = TryConnect(path)) return fd;
   CLOCHE_TRY(StartDaemonAt(path));
   if (OwnedFd fd = TryConnect(path)) return fd;

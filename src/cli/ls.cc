@@ -36,12 +36,13 @@ int Ls(Arguments arguments) {
     PrintJson(*sandboxes);
     return 0;
   }
+  const auto or_dash = [](std::string text) { return text.empty() ? "-" : text; };
   const time_t now = time(nullptr);
   Table table({"ID", "NAME", "STATE", "AGE", "AGENT", "COMMANDS", "TASK"});
   table.AlignRight(5);
   for (const Json& sandbox : *sandboxes)
-    table.AddRow({Text(sandbox, "id"), Text(sandbox, "name", "-"), DescribeState(sandbox),
-                  DescribeAge(Text(sandbox, "created"), now), Text(sandbox, "agent", "-"),
+    table.AddRow({Text(sandbox, "id"), or_dash(Text(sandbox, "name")), DescribeState(sandbox),
+                  DescribeAge(Text(sandbox, "created"), now), or_dash(Text(sandbox, "agent")),
                   fmt::format("{:.0f}", Number(sandbox, "commands")), Text(sandbox, "task")});
   if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
   return 0;

@@ -29,17 +29,21 @@ constexpr std::array kCommandLimits = {
     LimitOption{"wall", "TIME", "end a command after this long, e.g. 60s"},
 };
 
+// `--wall "$LIMIT"` with nothing in it must not mean "no limit".
+std::string NotEmpty(const std::string& value) { return value.empty() ? "it is empty" : ""; }
+
 template <size_t N>
 void AddLimits(CLI::App& app, const std::array<LimitOption, N>& options, LimitFlags& limits) {
   for (const LimitOption& option : options)
     app.add_option(std::string("--") + option.name, limits[option.name], option.help)
         ->type_name(option.value)
+        ->check(NotEmpty)
         ->group("Limits");
 }
 
 void AddText(CLI::App& app, const char* name, std::string& value, const char* help,
              const char* value_name) {
-  app.add_option(name, value, help)->type_name(value_name);
+  app.add_option(name, value, help)->type_name(value_name)->check(NotEmpty);
 }
 
 constexpr const char* kEnvHelp = "pass this variable although it is not on the allowlist";
@@ -52,6 +56,7 @@ void AddList(CLI::App& app, const char* name, std::vector<std::string>& values, 
   app.add_option_function<std::string>(
          name, [&values](const std::string& value) { values.push_back(value); }, help)
       ->type_name(value_name)
+      ->check(NotEmpty)
       ->trigger_on_parse()
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }

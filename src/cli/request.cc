@@ -65,7 +65,8 @@ std::string Absolute(std::string_view cwd, std::string_view path) {
 Status AddPaths(Body& body, const char* key, const std::vector<std::string>& paths,
                 const std::string& cwd) {
   for (const std::string& path : paths) {
-    if (path.empty()) return Fail(Code::kInvalid, fmt::format("--{}: the path is empty", key));
+    if (path.empty())
+      return Fail(Code::kInvalid, fmt::format("read {}: a path is empty", key), "give a path");
     body[key].push_back(Absolute(cwd, path));
   }
   return {};
@@ -123,7 +124,8 @@ Result<Environment> ChooseEnvironment(const std::vector<std::string>& environmen
     const size_t equals = want.find('=');
     const std::string name = want.substr(0, equals);
     if (name.empty() || want.find('\0') != std::string::npos)
-      return Fail(Code::kInvalid, fmt::format("--env {}: not NAME or NAME=VALUE", want));
+      return Fail(Code::kInvalid, fmt::format("--env {}: not NAME or NAME=VALUE", want),
+                  "write it like --env CI or --env CI=1");
     names.push_back(name);
     if (equals == std::string::npos) continue;
     std::erase_if(all, [&](const std::string& old) { return old.starts_with(name + "="); });

@@ -103,7 +103,7 @@ std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
       facts.AddRow({key, DescribeValue(value)});
   if (const std::string created = Text(sandbox, "created"); !created.empty())
     facts.AddRow({"created", created + " (" + DescribeAge(created, now) + " ago)"});
-  if (const Json& usage = Field(sandbox, "usage"); usage.is_object())
+  if (const Json& usage = Field(sandbox, "usage"); usage.is_object() && !usage.empty())
     facts.AddRow(
         {"usage", fmt::format("{:.2f} s CPU, {}, {:.0f} processes", Number(usage, "cpu_s"),
                               FormatBytes(static_cast<uint64_t>(Number(usage, "memory_bytes"))),

@@ -127,8 +127,9 @@ bool FuzzQuantity(Random& random) {
   Require(count.has_value() == (whole && exact <= most), "a number is digits, all of them", text);
   if (count) Require(*count == exact && bytes && *bytes == exact, "digits are exact", text);
   for (const auto* error : {bytes ? nullptr : &bytes.error(), count ? nullptr : &count.error(),
-                            cpus ? nullptr : &cpus.error()})
-    if (error) Require(!error->message.empty(), "a refusal says why", text);
+                            cpus ? nullptr : &cpus.error(), seconds ? nullptr : &seconds.error()})
+    if (error)
+      Require(!error->message.empty() && !error->cure.empty(), "a refusal has a cure", text);
   return bytes.has_value();
 }
 

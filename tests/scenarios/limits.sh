@@ -143,9 +143,15 @@ try cloche exec budget -- true
 check "beyond it they do not" exits 125
 refused exhausted exec budget -- true
 
+# A script's unset variable is no wish for no limit.
+for option in --memory --wall --commands --name --base --agent; do
+  try cloche run $option '' -- echo started
+  check "$option with an empty value is refused" exits 125
+  check "$option with an empty value: nothing ran" prints_nothing
+done
 for bad in --memory=0 --memory=-1 --memory=1 --memory=99999999999999999999 --memory=abc --memory=1X \
   --pids=0 --pids=-5 --pids=1e9 --wall=0 --wall=-1s --wall=nan --wall=inf --cpu=-1 --cpu=nan --cpu=0.00001 \
-  --disk=1 --files=1 --files=999999999999 --output=-1 --life=-1 --idle=x --commands=-1 --inodes=1; do
+  --memory= --wall= --disk=1 --files=1 --files=999999999999 --output=-1 --life=-1 --idle=x --commands=-1 --inodes=1; do
   try cloche run "$bad" -- echo started
   # Zero means unlimited where that is allowed.
   case $bad in *=0) check "$bad is refused or unlimited" [ "$status" = 125 -o "$status" = 0 ] ;;
