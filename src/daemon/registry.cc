@@ -116,10 +116,13 @@ Result<std::vector<Registry::Row>> Registry::All() {
       Prepare(db_, "SELECT id, name, owner, state, record FROM sandboxes ORDER BY rowid");
   if (!statement) return std::unexpected(SqlError(db_, "read registry"));
   std::vector<Row> rows;
-  while (sqlite3_step(statement.get()) == SQLITE_ROW)
+  int step;
+  while ((step = sqlite3_step(statement.get())) == SQLITE_ROW)
     rows.push_back({Text(statement, 0), Text(statement, 1),
                     static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)),
                     Text(statement, 3), Text(statement, 4)});
+  // Half of a damaged registry would pass for all of it.
+  if (step != SQLITE_DONE) return std::unexpected(SqlError(db_, "read registry"));
   return rows;
 }
 

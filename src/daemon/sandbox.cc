@@ -378,10 +378,12 @@ Json Sandbox::ToJson() const {
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
   if (state == State::kRunning) {
-    sys::CgroupUsage usage = Usage();
-    json["usage"] = {{"cpu_s", static_cast<double>(usage.cpu_us) / 1e6},
-                     {"memory_bytes", usage.memory_bytes},
-                     {"pids", usage.pids}};
+    const sys::CgroupUsage usage = Usage();
+    Json known = Json::object();  // nothing is counted without a cgroup
+    if (usage.cpu_us >= 0) known["cpu_s"] = static_cast<double>(usage.cpu_us) / 1e6;
+    if (usage.memory_bytes >= 0) known["memory_bytes"] = usage.memory_bytes;
+    if (usage.pids >= 0) known["pids"] = usage.pids;
+    json["usage"] = std::move(known);
     json["init_pid"] = init_pid_;
     json["uid_base"] = uid_base_;
   }

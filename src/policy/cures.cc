@@ -50,6 +50,8 @@ constexpr Row kRows[] = {
     {SpawnStage::kPlan, "open source", ELOOP, kAlways, Code::kInvalid,
      "a symbolic link lies on that path, and writes through one could land anywhere",
      "name the real path: realpath PATH"},
+    {SpawnStage::kPlan, "open source", ENOTDIR, kAlways, Code::kInvalid,
+     "a part of that path is a file, not a directory", "name a directory"},
     {SpawnStage::kPlan, "", ENOENT, kAlways, Code::kNotFound, "that path does not exist",
      "check the spelling"},
     {SpawnStage::kPlan, "", kAny, kAlways, Code::kInternal, "the plan was refused",

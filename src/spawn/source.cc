@@ -46,7 +46,7 @@ Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   if (fd >= 0) {
     // To see what is in a directory he must be able to enter it.
     sys::Fd entered(openat(fd, ".", O_PATH | O_CLOEXEC));
-    if (!entered.valid() && errno != ENOTDIR) {
+    if (!entered.valid() && (errno != ENOTDIR || op.target == "/")) {
       error = errno;
       close(fd);
       fd = -1;

@@ -95,4 +95,5 @@ for bad in dir: dir:relative/none dir:/no/such dir:/etc/passwd nonsense 'dir:/pr
   try cloche run --base "$bad" -- echo started
   check "--base $bad is refused" exits 125
   check "--base $bad: nothing started" prints_nothing
+  check "--base $bad: there is a cure" says 'cure: '
 done

@@ -37,6 +37,9 @@ try cloche exec --json -d box -- true
 check "exec --background" has_id
 try cloche ls --json
 check "ls: each has an id" has_id 0.
+try cloche show box
+check "show counts nothing below zero" not mentions 'usage.*-[0-9]'
+check "nor more than there is" not mentions 'usage.*TiB'
 try cloche show --json box
 check "show" has_id
 for key in state created base mode limits.memory limits.pids enforced.capabilities enforced.seccomp \
