@@ -1,0 +1,204 @@
+"""What cloche-spawn does for a cloched that was taken over: usage SPAWN STATE DIRECTORY (a private one)."""
+import array
+import errno
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+import sys
+
+from report import case, check, done
+
+SPAWN, STATE, HERE = sys.argv[1:4]
+LAUNCH, KILL, DISCARD, FREEZE, EXITED = 1, 2, 3, 4, 8
+OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
+HIDE, BLANK, GLOB = range(3)
+SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
+
+os.makedirs(STATE, mode=0o700, exist_ok=True)
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ours.settimeout(60)
+
+
+def reply():
+    """(operation that failed, errno, descriptors) of the next answer; ends of sandboxes are passed over."""
+    data = struct.pack("=I", EXITED)
+    while struct.unpack_from("=I", data)[0] == EXITED:
+        data, control, _, _ = ours.recvmsg(4096, socket.CMSG_SPACE(64))
+    fds = array.array("i")
+    for _, _, passed in control:
+        fds.frombytes(passed[:len(passed) - len(passed) % 4])
+    for fd in fds:
+        os.close(fd)
+    value, _, operation = struct.unpack_from("=iI40s", data, 48)
+    return operation.split(b"\0")[0].decode(), value, len(fds)
+
+
+def ask(op, sandbox=b"sb_hostile", fds=(), raw=None):
+    message = raw if raw is not None else struct.pack("=IIQ32s", op, 0, 7, sandbox)
+    socket.send_fds(ours, [message], list(fds))
+    return reply()
+
+
+def text(value):
+    value = value if isinstance(value, bytes) else value.encode()
+    return struct.pack("=I", len(value)) + value
+
+
+def mount(kind, source, target, read_only=0, mode=0o755):
+    return struct.pack("=I", kind) + text(source) + text(target) + struct.pack("=BBBQI", read_only, 0, 0, 0, mode)
+
+
+ROOT = mount(OVERLAY, "/", "/")
+OWN = [mount(PROC, "", "/proc"), mount(DEV, "", "/dev")]
+
+
+def plan(mounts=(), files=(), uid=0, groups=None, root_inside=1, sandbox="sb_hostile", whole=None, keep=0):
+    groups = groups if groups is not None else sorted(os.getgroups())
+    mounts = whole if whole is not None else [ROOT, *mounts, *OWN]
+    data = struct.pack("=I", 0x434C5032) + text(sandbox) + bytes([keep])
+    data += struct.pack("=IIII", 0, uid, uid, len(groups)) + b"".join(struct.pack("=I", group) for group in groups)
+    data += bytes([1, root_inside, 0]) + text("here")
+    data += struct.pack("=I", len(mounts)) + b"".join(mounts)
+    data += struct.pack("=I", len(files)) + b"".join(struct.pack("=I", kind) + text(path) + text("") for kind, path in files)
+    return data + struct.pack("=5Q", 0, 0, 0, 0, 0)
+
+
+def memory(data, sealed=True):
+    fd = os.memfd_create("plan", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(fd, data)
+    if sealed:
+        fcntl.fcntl(fd, 1033, SEALS)  # F_ADD_SEALS
+    return fd
+
+
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+listener.bind(HERE + "/listener")
+os.chmod(HERE + "/listener", 0o666)
+listener.listen()
+
+
+def client_of(uid):
+    """An accepted socket whose peer is this user."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([uid])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).connect(HERE + "/listener")
+        os._exit(0)
+    accepted, _ = listener.accept()
+    os.waitpid(child, 0)
+    return accepted
+
+
+connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+connected.connect(HERE + "/listener")
+client, _ = listener.accept()  # what cloched has of a real client
+
+
+def launch(data, peer=client, sealed=True, more=()):
+    fd = memory(data, sealed)
+    try:
+        return ask(LAUNCH, fds=[fd, peer.fileno(), *more])
+    finally:
+        os.close(fd)
+
+
+spawn = subprocess.Popen([SPAWN, STATE, str(theirs.fileno())], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+theirs.close()
+ready = reply()
+
+
+@case("a control")
+def _():
+    check("spawn is ready", ready[1] == 0, ready)
+    answer = launch(plan())
+    check("an honest plan is launched", answer[1] == 0 and answer[2] >= 3, answer)
+    check("and its sandbox is discarded", ask(DISCARD)[1] == 0)
+
+
+@case("identity")
+def _():
+    check("a socket that was connected to root's is no client", launch(plan(), connected)[1] != 0)
+    one, other = socket.socketpair()
+    check("nor is a pair of one's own", launch(plan(), one)[1] != 0)
+    other.close()
+    check("the caller is not somebody else", launch(plan(uid=1000, root_inside=0))[1] == errno.EPERM)
+    check("with no more groups than he has", launch(plan(groups=[0, 4, 4242]))[1] == errno.EPERM)
+
+
+@case("kept files")
+def _():
+    other = client_of(31998)
+    theirs_to_ask = plan(uid=31998, groups=[31998], root_inside=0)
+    check("a second user is served", launch(theirs_to_ask, other)[1] == 0 and ask(DISCARD)[1] == 0)
+    check("root keeps a sandbox", launch(plan(keep=1, sandbox="sb_kept"))[1] == 0 and ask(KILL, b"sb_kept")[1] == 0)
+    answer = launch(plan(uid=31998, groups=[31998], root_inside=0, keep=1, sandbox="sb_kept"), other)
+    check("its files are not opened for another user", answer[1] == errno.EPERM, answer)
+    answer = launch(plan(keep=1, sandbox="sb_kept"))
+    check("but for root again", answer[1] == 0 and ask(DISCARD, b"sb_kept")[1] == 0, answer)
+
+
+@case("mounts")
+def _():
+    for source in ("/", "//", "/etc", "//etc", "/etc/", "/./etc", "/home/../etc", "/usr/local", "/var/run/x"):
+        answer = launch(plan([mount(BIND, source, "/mnt")]))
+        check(f"{source} is not bound writable", answer[1] in (errno.EPERM, errno.EINVAL), answer)
+    for source in ("/proc", "/proc/1/root", "/sys", "/dev"):
+        answer = launch(plan([mount(BIND, source, "/mnt", 1)]))
+        check(f"{source} is not shown", answer[1] == errno.EPERM, answer)
+    for sentence, mounts in {
+        "nothing at all": [],
+        "no /proc": [ROOT, OWN[1]],
+        "a cover over /proc": [ROOT, *OWN, mount(TMPFS, "", "/proc")],
+        "a second root": [ROOT, mount(TMPFS, "", "//"), *OWN],
+        "a target outside": [ROOT, mount(TMPFS, "", "/../x"), *OWN],
+        "a mode with set-user-id": [ROOT, mount(TMPFS, "", "/x", 0, 0o4755), *OWN],
+        "an unknown kind": [ROOT, mount(9, "", "/x"), *OWN],
+    }.items():
+        check(f"{sentence}: refused", launch(plan(whole=mounts))[1] != 0)
+    check("a file rule outside: refused", launch(plan(files=[(HIDE, "/../x")]))[1] != 0)
+    check("an unknown file rule: refused", launch(plan(files=[(3, "/x")]))[1] != 0)
+
+
+@case("names")
+def _():
+    victim = HERE + "/victim"
+    os.close(os.open(victim, os.O_CREAT | os.O_WRONLY))
+    up = "../" * (STATE.count("/") + 4)
+    for op in (KILL, DISCARD, FREEZE):
+        answer = ask(op, (up + victim[1:]).encode()[:31])
+        check(f"request {op} with a path is refused", answer[1] == errno.EINVAL, answer)
+    # Short enough for a name: from kept/ through the pool's mount to the state directory.
+    os.close(os.open(STATE + "/v", os.O_CREAT | os.O_WRONLY))
+    answer = ask(DISCARD, b"../../v")
+    check("a discard leads nowhere else", answer[1] == errno.EINVAL and os.path.exists(STATE + "/v"), answer)
+    check("the victim is where it was", os.path.exists(victim))
+    check("a plan's id is no path", launch(plan(sandbox="sb_../x"))[1] == errno.EINVAL)
+
+
+@case("form")
+def _():
+    good = plan()
+    refused = sum(launch(good[:size])[1] != 0 for size in range(0, len(good), 7))
+    check("every truncated plan is refused", refused == len(range(0, len(good), 7)), refused)
+    check("one with more behind it, too", launch(good + b"x")[1] != 0)
+    check("one that can still change, too", launch(good, sealed=False)[1] != 0)
+    check("no plan at all", ask(LAUNCH)[1] != 0)
+    null = os.open("/dev/null", os.O_RDWR)
+    check("a plan that is a device", ask(LAUNCH, fds=[null, client.fileno()])[1] != 0)
+    check("more descriptors than there are", launch(good, more=[null, null])[1] != 0)
+    check("a request nobody knows", ask(99)[1] == errno.EINVAL)
+    socket.send_fds(ours, [b"half"], [null])  # no answer is due
+    socket.send_fds(ours, [bytes(500)], [null])
+    check("half and double requests are passed over", ask(KILL)[1] == 0)
+    check("spawn goes on", launch(good)[1] == 0 and ask(DISCARD)[1] == 0)
+    check("without a descriptor too many", len(os.listdir(f"/proc/{spawn.pid}/fd")) < 100)
+
+
+ours.close()
+spawn.wait(60)
+check("spawn leaves when cloched is gone", spawn.returncode == 0, spawn.returncode)
+done()
