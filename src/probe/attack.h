@@ -47,6 +47,9 @@ std::span<const Attack> ProcessAttacks();
 std::span<const Attack> KernelAttacks();
 std::span<const Attack> NetworkAttacks();
 std::span<const Attack> ResourceAttacks();
+std::span<const Attack> GrantAttacks();
+std::span<const Attack> StartAttacks();
+std::span<const Attack> StormAttacks();
 
 // `cloche-probe --attack NAME WORDS...`
 int RunAttack(std::string_view name, Words words);

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsControl(Place place) { return place == Place::kBare || place == Place::kNamespaces; }
-
 Words Flags(const Stage& stage, Place) { return stage.flag_files(); }
 Words Project(const Stage& stage, Place) { return {stage.project()}; }
 Words Victim(const Stage& stage, Place place) {
@@ -122,8 +120,7 @@ Outcome Propagation(Stage& stage) {
   mount("probe", late.c_str(), "tmpfs", 0, nullptr);
   stage.PlantFlag(late + "/flag", 0644);
   const auto exec = [&](const char* attack, const std::string& word) {
-    return RunToEnd(
-        stage.Cli({"exec", "-q", name, "--", stage.attack(), "--attack", attack, word}));
+    return RunToEnd(stage.Inside({"exec", "-q", name}, attack, {word}));
   };
   if (outcome.mark == Mark::kHeld) {
     const Ran read = exec("read-trees", late);
@@ -141,10 +138,8 @@ Outcome Propagation(Stage& stage) {
 // The deletion of a sandbox must not walk along the links that it left.
 Outcome Deletion(Stage& stage) {
   const std::string copy = stage.project() + "/links", sentinel = stage.project() + "/sentinel";
-  const Words plant = {stage.attack(), "--attack", "plant-links",
-                       copy,           sentinel,   stage.sentinels()[0]};
   mkdir(copy.c_str(), 0755);
-  RunToEnd({.argv = plant});
+  RunToEnd(stage.Outside("plant-links", {copy, sentinel, stage.sentinels()[0]}));
   RunToEnd({.argv = {"/bin/rm", "-rf", copy + "/links-1/deep/er/dir/"}});
   for (const std::string& path : stage.sentinels())
     unlink((copy + "/links-1/deep/er/dir/" + fs::path(path).filename().string()).c_str());
@@ -157,72 +152,37 @@ Outcome Deletion(Stage& stage) {
   Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
   if (ran.status != 0) return DidNotRun(ran);
   for (const std::string& where : {stage.project(), std::string("/tmp"), stage.base()}) {
-    Words words = {"exec",     "-q",          name,         "--",     stage.attack(),
-                   "--attack", "plant-links", where + "/l", sentinel, stage.sentinels()[0],
-                   "/"};
-    ran = RunToEnd(stage.Cli(words));
+    ran = RunToEnd(stage.Inside({"exec", "-q", name}, "plant-links",
+                                {where + "/l", sentinel, stage.sentinels()[0], "/"}));
     if (!ran.Reported()) return DidNotRun(ran);
   }
   ran = RunToEnd(stage.Cli({"rm", name}));
   if (ran.status != 0) return DidNotRun(ran);
-  RunToEnd(stage.Cli({"run", "-q", "--", stage.attack(), "--attack", "nothing"}));
+  RunToEnd(stage.Inside({"run", "-q"}, "nothing", {}));
   return stage.SentinelsChanged() ? Broken("deleting a sandbox deleted files of the host") : Held();
 }
 
 Outcome Residue(Stage& stage) {
   const std::string marker = "residue-" + stage.token() + "-marker";
   const Words places = {"/tmp", "/var/tmp", "/dev/shm", stage.project()};
-  Words plant = {stage.attack(), "--attack", "plant-residue", marker};
-  Words search = {stage.attack(), "--attack", "find-residue"};
+  Words plant = {marker};
+  plant.insert(plant.end(), places.begin(), places.end());
+  const auto found = [&](const Ran& ran) { return ran.output.find(marker) != std::string::npos; };
   const std::string own = stage.base() + "/residue";
   mkdir(own.c_str(), 0755);
-  Words control_plant = plant, control_search = search;
-  control_plant.push_back(own);
-  control_search.push_back(own);
-  RunToEnd({.argv = control_plant});
-  if (RunToEnd({.argv = control_search}).output.find(marker) == std::string::npos)
-    return NoControl();
+  RunToEnd(stage.Outside("plant-residue", {marker, own}));
+  if (!found(RunToEnd(stage.Outside("find-residue", {own})))) return NoControl();
   fs::remove_all(own);
-  plant.insert(plant.end(), places.begin(), places.end());
-  search.insert(search.end(), places.begin(), places.end());
-  const auto inside = [&](Words how, const Words& argv) {
-    how.push_back("--");
-    how.insert(how.end(), argv.begin(), argv.end());
-    return RunToEnd(stage.Cli(how));
-  };
-  const Ran planted = inside({"exec", "-q", stage.sandbox()}, plant);
+  const Words kept = {"exec", "-q", stage.sandbox()}, disposable = {"run", "-q"};
+  const Ran planted = RunToEnd(stage.Inside(kept, "plant-residue", plant));
   if (!planted.Reported()) return DidNotRun(planted);
-  if (inside({"exec", "-q", stage.sandbox()}, search).output.find(marker) == std::string::npos)
+  if (!found(RunToEnd(stage.Inside(kept, "find-residue", places))))
     return NoControl("the sandbox does not find its own residue");
   for (int i = 0; i < 3; ++i) {
-    inside({"run", "-q"}, plant);
-    const Ran found = inside({"run", "-q"}, search);
-    if (!found.Reported()) return DidNotRun(found);
-    if (found.output.find(marker) != std::string::npos)
-      return Broken("a sandbox found what another left");
-  }
-  return Held();
-}
-
-// A read-only mount does not keep anybody from connecting to a socket or writing to a FIFO in it.
-Outcome GrantedSockets(Stage& stage) {
-  const std::string granted = stage.base() + "/granted";
-  mkdir(granted.c_str(), 0755);
-  Ears ears(stage.token(), {granted});
-  RunToEnd(stage.At(Place::kBare, "path-sockets", ears.paths()));
-  if (ears.Heard().empty()) return NoControl();
-  for (const Words& grant : {Words{"--ro", granted},
-                             Words{"--declared", "--input", granted, "--input", stage.attack()}}) {
-    Words words = {"run", "-q"};
-    words.insert(words.end(), grant.begin(), grant.end());
-    for (const std::string& word :
-         {std::string("--"), stage.attack(), std::string("--attack"), std::string("path-sockets")})
-      words.push_back(word);
-    words.insert(words.end(), ears.paths().begin(), ears.paths().end());
-    const Ran ran = RunToEnd(stage.Cli(words));
-    if (const Words heard = ears.Heard(); !heard.empty())
-      return Broken(fmt::format("{}: {}", grant[0], Join(heard)));
-    if (!ran.Reported()) return DidNotRun(ran);
+    RunToEnd(stage.Inside(disposable, "plant-residue", plant));
+    const Ran searched = RunToEnd(stage.Inside(disposable, "find-residue", places));
+    if (!searched.Reported()) return DidNotRun(searched);
+    if (found(searched)) return Broken("a sandbox found what another left");
   }
   return Held();
 }
@@ -294,7 +254,6 @@ constexpr Probe kMounting[] = {
 
 constexpr Probe kSockets[] = {
     {"FS-32", "sockets and FIFOs in copied directories", "path-sockets", Listeners},
-    Scene("FS-32b", "sockets and FIFOs in directories given read-only", GrantedSockets),
     {"FS-17", "any socket in a file with somebody behind it", "find-sockets", SocketPlaces},
 };
 

@@ -8,9 +8,7 @@
 namespace cloche::probe {
 namespace {
 
-Words Light(const Stage&, Place place) {
-  return place == Place::kBare || place == Place::kNamespaces ? Words{"light"} : Words{};
-}
+Words Light(const Stage&, Place place) { return IsControl(place) ? Words{"light"} : Words{}; }
 
 const char* IoUringIsOff(const Stage& stage) {
   const std::string mode = ReadAll("/proc/sys/kernel/io_uring_disabled");
@@ -40,7 +38,7 @@ const char* NoOtherAbi(const Stage&) {
 
 Outcome Modules(Stage& stage) {
   const auto before = stage.Modules();
-  for (const Place place : {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory}) {
+  for (const Place place : kWaysIn) {
     const Ran ran = RunToEnd(stage.At(place, "module-loading", {}));
     if (const Words evidence = stage.Evidence(ran); !evidence.empty())
       return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));

@@ -109,7 +109,9 @@ Running::Running(const Launch& launch) : terminal_(launch.terminal) {
   int master = -1, terminal = -1;
   if (terminal_) {
     terminal = OpenTerminal(master);
-    if (terminal < 0) return;
+    struct stat info {};
+    if (terminal < 0 || fstat(terminal, &info) != 0) return;
+    terminal_id_ = fmt::format("{}:{}", info.st_dev, info.st_ino);
   } else if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
              pipe2(err, O_CLOEXEC) != 0) {
     return;

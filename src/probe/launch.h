@@ -40,6 +40,7 @@ class Running {
 
   bool started() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
+  const std::string& terminal_id() const { return terminal_id_; }  // device:inode
   bool WaitForLine(const std::string& line);  // false: it ended, or never said it
   void CloseInput();
   Ran Finish();  // closes its input, waits for the end
@@ -53,6 +54,7 @@ class Running {
   pid_t pid_ = -1;
   int input_ = -1, output_ = -1, errors_ = -1;
   bool terminal_ = false;
+  std::string terminal_id_;
   Ran ran_;
 };
 

@@ -30,8 +30,9 @@ int Usage(const char* problem, const std::string& word) {
 
 std::vector<Promise> AllPromises() {
   std::vector<Promise> all;
-  for (const auto& promises : {FilePromises(), ProcessPromises(), KernelPromises(),
-                               NetworkPromises(), ResourcePromises(), PendingPromises()})
+  for (const auto& promises :
+       {FilePromises(), GrantPromises(), ProcessPromises(), KernelPromises(), NetworkPromises(),
+        ResourcePromises(), StartPromises(), StormPromises(), PendingPromises()})
     all.insert(all.end(), promises.begin(), promises.end());
   return all;
 }

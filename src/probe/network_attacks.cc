@@ -68,15 +68,36 @@ void HostLoopback(Attempt& attempt) {
 }
 
 // Asks the kernel for a route and sends nothing: connecting a datagram socket does just that.
+// Words: addresses.
 void Routes(Attempt& attempt) {
-  for (const char* outside : {"192.0.2.77", "8.8.8.8", "10.0.0.1", "172.17.0.1", "192.168.1.1",
-                              "169.254.169.254", "100.100.100.200", "224.0.0.251", "fd00:ec2::254",
-                              "2001:4860:4860::8888", "64:ff9b::808:808"}) {
+  for (const std::string& outside : attempt.words) {
     const Address to = ParseAddress(outside, 53);
     const int fd = socket(to.family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     attempt.Try(fmt::format("route to {}", outside),
                 connect(fd, reinterpret_cast<const sockaddr*>(&to.bytes), to.size));
     close(fd);
+  }
+}
+
+// Words: a port. Whoever connects has found somebody else's loopback, or was sent there.
+void DialLoopback(Attempt& attempt) {
+  const int port = atoi(attempt.words[0].c_str());
+  for (const char* host : {"127.0.0.1", "::1", "0.0.0.0"})
+    attempt.Try(fmt::format("connected to {} port {}", host, port),
+                Dial(ParseAddress(host, port), SOCK_STREAM, 0) ? 0 : -1);
+}
+
+// Does what programs do with these variables: connects to what they name.
+void Proxies(Attempt& attempt) {
+  for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY",
+                           "ALL_PROXY", "GIT_PROXY_COMMAND", "npm_config_proxy"}) {
+    const char* value = getenv(name);
+    const std::string text = value != nullptr ? value : "";
+    const size_t colon = text.rfind(':'), slash = text.rfind('/', colon);
+    if (slash == std::string::npos || colon == std::string::npos) continue;
+    const std::string host = text.substr(slash + 1, colon - slash - 1);
+    if (!Dial(ParseAddress(host, atoi(text.c_str() + colon + 1)), SOCK_STREAM, 0))
+      attempt.Refused();
   }
 }
 
@@ -108,10 +129,9 @@ void Listen(Attempt& attempt) {
 }
 
 constexpr Attack kAttacks[] = {
-    {"host-loopback", HostLoopback},
-    {"routes", Routes},
-    {"odd-protocols", OddProtocols},
-    {"listen", Listen},
+    {"host-loopback", HostLoopback}, {"routes", Routes},
+    {"dial-loopback", DialLoopback}, {"proxies", Proxies},
+    {"odd-protocols", OddProtocols}, {"listen", Listen},
 };
 
 }  // namespace

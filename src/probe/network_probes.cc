@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "probe/probe.h"
 
 namespace cloche::probe {
@@ -20,6 +22,33 @@ const char* NoRoute(const Stage&) {
   return ReadAll("/proc/net/route").find("\t00000000\t") == std::string::npos
              ? "this machine itself has no default route"
              : nullptr;
+}
+
+Words Outside(const Stage&, Place) {
+  return {"192.0.2.77",           "8.8.8.8",         "10.0.0.1",
+          "172.17.0.1",           "192.168.1.1",     "169.254.169.254",
+          "100.100.100.200",      "224.0.0.251",     "fd00:ec2::254",
+          "2001:4860:4860::8888", "64:ff9b::808:808"};
+}
+
+// One address of every range that has a meaning of its own, loopback apart.
+Words Reserved(const Stage&, Place) {
+  return {"0.1.2.3",       "100.64.0.1",  "192.0.0.9",       "192.0.2.1",  "192.31.196.1",
+          "192.52.193.1",  "192.88.99.1", "192.175.48.1",    "198.18.0.1", "198.51.100.1",
+          "203.0.113.1",   "233.252.0.1", "239.255.255.250", "240.0.0.1",  "255.255.255.255",
+          "64:ff9b:1::1",  "100::1",      "2001::1",         "2001:20::1", "2001:db8::1",
+          "2002:7f00:1::", "3fff::1",     "5f00::1",         "fc00::1",    "fd00::1",
+          "fec0::1",       "ff02::1",     "::ffff:8.8.8.8"};
+}
+
+// Where this machine asks for names, and where programs ask that do not care.
+Words NameServers(const Stage&, Place) {
+  Words servers = {"1.1.1.1", "9.9.9.9", "2606:4700:4700::1111"};
+  std::ifstream file("/etc/resolv.conf");
+  for (std::string word, address; file >> word;)
+    if (word == "nameserver" && file >> address && !address.starts_with("127.") && address != "::1")
+      servers.push_back(address);
+  return servers;
 }
 
 int FreePort() {
@@ -63,13 +92,55 @@ Outcome Inbound(Stage& stage) {
   return Held();
 }
 
+// Each sandbox has a loopback of its own.
+Outcome OtherSandboxes(Stage& stage) {
+  const std::string port = std::to_string(FreePort());
+  {
+    Running listener(stage.Outside("listen", {port}));
+    if (!listener.WaitForLine("ready")) return NoControl();
+    if (RunToEnd(stage.Outside("dial-loopback", {port})).report["got"].empty()) return NoControl();
+    listener.Finish();
+  }
+  Running listener(stage.Inside({"exec", "-q", stage.sandbox()}, "listen", {port}));
+  if (!listener.WaitForLine("ready")) return DidNotRun(listener.Finish());
+  const Ran own = RunToEnd(stage.Inside({"exec", "-q", stage.sandbox()}, "dial-loopback", {port}));
+  if (!own.Reported() || own.report["got"].empty())
+    return NoControl("the sandbox does not reach its own loopback");
+  const Ran other = RunToEnd(stage.Inside({"run", "-q"}, "dial-loopback", {port}));
+  if (const Words evidence = stage.Evidence(other); !evidence.empty())
+    return Broken(Join(evidence));
+  return other.Reported() ? Held() : DidNotRun(other);
+}
+
+// Variables that send programs to a proxy lead nowhere, even when they are passed on purpose.
+Outcome ProxyVariables(Stage& stage) {
+  Words variables, options = {"run", "-q"};
+  for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"})
+    variables.push_back(fmt::format("{}=http://127.0.0.1:{}", name, stage.ears().tcp_port()));
+  for (const std::string& variable : variables) options.insert(options.end(), {"--env", variable});
+  Launch control = stage.Outside("proxies", {});
+  control.environment = variables;
+  RunToEnd(control);
+  if (stage.ears().Heard().empty()) return NoControl();
+  Launch launch = stage.Inside(options, "proxies", {});
+  launch.environment = variables;
+  const Ran ran = RunToEnd(launch);
+  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (!ran.Reported()) return DidNotRun(ran);
+  return Held(fmt::format("{} tries refused", ran.report["refused"].get<int>()));
+}
+
 constexpr Probe kNetwork[] = {
-    {"NE-01", "a route to public, private, metadata and multicast addresses", "routes", nullptr,
+    {"NE-01", "a route to public, private, metadata and multicast addresses", "routes", Outside,
      Place::kBare, NoRoute},
     {"NE-02", "services on the host's loopback, 12 spellings, TCP and UDP", "host-loopback", Ports},
+    {"NE-08", "a route to each of 28 reserved ranges", "routes", Reserved, Place::kBare, NoRoute},
+    {"NE-16", "a route to name servers", "routes", NameServers, Place::kBare, NoRoute},
+    Scene("NE-20", "a service of another sandbox", OtherSandboxes),
     Scene("NE-21", "a port opened inside, asked for from the host", Inbound),
     {"NE-22", "Cloche's own control sockets", "path-sockets", Sockets},
     {"NE-25", "UDP, IPv6, multipath TCP, SCTP, SMC", "odd-protocols", Ports},
+    Scene("NE-26", "proxies named by variables", ProxyVariables),
 };
 
 constexpr Promise kPromises[] = {{"nothing goes out and nothing comes in", kNetwork}};

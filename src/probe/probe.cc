@@ -16,6 +16,24 @@ Outcome DidNotRun(const Ran& ran) {
   return {Mark::kError, fmt::format("exit {}: {}", ran.status, ran.LastError())};
 }
 
+Outcome Inconclusive(std::string problem) { return {Mark::kError, std::move(problem)}; }
+
+std::string Unresponsive(const Stage& stage) {
+  if (!RunToEnd(stage.Outside("nothing", {})).Reported())
+    return "the host does not start a program meanwhile";
+  const Ran second = RunToEnd(stage.Inside({"run", "-q"}, "nothing", {}));
+  if (!second.Reported()) return "a second sandbox meanwhile: " + DidNotRun(second).detail;
+  const Ran old = RunToEnd(stage.Inside({"exec", "-q", stage.sandbox()}, "nothing", {}));
+  if (!old.Reported()) return "an older sandbox meanwhile: " + DidNotRun(old).detail;
+  return "";
+}
+
+long DaemonMemory(const Stage& stage) {
+  const std::string status = ReadAll(fmt::format("/proc/{}/status", stage.daemon_pid()));
+  const size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? 0 : atol(status.c_str() + at + 6) * 1024;
+}
+
 std::string Join(const Words& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -46,7 +64,7 @@ Outcome RunProbe(const Probe& probe, Stage& stage) {
       return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);
   }
   int refused = 0;
-  for (const Place place : {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory}) {
+  for (const Place place : kWaysIn) {
     const Ran ran = run_at(place);
     const Words evidence = stage.Evidence(ran);
     if (!evidence.empty()) return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));

@@ -49,6 +49,9 @@ struct Promise {
 };
 
 std::span<const Promise> FilePromises();
+std::span<const Promise> GrantPromises();
+std::span<const Promise> StartPromises();
+std::span<const Promise> StormPromises();
 std::span<const Promise> ProcessPromises();
 std::span<const Promise> KernelPromises();
 std::span<const Promise> NetworkPromises();
@@ -63,6 +66,10 @@ Outcome Broken(std::string detail);
 Outcome NoControl(std::string detail = "");
 Outcome NotHere(std::string reason);
 Outcome DidNotRun(const Ran& ran);
+Outcome Inconclusive(std::string problem);
 std::string Join(const Words& words);
+// Whether everybody else goes on: completing is the promise, no clock is consulted. Empty if so.
+std::string Unresponsive(const Stage& stage);
+long DaemonMemory(const Stage& stage);  // resident bytes; 0 when it cannot be seen
 
 }  // namespace cloche::probe

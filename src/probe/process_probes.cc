@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsControl(Place place) { return place == Place::kBare || place == Place::kNamespaces; }
-
 Words VictimAndInit(const Stage& stage, Place place) {
   return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "1"};
 }
@@ -61,8 +59,8 @@ bool AllGone(const std::string& token) {
 
 Outcome Orphans(Stage& stage) {
   const std::string mark = "orphan-of-" + stage.token();
-  const Words argv = {stage.attack(), "--attack", "orphans", mark, stage.attack()};
-  RunToEnd({.argv = argv});
+  const Words words = {mark, stage.attack()};
+  RunToEnd(stage.Outside("orphans", words));
   // One that has not reached its exec yet would be missed here and blamed on a sandbox later.
   for (int tries = 0; tries < 1000 && Processes(mark).size() < 3 && !interrupted; ++tries)
     poll(nullptr, 0, 10);
@@ -70,19 +68,14 @@ Outcome Orphans(Stage& stage) {
   for (const std::string& pid : survived) kill(atoi(pid.c_str()), SIGKILL);
   if (survived.empty()) return NoControl();
   if (!AllGone(mark)) return NoControl("what the control started does not die");
-  const auto with = [&](Words words) {
-    words.push_back("--");
-    words.insert(words.end(), argv.begin(), argv.end());
-    return RunToEnd(stage.Cli(words));
-  };
-  const Ran run = with({"run", "-q"});
+  const Ran run = RunToEnd(stage.Inside({"run", "-q"}, "orphans", words));
   if (!run.Reported()) return DidNotRun(run);
   if (!AllGone(mark)) return Broken("processes outlive their sandbox after run");
   for (const std::string verb : {"stop", "rm"}) {
     const std::string name = stage.token() + verb;
     Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
     if (ran.status != 0) return DidNotRun(ran);
-    ran = with({"exec", "-q", name});
+    ran = RunToEnd(stage.Inside({"exec", "-q", name}, "orphans", words));
     if (!ran.Reported()) return DidNotRun(ran);
     ran = RunToEnd(stage.Cli({verb, name}));
     const bool gone = AllGone(mark);
@@ -103,8 +96,7 @@ Outcome Overwrite(Stage& stage) {
   {
     Running runtime({.argv = {copy, "--attack", "victim"}});
     runtime.WaitForLine("r");
-    Running thief(
-        {.argv = {stage.attack(), "--attack", "overwrite-program", std::to_string(runtime.pid())}});
+    Running thief(stage.Outside("overwrite-program", {std::to_string(runtime.pid())}));
     if (!thief.WaitForLine("ready")) return NoControl();
     kill(runtime.pid(), SIGKILL);
     runtime.Finish();
@@ -118,12 +110,10 @@ Outcome Overwrite(Stage& stage) {
     if (fs::exists(path)) programs.push_back(path);
   Words before;
   for (const std::string& program : programs) before.push_back(Hash(program));
-  Running thief(stage.Cli(
-      {"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "overwrite-program", "1"}));
+  const Words inside = {"exec", "-q", stage.sandbox()};
+  Running thief(stage.Inside(inside, "overwrite-program", {"1"}));
   if (!thief.WaitForLine("ready")) return DidNotRun(thief.Finish());
-  for (int i = 0; i < 50; ++i)
-    RunToEnd(
-        stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "nothing"}));
+  for (int i = 0; i < 50; ++i) RunToEnd(stage.Inside(inside, "nothing", {}));
   const Ran ran = thief.Finish();
   if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);

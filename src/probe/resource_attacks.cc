@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/fs.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -118,6 +120,33 @@ void FillDisk(Attempt& attempt) {
   unlink(path.c_str());
 }
 
+// Words: a directory, how many bytes. Space that a careless count misses: deleted files, reserved
+// blocks, islands in a hole, files of another project.
+void HideBytes(Attempt& attempt) {
+  const long most = Number(attempt.words[1]);
+  const std::string block(1 << 20, 'x');
+  long held = 0;
+  for (const char* how : {"deleted", "reserved", "islands", "project"}) {
+    const std::string path = fmt::format("{}/{}-{}", attempt.words[0], how, getpid());
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    unlink(path.c_str());
+    fsxattr attributes{};
+    attributes.fsx_projid = 4711;
+    if (*how == 'p') ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
+    for (off_t at = 0; at < most / 4; at += 1 << 20) {
+      const off_t where = *how == 'i' ? at * 1024 : at;
+      if (*how == 'r' ? fallocate(fd, FALLOC_FL_KEEP_SIZE, where, 1 << 20) != 0
+                      : pwrite(fd, block.data(), block.size(), where) <= 0)
+        break;
+    }
+    fsync(fd);
+    struct stat info {};
+    if (fstat(fd, &info) == 0) held += info.st_blocks * 512;
+  }
+  attempt.Set("bytes", held);
+  attempt.ReadyAndHold();
+}
+
 void OpenFiles(Attempt& attempt) {
   long count = 0;
   while (count < Number(attempt.words[0]) && dup(STDERR_FILENO) >= 0) ++count;
@@ -198,11 +227,10 @@ void Dodge(Attempt&) {
 }
 
 constexpr Attack kAttacks[] = {
-    {"fork-bomb", ForkBomb},   {"eat-memory", EatMemory},
-    {"oom-score", OomScore},   {"fill-disk", FillDisk},
-    {"open-files", OpenFiles}, {"exhaust", Exhaust},
-    {"priority", Priority},    {"spin", Spin},
-    {"flood", Flood},          {"dodge", Dodge},
+    {"fork-bomb", ForkBomb}, {"eat-memory", EatMemory}, {"oom-score", OomScore},
+    {"fill-disk", FillDisk}, {"open-files", OpenFiles}, {"hide-bytes", HideBytes},
+    {"exhaust", Exhaust},    {"priority", Priority},    {"spin", Spin},
+    {"flood", Flood},        {"dodge", Dodge},
 };
 
 }  // namespace

@@ -29,32 +29,6 @@ const char* MayNotScheduleOutside(const Stage&) {
   return HasCapability(kSysNice) ? nullptr : "CAP_SYS_NICE is missing outside as well";
 }
 
-Words Attack(const Stage& stage, const std::string& name, const Words& words) {
-  Words argv = {stage.attack(), "--attack", name};
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
-
-Launch InSandbox(const Stage& stage, Words options, const std::string& name, const Words& words) {
-  options.insert(options.begin(), "run");
-  options.push_back("--");
-  const Words argv = Attack(stage, name, words);
-  options.insert(options.end(), argv.begin(), argv.end());
-  return stage.Cli(options);
-}
-
-// Completing is the promise: no clock is consulted. Empty when all is well.
-std::string Unresponsive(const Stage& stage) {
-  if (!RunToEnd({.argv = Attack(stage, "nothing", {})}).Reported())
-    return "the host does not start a program meanwhile";
-  const Ran second = RunToEnd(InSandbox(stage, {"-q"}, "nothing", {}));
-  if (!second.Reported()) return "a second sandbox meanwhile: " + DidNotRun(second).detail;
-  const Ran old = RunToEnd(
-      stage.Cli({"exec", "-q", stage.sandbox(), "--", stage.attack(), "--attack", "nothing"}));
-  if (!old.Reported()) return "an older sandbox meanwhile: " + DidNotRun(old).detail;
-  return "";
-}
-
 // Rootless without a delegated cgroup the CLI refuses such limits and says what would help.
 bool IsRefusedHere(const Ran& ran) {
   return ran.status == 6 || ran.LastError().find("not enforced") != std::string::npos ||
@@ -65,12 +39,12 @@ bool IsRefusedHere(const Ran& ran) {
 Outcome Fill(Stage& stage, const Words& options, const std::string& name, const Words& words,
              const char* key, long limit) {
   {
-    Running control({.argv = Attack(stage, name, words), .directory = stage.project()});
+    Running control(stage.Outside(name, words));
     control.WaitForLine("ready");
     const Ran ran = control.Finish();
     if (!ran.Reported() || ran.report.value(key, 0l) <= limit) return NoControl();
   }
-  Running attack(InSandbox(stage, options, name, words));
+  Running attack(stage.Inside(options, name, words));
   if (!attack.WaitForLine("ready")) {
     const Ran ran = attack.Finish();
     return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
@@ -85,19 +59,24 @@ Outcome Fill(Stage& stage, const Words& options, const std::string& name, const 
 }
 
 Outcome ForkBomb(Stage& stage) {
-  return Fill(stage, {"-q", "--pids", "64"}, "fork-bomb", {"300"}, "count", 64);
+  return Fill(stage, {"run", "-q", "--pids", "64"}, "fork-bomb", {"300"}, "count", 64);
 }
 
 Outcome DiskFill(Stage& stage) {
   // btrfs accounts extents and a little metadata on top of what a file holds.
-  return Fill(stage, {"-q", "--disk", "16M"}, "fill-disk",
+  return Fill(stage, {"run", "-q", "--disk", "16M"}, "fill-disk",
+              {stage.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
+}
+
+Outcome HiddenBytes(Stage& stage) {
+  return Fill(stage, {"run", "-q", "--disk", "16M"}, "hide-bytes",
               {stage.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
 }
 
 Outcome OpenFiles(Stage& stage) {
-  Ran ran = RunToEnd({.argv = Attack(stage, "open-files", {"300"})});
+  Ran ran = RunToEnd(stage.Outside("open-files", {"300"}));
   if (!ran.Reported() || ran.report.value("count", 0l) <= 64) return NoControl();
-  ran = RunToEnd(InSandbox(stage, {"-q", "--files", "64"}, "open-files", {"300"}));
+  ran = RunToEnd(stage.Inside({"run", "-q", "--files", "64"}, "open-files", {"300"}));
   if (!ran.Reported()) return DidNotRun(ran);
   const long count = ran.report.value("count", 0l);
   return count <= 64 ? Held(fmt::format("stopped at {}", count))
@@ -107,12 +86,12 @@ Outcome OpenFiles(Stage& stage) {
 // Some things the kernel has one stock of, per machine or per user: one sandbox must not empty it.
 Outcome SharedStock(Stage& stage, const std::string& kind) {
   const Words one = {kind, "1"}, many = {kind, kind == "timers" ? "200000" : "5000"};
-  const Ran control = RunToEnd({.argv = Attack(stage, "exhaust", one)});
+  const Ran control = RunToEnd(stage.Outside("exhaust", one));
   if (!control.Reported() || control.report.value("count", 0) != 1) return NoControl();
-  Running attack(InSandbox(stage, {"-q"}, "exhaust", many));
+  Running attack(stage.Inside({"run", "-q"}, "exhaust", many));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
-  const Ran host = RunToEnd({.argv = Attack(stage, "exhaust", one)});
-  const Ran second = RunToEnd(InSandbox(stage, {"-q"}, "exhaust", one));
+  const Ran host = RunToEnd(stage.Outside("exhaust", one));
+  const Ran second = RunToEnd(stage.Inside({"run", "-q"}, "exhaust", one));
   const Ran first = attack.Finish();
   const int held = first.Reported() ? first.report.value("count", 0) : 0;
   if (!host.Reported() || host.report.value("count", 0) != 1)
@@ -127,12 +106,12 @@ Outcome Memory(Stage& stage) {
   Words done;
   for (const std::string how : {"malloc", "memfd", "shm", "pipes"}) {
     const Words words = {how, std::to_string(how == "pipes" ? 80 * kMiB : kEaten)};
-    const Ran control = RunToEnd({.argv = Attack(stage, "eat-memory", words)});
+    const Ran control = RunToEnd(stage.Outside("eat-memory", words));
     // Pipes are limited per user by the kernel; then there is nothing to show with them.
     if (how == "pipes" && control.report.value("bytes", 0l) < 64 * kMiB) continue;
     if (!control.Reported() || control.report.value("bytes", 0l) < kEaten * 3 / 10)
       return NoControl(how);
-    Running attack(InSandbox(stage, {"--json", "--memory", "64M"}, "eat-memory", words));
+    Running attack(stage.Inside({"run", "--json", "--memory", "64M"}, "eat-memory", words));
     const std::string problem = Unresponsive(stage);
     const Ran ran = attack.Finish();
     if (!ran.ended) return Broken(how + ": it did not end");
@@ -158,12 +137,12 @@ Outcome Memory(Stage& stage) {
 Outcome CpuSpin(Stage& stage) {
   const std::string count = std::to_string(std::thread::hardware_concurrency() * 4);
   {
-    Running control({.argv = Attack(stage, "spin", {count})});
+    Running control(stage.Outside("spin", {count}));
     if (!control.WaitForLine("ready")) return NoControl();
     const Ran ran = control.Finish();
     if (!ran.Reported()) return NoControl();
   }
-  Running attack(InSandbox(stage, {"-q"}, "spin", {count}));
+  Running attack(stage.Inside({"run", "-q"}, "spin", {count}));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
   const std::string problem = Unresponsive(stage);
   const Ran ran = attack.Finish();
@@ -171,19 +150,13 @@ Outcome CpuSpin(Stage& stage) {
   return ran.Reported() ? Held("the host and a second sandbox go on") : DidNotRun(ran);
 }
 
-long DaemonMemory(const Stage& stage) {
-  const std::string status = ReadAll(fmt::format("/proc/{}/status", stage.daemon_pid()));
-  const size_t at = status.find("VmRSS:");
-  return at == std::string::npos ? 0 : atol(status.c_str() + at + 6) * 1024;
-}
-
 Outcome OutputFlood(Stage& stage) {
   constexpr long kFlood = 256 * kMiB, kKept = 64 * 1024, kTolerated = 64 * kMiB;
   const Words words = {std::to_string(kFlood)};
-  const Ran control = RunToEnd({.argv = Attack(stage, "flood", {std::to_string(4 * kMiB)})});
+  const Ran control = RunToEnd(stage.Outside("flood", {std::to_string(4 * kMiB)}));
   if (control.output.size() <= kKept) return NoControl();
   const long before = DaemonMemory(stage);
-  Running attack(InSandbox(stage, {"--json", "--output", "64K"}, "flood", words));
+  Running attack(stage.Inside({"run", "--json", "--output", "64K"}, "flood", words));
   const std::string problem = Unresponsive(stage);
   const Ran ran = attack.Finish();
   if (!problem.empty()) return Broken(problem);
@@ -204,7 +177,7 @@ Outcome OutputFlood(Stage& stage) {
 // Nobody reads: the flood must wait, not pile up in the daemon.
 Outcome SlowReader(Stage& stage) {
   const long before = DaemonMemory(stage);
-  Running attack(InSandbox(stage, {"-q"}, "flood", {std::to_string(1024 * kMiB)}));
+  Running attack(stage.Inside({"run", "-q"}, "flood", {std::to_string(1024 * kMiB)}));
   for (int i = 0; i < 5; ++i)
     if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
   const long grown = DaemonMemory(stage) - before;
@@ -217,13 +190,13 @@ Outcome SlowReader(Stage& stage) {
 
 Outcome Dodger(Stage& stage) {
   {
-    Running control({.argv = Attack(stage, "dodge", {})});
+    Running control(stage.Outside("dodge", {}));
     if (!control.WaitForLine("ready")) return NoControl();
     kill(control.pid(), SIGTERM);
-    RunToEnd({.argv = Attack(stage, "nothing", {})});
+    RunToEnd(stage.Outside("nothing", {}));
     if (!control.Alive()) return NoControl("SIGTERM ended it");
   }
-  const Ran ran = RunToEnd(InSandbox(stage, {"--json", "--wall", "1s"}, "dodge", {}));
+  const Ran ran = RunToEnd(stage.Inside({"run", "--json", "--wall", "1s"}, "dodge", {}));
   if (!ran.ended) return Broken("it still runs");
   const auto result = nlohmann::json::parse(ran.output, nullptr, false);
   if (!result.is_object() || !result.contains("limit")) return DidNotRun(ran);
@@ -238,6 +211,7 @@ constexpr Probe kLimits[] = {
     {"RD-03", "exemption from the OOM killer", "oom-score", nullptr, Place::kBare,
      MayNotScoreOutside},
     Scene("RD-04", "disk filler", DiskFill),
+    Scene("FS-34", "quota: deleted, reserved, sparse files, project ids", HiddenBytes),
     Scene("RD-05", "open files of a process", OpenFiles),
     Scene("RD-05b", "pseudo-terminals, of which the machine has one stock",
           [](Stage& stage) { return SharedStock(stage, "ptys"); }),

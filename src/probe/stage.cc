@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "probe/api.h"
+
 namespace cloche::probe {
 namespace {
 
@@ -164,6 +166,8 @@ Status Stage::StartSandbox() {
     state_directory_ = status.value("state_dir", "");
     daemon_pid_ = status.value("pid", 0);
   }
+  for (const std::string& path : DaemonSockets())
+    if (ServerOf(path) == daemon_pid_) socket_ = path;
   const std::string path = state_directory_ + "/flag-" + token_;
   if (access(state_directory_.c_str(), W_OK) == 0) PlantFlag(path, 0644);
   return {};
@@ -191,30 +195,43 @@ Launch Stage::Cli(Words words) const {
   return {.argv = std::move(words), .directory = project_};
 }
 
-Launch Stage::At(Place place, const std::string& name, const Words& words) const {
+Words Stage::Attack(const std::string& name, const Words& words) const {
   Words argv = {attack_, "--attack", name};
   argv.insert(argv.end(), words.begin(), words.end());
-  Words before;
+  return argv;
+}
+
+Launch Stage::Inside(Words options, const std::string& attack, const Words& words) const {
+  options.push_back("--");
+  const Words argv = Attack(attack, words);
+  options.insert(options.end(), argv.begin(), argv.end());
+  return Cli(std::move(options));
+}
+
+Launch Stage::At(Place place, const std::string& name, const Words& words) const {
+  Words options;
   switch (place) {
     case Place::kBare:
-      return {.argv = argv, .directory = project_};
     case Place::kNamespaces:
-      return {.argv = argv, .directory = project_, .namespaces = true};
+      return {.argv = Attack(name, words),
+              .directory = project_,
+              .namespaces = place == Place::kNamespaces};
     case Place::kRun:
-      before = {cli_, "run", "-q", "-T", "--hide", hidden_, "--"};
+      options = {"run", "-q", "-T", "--hide", hidden_};
       break;
     case Place::kTerminal:
-      before = {cli_, "run", "-q", "-t", "--hide", hidden_, "--"};
+      options = {"run", "-q", "-t", "--hide", hidden_};
       break;
     case Place::kExec:
-      before = {cli_, "exec", "-q", "-T", token_, "--"};
+      options = {"exec", "-q", "-T", token_};
       break;
     case Place::kDirectory:
-      before = {cli_, "run", "-q", "-T", "--base", "dir:" + base_ + "/root", "--"};
+      options = {"run", "-q", "-T", "--base", "dir:" + base_ + "/root"};
       break;
   }
-  argv.insert(argv.begin(), before.begin(), before.end());
-  return {.argv = argv, .directory = project_, .terminal = place == Place::kTerminal};
+  Launch launch = Inside(std::move(options), name, words);
+  launch.terminal = place == Place::kTerminal;
+  return launch;
 }
 
 std::string Stage::PlantFlag(const std::string& path, mode_t mode) {

@@ -14,7 +14,9 @@ namespace cloche::probe {
 // Where an attack runs. The first two are controls; the others are the ways into a sandbox, which
 // must all be the same wall.
 enum class Place { kBare, kNamespaces, kRun, kExec, kTerminal, kDirectory };
+constexpr Place kWaysIn[] = {Place::kRun, Place::kExec, Place::kTerminal, Place::kDirectory};
 const char* PlaceName(Place place);
+inline bool IsControl(Place place) { return place == Place::kBare || place == Place::kNamespaces; }
 
 // What the host plants before, and looks at after, every attack: flags that nobody inside may
 // read, files that must stay as they are, sockets nobody may reach, a process nobody may touch.
@@ -33,6 +35,7 @@ class Stage {
   const std::string& cli() const { return cli_; }
   const std::string& mode() const { return mode_; }
   const std::string& state_directory() const { return state_directory_; }
+  const std::string& socket() const { return socket_; }  // of the daemon
   const Words& flag_files() const { return flag_files_; }
   const Words& sentinels() const { return sentinels_; }
   const Words& set_user_id_programs() const { return set_user_id_programs_; }
@@ -45,6 +48,12 @@ class Stage {
 
   Launch At(Place place, const std::string& attack, const Words& words) const;
   Launch Cli(Words words) const;  // `cloche WORDS`, started in the project
+  Words Attack(const std::string& name, const Words& words) const;  // its argv
+  // `cloche OPTIONS -- ATTACK`, e.g. {"run", "-q", "--pids", "64"}.
+  Launch Inside(Words options, const std::string& attack, const Words& words) const;
+  Launch Outside(const std::string& attack, const Words& words) const {
+    return At(Place::kBare, attack, words);
+  }
 
   // Everything the host can see of an attack that worked, and puts the stage back in order.
   Words Evidence(const Ran& ran);
@@ -64,7 +73,7 @@ class Stage {
   std::string HostState() const;
 
   bool root_ = false;
-  std::string token_, base_, project_, hidden_, attack_, cli_, mode_, state_directory_;
+  std::string token_, base_, project_, hidden_, attack_, cli_, mode_, state_directory_, socket_;
   struct Flag {
     std::string text, where;
   };

@@ -148,7 +148,10 @@ void MountProc(int target) {
       "vmallocinfo", "acpi",        "asound",     "scsi",          "dynamic_debug"};
   for (const char* name : kMasked) {
     struct stat info;
-    if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) {
+      if (errno == ENOENT) continue;
+      Die(SpawnStage::kMounts, "stat", errno, name);
+    }
     // Owned by the host's root, who does not exist inside: closed to everybody as it is.
     if ((info.st_mode & 0007) == 0 && S_ISREG(info.st_mode)) continue;
     int cover = S_ISDIR(info.st_mode)
@@ -215,7 +218,7 @@ int MountDev(int target, bool tty_group) {
 
 void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   rlimit limit{};
-  getrlimit(resource, &limit);
+  MustCall(getrlimit(resource, &limit), SpawnStage::kPrivileges, "getrlimit", name);
   limit.rlim_max = limit.rlim_max < value ? limit.rlim_max : value;
   limit.rlim_cur = limit.rlim_max;
   MustCall(setrlimit(resource, &limit), SpawnStage::kPrivileges, "setrlimit", name);

@@ -103,7 +103,8 @@ void UnmapImage(Image& image) {
 }
 
 void Reply(int control, const InitMessage& message, std::span<const int> fds = {}) {
-  sys::SendMessage(control, &message, sizeof message, fds);
+  // A daemon that misses a message would wait for ever; the end of init it cannot miss.
+  if (sys::SendMessage(control, &message, sizeof message, fds) < 0) _exit(1);
 }
 
 // The ends of a command's streams: what it gets as 0, 1, 2, and what the daemon gets.
@@ -149,7 +150,7 @@ struct ExecFailure {
 void SetLimit(__rlimit_resource_t resource, uint64_t value, ExecFailure& failure) {
   if (value == 0) return;
   rlimit limit{};
-  getrlimit(resource, &limit);
+  if (getrlimit(resource, &limit) < 0) GiveUp(failure, ExecStage::kLimits);
   if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(resource, &limit) < 0) GiveUp(failure, ExecStage::kLimits);

@@ -61,6 +61,12 @@ std::string BlankHashes(const std::string& text) {
   return blanked;
 }
 
+// No directory there, or one that only others may enter: nothing to hide. Any other error would
+// leave visible what should be hidden.
+bool NothingThere(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
+}
+
 std::pair<std::string, std::string> SplitLast(const std::string& path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {"", path};
@@ -170,6 +176,7 @@ class MaskBuilder {
       mask_.used_[index] = true;
     }
     here = sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!here.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
     std::string_view rest = parent;
     while (!rest.empty()) {
       size_t end = std::min(rest.find('/'), rest.size());
@@ -178,12 +185,18 @@ class MaskBuilder {
       if (part.empty()) continue;
       sys::Fd next(
           openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!next.valid()) return std::pair{sys::Fd(), sys::Fd()};
+      if (!next.valid()) {
+        if (NothingThere(errno)) return std::pair{sys::Fd(), sys::Fd()};
+        return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
+      }
       if (auto made = Mirror(here.get(), part, next.get()); !made)
         return std::unexpected(made.error());
       here = sys::Fd(
           openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!here.valid()) return std::pair{sys::Fd(), sys::Fd()};  // hidden itself, or a file
+      if (!here.valid()) {
+        if (errno == ENOTDIR) return std::pair{sys::Fd(), sys::Fd()};  // hidden itself, or a file
+        return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+      }
       below = std::move(next);
     }
     return std::pair{std::move(here), std::move(below)};
@@ -265,24 +278,33 @@ class MaskBuilder {
       pending.pop_front();
       int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(),
                                 O_RDONLY | O_DIRECTORY, false);
-      if (fd < 0) continue;
+      if (fd < 0 && NothingThere(-fd)) continue;
+      if (fd < 0) return Failed(SpawnStage::kFiles, "search", fd, where);
+      sys::Fd directory(fd);
       mask_.watch_.AddDirectory(fd, HostPath(mount, where));
       DIR* list = fdopendir(fd);
-      if (!list) {
-        close(fd);
-        continue;
-      }
+      if (!list) return Failed(SpawnStage::kFiles, "search", errno, where);
+      directory.Release();
       std::vector<std::string> found;
-      while (dirent* entry = readdir(list)) {
+      int error = 0;
+      for (;;) {
+        errno = 0;
+        dirent* entry = readdir(list);
+        if (!entry) {
+          error = errno;
+          break;
+        }
         ++entries;
         const char* name = entry->d_name;
         if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
         if (Matches(patterns, name))
           found.push_back(where + "/" + name);
-        else if (entry->d_type == DT_DIR && !SkippedDirectory(name))
+        else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+                 !SkippedDirectory(name))
           pending.push_back(where + "/" + name);
       }
       closedir(list);
+      if (error != 0) return Failed(SpawnStage::kFiles, "search", error, where);
       for (const std::string& path : found) {
         FileRule hide;
         hide.path = rule.path + "/...";

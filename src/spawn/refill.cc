@@ -27,7 +27,7 @@ void Server::Refill() {
   if (!need) return;
   auto begun = workshop_.Begin(need->spec);
   shelf_.MarkBroken(need->key, !begun.has_value());
-  if (!begun) return;
+  if (!begun) return Sweep("");
   shelf_.Expect(need->key);
   const pid_t pid = begun->pid;
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kReportBit}};
@@ -44,7 +44,7 @@ void Server::FinishRefill(pid_t pid) {
   shelf_.Arrived(key);
   auto finished = workshop_.Finish(sandbox);
   shelf_.MarkBroken(key, !finished.has_value());
-  if (!finished) return;
+  if (!finished) return Sweep("");
   Watch(sandbox);
   // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
   if (SetLimits(sandbox, shelf_.LimitsOf(key))) {

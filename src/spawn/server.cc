@@ -194,7 +194,12 @@ void Server::Answer(const SpawnRequest& request, const Failure* failure) {
     Fill(reply.operation, failure->operation);
     Fill(reply.detail, failure->detail);
   }
-  sys::SendMessage(daemon_.get(), &reply, sizeof reply);
+  Tell(reply);
+}
+
+// A daemon that misses an answer would wait for ever: it is rather told that we are gone.
+void Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
+  if (sys::SendMessage(daemon_.get(), &reply, sizeof reply, fds) < 0) quit_ = true;
 }
 
 void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
@@ -254,7 +259,9 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
     return HandOver(request, *plan, std::move(*prepared), first, from_shelf, received,
                     sys::MonotonicMicros());
   }();
-  if (!outcome) Answer(request, &outcome.error());
+  if (outcome) return;
+  Answer(request, &outcome.error());
+  Sweep("");
 }
 
 Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
@@ -270,7 +277,6 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   };
   sandbox.id = plan.sandbox_id;
   if (auto limited = limit(); !limited) {
-    sandbox.discard = true;
     Dispose(std::move(sandbox));
     return limited;
   }
@@ -299,9 +305,13 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
     start.op = InitOp::kExec;
     start.command = 1;
     int image[] = {first_command};
-    sys::SendMessage(sandbox.control.get(), &start, sizeof start, image);
+    if (long sent = sys::SendMessage(sandbox.control.get(), &start, sizeof start, image);
+        sent < 0) {
+      Dispose(std::move(sandbox));
+      return Failed(SpawnStage::kNamespaces, "hand over the command", static_cast<int>(sent));
+    }
   }
-  sys::SendMessage(daemon_.get(), &reply, sizeof reply, std::span<const int>(fds, fd_count));
+  Tell(reply, std::span<const int>(fds, fd_count));
   sandbox.control.Reset();
   sandbox.listener.Reset();
   sandbox.oom.Reset();
@@ -335,9 +345,7 @@ void Server::End(const SpawnRequest& request, bool discard) {
     if (discard) {
       auto removed = store_.Discard(request.sandbox, true);
       Answer(request, removed ? nullptr : &removed.error());
-      KeeperTask sweep{};
-      sweep.kind = KeeperTask::Kind::kSweep;
-      sys::SendMessage(keeper_.get(), &sweep, sizeof sweep);
+      Sweep("");
     } else {
       Answer(request, nullptr);
     }
@@ -398,7 +406,7 @@ void Server::InitEnded(pid_t pid) {
     event.op = SpawnOp::kExited;
     event.value = status;
     Fill(event.sandbox, sandbox.id);
-    sys::SendMessage(daemon_.get(), &event, sizeof event);
+    Tell(event);
   }
 }
 
@@ -408,9 +416,14 @@ void Server::CleanUp(Sandbox& sandbox) {
   if (sandbox.discard || !sandbox.kept)
     (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
   workshop_.Release(sandbox);
+  Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "");
+}
+
+// The keeper empties the trash, and removes this cgroup.
+void Server::Sweep(const std::string& cgroup) {
   KeeperTask task{};
   task.kind = KeeperTask::Kind::kSweep;
-  if (cgroups_.host().version != sys::CgroupVersion::kNone) Fill(task.cgroup, sandbox.name);
+  Fill(task.cgroup, cgroup);
   sys::SendMessage(keeper_.get(), &task, sizeof task);
 }
 

@@ -40,6 +40,8 @@ class Server {
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   void Watch(const Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
+  void Sweep(const std::string& cgroup);
+  void Tell(const SpawnReply& reply, std::span<const int> fds = {});
   void RestartKeeper();
   void Shutdown();  // nothing of ours is left when it returns
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,15 +25,23 @@ bool IsReachedAsOnTheHost(const SandboxSpec& spec, const MountOp& op) {
   });
 }
 
+// A directory that passed for a file would be shown as it is, without copy and without mask.
+Outcome<Source> Examined(sys::Fd fd, const MountOp& op) {
+  struct stat info;
+  if (fstat(fd.get(), &info) < 0)
+    return Failed(SpawnStage::kMounts, "stat source", errno, op.source);
+  return Source{std::move(fd), S_ISDIR(info.st_mode)};
+}
+
 }  // namespace
 
-Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
+Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   // A file system of the host at its own place: the directories that lead there inside are the same
   // ones with the same permissions, so it gives nothing away.
   if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target &&
       IsReachedAsOnTheHost(spec, op)) {
     sys::Fd own(sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH));
-    if (own.valid() && sys::IsMountRoot(own.get())) return own;
+    if (own.valid() && sys::IsMountRoot(own.get())) return Examined(std::move(own), op);
   }
   // Writes through a link would land somewhere else than the path that was allowed.
   const bool follow = op.kind == MountKind::kOverlay || op.read_only;
@@ -53,8 +62,8 @@ Outcome<sys::Fd> OpenSource(const SandboxSpec& spec, const MountOp& op) {
     }
   }
   if (borrow) sys::SeeAsOurselves();
-  if (fd >= 0) return sys::Fd(fd);
-  if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return sys::Fd();
+  if (fd >= 0) return Examined(sys::Fd(fd), op);
+  if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return Source{};
   return Failed(SpawnStage::kPlan, "open source", error, op.source);
 }
 

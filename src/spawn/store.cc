@@ -170,8 +170,10 @@ Outcome<sys::Fd> Store::Create(const std::string& name) {
                      : (mkdirat(once_.get(), name.c_str(), 0700) < 0 ? -errno : 0);
   if (error < 0) return Failed(SpawnStage::kPool, "create upper", error, name);
   sys::Fd upper(openat(once_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!upper.valid()) return Failed(SpawnStage::kPool, "open upper", errno, name);
-  return upper;
+  if (upper.valid()) return upper;
+  error = errno;
+  (void)Discard(name, false);
+  return Failed(SpawnStage::kPool, "open upper", error, name);
 }
 
 Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::string& kept_id,
@@ -183,12 +185,16 @@ Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::strin
   sys::FsContext tmpfs("tmpfs");
   tmpfs.String("source", "cloche").Number("mode", 0700, 8).Number("size", bytes);
   if (inodes != 0) tmpfs.Number("nr_inodes", inodes);
+  const auto failed = [&](const char* operation, int error, const char* detail) {
+    (void)Discard(entry, !kept_id.empty());
+    return Failed(SpawnStage::kPool, operation, error, detail);
+  };
   sys::Fd mount(tmpfs.Mount(sys::kMountNoSuid | sys::kMountNoDev));
-  if (!mount.valid()) return Failed(SpawnStage::kPool, "mount upper", mount.get(), tmpfs.failed());
+  if (!mount.valid()) return failed("mount upper", mount.get(), tmpfs.failed());
   if (int error = sys::AttachMount(mount.get(), dir, entry.c_str()); error < 0)
-    return Failed(SpawnStage::kPool, "attach upper", error, entry);
+    return failed("attach upper", error, entry.c_str());
   sys::Fd upper(openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!upper.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry);
+  if (!upper.valid()) return failed("open upper", errno, entry.c_str());
   return upper;
 }
 

@@ -29,12 +29,6 @@ constexpr uint32_t kSlotSize = 1u << 17;
 constexpr uint32_t kSlots = 1u << 13;
 constexpr uint32_t kPlainIds = 65536;
 constexpr int kReportTimeoutMs = 10000;
-constexpr size_t kMaxMasks = 16;
-
-bool IsDirectory(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 // "name:first:count" lines: ids that users may map for themselves.
 void ReadDelegated(const char* path, std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
@@ -89,28 +83,14 @@ void Workshop::Release(Sandbox& sandbox) {
   slots_.erase(sandbox.slot);
   if (sandbox.mask && sandbox.mask.use_count() == 1) (void)store_.DiscardMask(sandbox.mask->name());
   sandbox.mask.reset();
-}
-
-void Workshop::Forget(std::map<std::string, KnownMask>::iterator known) {
-  // Else the last sandbox that uses it removes it.
-  if (known->second.mask.use_count() == 1) (void)store_.DiscardMask(known->second.mask->name());
-  masks_.erase(known);
-}
-
-void Workshop::ForgetMasks() {
-  while (!masks_.empty()) Forget(masks_.begin());
+  std::erase_if(masks_, [](const auto& entry) { return entry.second.expired(); });
 }
 
 Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
-                                                 const std::vector<sys::Fd>& sources) {
+                                                 const std::vector<Source>& sources) {
   std::string key = EncodeSpec(spec);
-  if (auto found = masks_.find(key); found != masks_.end()) {
-    found->second.used = ++serial_;
-    if (found->second.mask->UpToDate()) return found->second.mask;
-    Forget(found);
-  }
-  if (masks_.size() >= kMaxMasks)
-    Forget(std::ranges::min_element(masks_, {}, [](const auto& m) { return m.second.used; }));
+  if (auto found = masks_.find(key); found != masks_.end())
+    if (auto mask = found->second.lock(); mask && mask->UpToDate()) return mask;
   // Clones without what is mounted below: what an overlay of them shows. Only to look into: before
   // 6.15 a detached mount cannot be cloned again.
   std::vector<sys::Fd> clones;
@@ -122,11 +102,15 @@ Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
     if (sources[i].valid() && !clones.back().valid())
       return Failed(SpawnStage::kMounts, "open_tree", lowers.back(), spec.mounts[i].source);
   }
-  auto mask = Mask::Build(store_.masks(), "m" + std::to_string(++serial_), spec, lowers);
-  if (!mask) return std::unexpected(mask.error());
-  auto made = std::make_shared<Mask>(std::move(*mask));
-  masks_[key] = {made, ++serial_};
-  return made;
+  const std::string name = "m" + std::to_string(++serial_);
+  auto built = Mask::Build(store_.masks(), name, spec, lowers);
+  if (!built) {
+    (void)store_.DiscardMask(name);
+    return std::unexpected(built.error());
+  }
+  auto mask = std::make_shared<Mask>(std::move(*built));
+  masks_[key] = mask;
+  return mask;
 }
 
 Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox) {
@@ -154,11 +138,11 @@ Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sand
 // Per overlay "N/u" and "N/w". The root of the merged view shows u's attributes: they are the
 // lower root's. The work directory is always new: a volatile mount refuses one that was used.
 Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, int upper,
-                                             const std::vector<sys::Fd>& sources) {
+                                             const std::vector<Source>& sources) {
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
     if (spec.mounts[i].kind != MountKind::kOverlay) continue;
     std::string name = std::to_string(index++);
-    if (spec.mounts[i].read_only || !sources[i].valid() || !IsDirectory(sources[i].get())) continue;
+    if (spec.mounts[i].read_only || !sources[i].valid() || !sources[i].directory) continue;
     mkdirat(upper, name.c_str(), 0700);
     sys::Fd slot(openat(upper, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!slot.valid()) return Failed(SpawnStage::kPool, "open upper slot", errno, name);
@@ -200,9 +184,10 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
                                        int source, const Sandbox& sandbox, int user_namespace) {
   struct Detach {
     const std::string& path;
+    // What stayed attached would show in a later sandbox.
     ~Detach() {
       for (const char* slot : {"/lower", "/mask", "/upper"})
-        sys::DetachMount((path + slot).c_str());
+        if (sys::DetachMount((path + slot).c_str()) < 0 && errno != EINVAL) abort();
     }
   } detach{scratch_path_};
   std::string name = std::to_string(index);
@@ -217,6 +202,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
     auto clone = AttachedClone(sandbox.mask->root(), "mask", user_namespace);
     if (!clone) return std::unexpected(clone.error());
     mask = sys::Fd(openat(clone->get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!mask.valid()) return Failed(SpawnStage::kOverlay, "open mask", errno, op.target);
   }
   // What is only looked at has no upper: the mask, or an empty directory, is its second layer.
   const int top = op.read_only ? store_.empty() : sandbox.upper.get();
@@ -240,15 +226,20 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   uint64_t attributes = sys::kMountNoSuid | sys::kMountNoDev;
   if (op.read_only) attributes |= sys::kMountReadOnly;
   const char* failed = "";
-  if (spec.mode == Mode::kSystem) sys::SetFsIds(sandbox.uid_base, sandbox.uid_base);
-  int mount = sys::MakeOverlay(layers, attributes, failed);
-  if (spec.mode == Mode::kSystem) sys::SetFsIds(0, 0);
+  // The overlay works with the rights of whoever mounts it.
+  const bool own_id = spec.mode == Mode::kSystem;
+  int mount = own_id ? sys::SetFsIds(sandbox.uid_base, sandbox.uid_base) : 0;
+  if (mount == 0)
+    mount = sys::MakeOverlay(layers, attributes, failed);
+  else
+    failed = "take the sandbox's id";
+  if (own_id && sys::SetFsIds(0, 0) < 0) abort();
   if (mount < 0) return Failed(SpawnStage::kOverlay, failed, mount, op.source);
   return sys::Fd(mount);
 }
 
 Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
-                                                   const std::vector<sys::Fd>& sources) {
+                                                   const std::vector<Source>& sources) {
   sys::Fd user_namespace;
   if (spec.mode == Mode::kSystem) {
     std::string path = "/proc/" + std::to_string(sandbox.pid) + "/ns/user";
@@ -262,7 +253,7 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
     size_t overlay = index;
     if (op.kind == MountKind::kOverlay) ++index;
     if (!sources[i].valid()) continue;
-    if (op.kind == MountKind::kOverlay && IsDirectory(sources[i].get())) {
+    if (op.kind == MountKind::kOverlay && sources[i].directory) {
       auto mount = MakeOverlay(spec, op, overlay, sources[i].get(), sandbox, user_namespace.get());
       if (!mount) return std::unexpected(mount.error());
       mounts.push_back(std::move(*mount));
@@ -284,7 +275,7 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
 }
 
 Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
-                              const std::vector<sys::Fd>& sources) {
+                              const std::vector<Source>& sources) {
   sys::Fd theirs;
   if (int error = sys::MakeSocketPair(sandbox.control, theirs); error < 0)
     return Failed(SpawnStage::kNamespaces, "socketpair", error);
@@ -295,7 +286,7 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
     const MountOp& op = spec.mounts[i];
     bool from_parent = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
     if (from_parent && !sources[i].valid()) continue;
-    bool directory = !from_parent || IsDirectory(sources[i].get());
+    bool directory = !from_parent || sources[i].directory;
     mounts.push_back({op.kind, from_parent, directory, op.read_only, op.optional, op.size_bytes,
                       op.mode, op.target.c_str()});
     fd_count += from_parent ? 1 : 0;
@@ -388,9 +379,9 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   sandbox.uid_base = kFirstId + *slot * kSlotSize;
   sandbox.name = "s" + std::to_string(++serial_);
 
-  std::vector<sys::Fd> sources;
+  std::vector<Source> sources;
   for (const MountOp& op : spec.mounts) {
-    sys::Fd source;
+    Source source;
     if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
       auto opened = OpenSource(spec, op);
       if (!opened) return std::unexpected(opened.error());

@@ -9,6 +9,7 @@
 #include "base/launch_plan.h"
 #include "spawn/failure.h"
 #include "spawn/sandbox.h"
+#include "spawn/source.h"
 #include "spawn/store.h"
 #include "sys/apparmor.h"
 #include "sys/cgroup.h"
@@ -35,27 +36,22 @@ class Workshop {
   Outcome<void> Finish(Sandbox& sandbox);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
-  void ForgetMasks();                                   // the host's mounts changed
+  void ForgetMasks() { masks_.clear(); }                // the host's mounts changed
   sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
 
  private:
-  struct KnownMask {
-    std::shared_ptr<Mask> mask;
-    uint64_t used = 0;
-  };
-  void Forget(std::map<std::string, KnownMask>::iterator mask);
   void CleanUpFailed(Sandbox& sandbox, bool own_upper);
   Outcome<void> ReadReport(Sandbox& sandbox);
   Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
   Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox,
-                      const std::vector<sys::Fd>& sources);
+                      const std::vector<Source>& sources);
   Outcome<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
   Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec,
-                                         const std::vector<sys::Fd>& sources);
+                                         const std::vector<Source>& sources);
   Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, int upper,
-                                     const std::vector<sys::Fd>& sources);
+                                     const std::vector<Source>& sources);
   Outcome<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
-                                           const std::vector<sys::Fd>& sources);
+                                           const std::vector<Source>& sources);
   Outcome<sys::Fd> MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index, int source,
                                const Sandbox& sandbox, int user_namespace);
   Outcome<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
@@ -70,7 +66,7 @@ class Workshop {
   uint64_t serial_ = 0;
   std::set<uint32_t> slots_;
   std::vector<std::pair<uint64_t, uint64_t>> delegated_;  // [first, last): not ours to use
-  std::map<std::string, KnownMask> masks_;                // by encoded spec
+  std::map<std::string, std::weak_ptr<Mask>> masks_;      // by encoded spec; sandboxes own them
 };
 
 }  // namespace cloche::spawn

@@ -68,9 +68,11 @@ int KeepCapabilitiesAcrossIds() {
 
 int SetEffectiveUid(uid_t uid) { return Checked(syscall(SYS_setresuid, -1, uid, -1)); }
 
-void SetFsIds(uid_t uid, gid_t gid) {
+// Both calls return the old id whether they worked or not; an id nobody has asks for it.
+int SetFsIds(uid_t uid, gid_t gid) {
   syscall(SYS_setfsgid, gid);
   syscall(SYS_setfsuid, uid);
+  return syscall(SYS_setfsgid, -1) == gid && syscall(SYS_setfsuid, -1) == uid ? 0 : -EPERM;
 }
 
 namespace {
@@ -88,19 +90,14 @@ int SetEffective(bool with_dac) {
 
 int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups) {
   if (setgroups(groups.size(), groups.data()) < 0) return -errno;
-  SetFsIds(uid, gid);
-  int error = SetEffective(false);
-  // They report no failure, only what was in force before; -1 changes nothing.
-  const bool taken = syscall(SYS_setfsuid, -1) == static_cast<long>(uid) &&
-                     syscall(SYS_setfsgid, -1) == static_cast<long>(gid);
-  if (error == 0 && !taken) error = -EPERM;
+  int error = SetFsIds(uid, gid);
+  if (error == 0) error = SetEffective(false);
   if (error < 0) SeeAsOurselves();
   return error;
 }
 
 void SeeAsOurselves() {
-  if (SetEffective(true) < 0 || setgroups(0, nullptr) < 0) abort();
-  SetFsIds(0, 0);
+  if (SetEffective(true) < 0 || setgroups(0, nullptr) < 0 || SetFsIds(0, 0) < 0) abort();
 }
 
 int PidfdSignal(int pidfd, int signal) {

@@ -19,7 +19,7 @@ int EnterOwnUserAndMountNamespace();  // rootless: this process becomes privileg
 int UnshareMountNamespace();
 // File-system ids of a mapped root, while keeping our capabilities: an overlay remembers them.
 int KeepCapabilitiesAcrossIds();
-void SetFsIds(uid_t uid, gid_t gid);
+int SetFsIds(uid_t uid, gid_t gid);
 int SetEffectiveUid(uid_t uid);  // of this thread, capabilities kept
 // File-system checks as another user would face them (no DAC capabilities), and back. The second
 // ends the process if it fails: half-borrowed rights are nobody's.

@@ -1,0 +1,117 @@
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "probe/probe.h"
+
+namespace cloche::probe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The two ways to give a directory to be read only.
+std::vector<Words> ReadOnlyGrants(const Stage& stage, const std::string& directory) {
+  return {{"run", "-q", "--ro", directory},
+          {"run", "-q", "--declared", "--input", directory, "--input", stage.attack()}};
+}
+
+// A read-only mount does not keep anybody from connecting to a socket or writing to a FIFO in it.
+Outcome GrantedSockets(Stage& stage) {
+  const std::string granted = stage.base() + "/granted";
+  mkdir(granted.c_str(), 0755);
+  Ears ears(stage.token(), {granted});
+  RunToEnd(stage.Outside("path-sockets", ears.paths()));
+  if (ears.Heard().empty()) return NoControl();
+  for (const Words& grant : ReadOnlyGrants(stage, granted)) {
+    const Ran ran = RunToEnd(stage.Inside(grant, "path-sockets", ears.paths()));
+    if (const Words heard = ears.Heard(); !heard.empty())
+      return Broken(fmt::format("{}: {}", grant[2], Join(heard)));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  return Held();
+}
+
+// Everything that a change of a file's content or attributes leaves in its inode.
+std::string Trace(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return "gone";
+  return fmt::format("{} {} {} {} {}.{} {}", info.st_ino, info.st_mode, info.st_uid, info.st_nlink,
+                     info.st_ctim.tv_sec, info.st_ctim.tv_nsec, ReadAll(path));
+}
+
+Outcome GrantedMetadata(Stage& stage) {
+  const std::string granted = stage.base() + "/metadata", path = granted + "/file";
+  mkdir(granted.c_str(), 0755);
+  const auto plant = [&] {
+    unlink((path + "-link").c_str());
+    unlink(path.c_str());
+    std::ofstream(path) << "as it is";
+    return Trace(path);
+  };
+  std::string before = plant();
+  RunToEnd(stage.Outside("change-metadata", {path}));
+  if (Trace(path) == before) return NoControl();
+  before = plant();
+  for (const Words& grant : ReadOnlyGrants(stage, granted)) {
+    const Ran ran = RunToEnd(stage.Inside(grant, "change-metadata", {path}));
+    if (Trace(path) != before) return Broken(fmt::format("{}: the host's file changed", grant[2]));
+    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+      return Broken(fmt::format("{}: {}", grant[2], Join(evidence)));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  return Held();
+}
+
+// The daemon's own children, of which one sees the pool.
+Words PoolPaths(const Stage& stage) {
+  Words tops = {stage.state_directory()};
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", stage.daemon_pid()));
+  for (std::string pid; children >> pid;)
+    tops.push_back(fmt::format("/proc/{}/root{}", pid, stage.state_directory()));
+  return tops;
+}
+
+// An upper is on the host's disk: a set-user-id file in it must be out of everybody's reach.
+Outcome UpperPrograms(Stage& stage) {
+  if (!stage.root()) return NotHere("needs root, to be another user on the host");
+  const std::string name = "program-" + stage.token(), own = stage.base() + "/" + name;
+  RunToEnd(stage.Outside("make-set-user-id", {own}));
+  if (RunToEnd(stage.Outside("set-user-id", {own})).report["got"].empty()) return NoControl();
+  unlink(own.c_str());
+  const Ran made = RunToEnd(stage.Inside({"exec", "-q", stage.sandbox()}, "make-set-user-id",
+                                         {stage.project() + "/" + name}));
+  if (!made.Reported()) return DidNotRun(made);
+  if (!made.report.value("made", false)) return Inconclusive("none could be made inside");
+  Words found;
+  for (const std::string& top : PoolPaths(stage))
+    Walk(top, 24, [&](const std::string& path) {
+      if (fs::path(path).filename() == name) found.push_back(path);
+    });
+  if (found.empty()) return Inconclusive("its file in the upper was not found");
+  const Ran ran = RunToEnd(stage.Outside("set-user-id", found));
+  if (!ran.Reported()) return DidNotRun(ran);
+  if (!ran.report["got"].empty()) return Broken(ran.report["got"][0]);
+  return Held(fmt::format("in the upper, and another user gets nothing from it"));
+}
+
+Words Sentinels(const Stage& stage, Place) { return stage.sentinels(); }
+const char* KernelIsMended(const Stage&) { return "works only on a kernel with these bugs"; }
+
+constexpr Probe kShared[] = {
+    Scene("FS-21", "set-user-id files of an upper, run by others on the host", UpperPrograms),
+    {"FS-31", "page cache of shared files: dirty COW, dirty pipe", "page-cache", Sentinels,
+     Place::kBare, KernelIsMended},
+    Scene("FS-32b", "sockets and FIFOs in directories given read-only", GrantedSockets),
+    Scene("PK-29", "mode, owner, times, attributes of files given read-only", GrantedMetadata),
+};
+
+constexpr Promise kPromises[] = {{"what is shared with the host stays as it is", kShared}};
+
+}  // namespace
+
+std::span<const Promise> GrantPromises() { return kPromises; }
+
+}  // namespace cloche::probe

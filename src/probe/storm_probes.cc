@@ -1,0 +1,259 @@
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "probe/api.h"
+#include "probe/probe.h"
+
+namespace cloche::probe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long kMiB = 1 << 20;
+
+// Runs `attack` beside others; empty when they go on and the daemon does not swell.
+Outcome Beside(Stage& stage, const Words& options, const std::string& name, const Words& words,
+               Ran& ran) {
+  const long before = DaemonMemory(stage);
+  Running attack(stage.Inside(options, name, words));
+  if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
+  const std::string problem = Unresponsive(stage);
+  ran = attack.Finish();
+  if (!problem.empty()) return Broken(problem);
+  if (!ran.Reported()) return DidNotRun(ran);
+  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  const long grown = DaemonMemory(stage) - before;
+  if (before > 0 && grown > 64 * kMiB)
+    return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
+  return Held();
+}
+
+// Every denied call stops its thread until the daemon has looked at it: four threads, while the
+// arguments change, and while callers are killed.
+Outcome Denials(Stage& stage, const char* threads, const char* calls) {
+  const std::string at = stage.project() + "/storm";
+  const Ran control = RunToEnd(stage.At(Place::kNamespaces, "denial-storm", {"1", "4", at}));
+  if (!control.Reported() || control.report["got"].empty()) return NoControl();
+  Ran ran;
+  Outcome outcome = Beside(stage, {"run", "-q"}, "denial-storm", {threads, calls, at}, ran);
+  if (outcome.mark == Mark::kHeld)
+    outcome.detail = fmt::format("{} calls denied; a second sandbox and the host go on",
+                                 ran.report.value("calls", 0l));
+  return outcome;
+}
+
+// What the daemon keeps of a flood of denials: counts, not lines.
+Outcome DenialLog(Stage& stage) {
+  const std::string at = stage.project() + "/storm";
+  const Ran ran = RunToEnd(stage.Inside({"run", "--json"}, "denial-storm", {"2", "2500", at}));
+  const auto result = nlohmann::json::parse(ran.output, nullptr, false);
+  if (!result.is_object() || !result.contains("denials")) return DidNotRun(ran);
+  long counted = 0;
+  for (const auto& denial : result["denials"]) counted += denial.value("count", 0l);
+  const size_t lines = result["denials"].size();
+  if (counted == 0) return NoControl("no denial was counted");
+  if (lines > 200) return Broken(fmt::format("{} lines for {} denials", lines, counted));
+  return Held(fmt::format("{} denials counted in {} lines", counted, lines));
+}
+
+Outcome Io(Stage& stage) {
+  {
+    Running control(stage.Outside("io-storm", {stage.base()}));
+    if (!control.WaitForLine("ready")) return NoControl();
+    if (!control.Finish().Reported()) return NoControl();
+  }
+  Ran ran;
+  Outcome outcome = Beside(stage, {"run", "-q"}, "io-storm", {stage.project()}, ran);
+  if (outcome.mark == Mark::kHeld)
+    outcome.detail = "the host and a second sandbox go on; bandwidth is not limited";
+  return outcome;
+}
+
+// The number of the kernel log's next line; -1: it may not be read.
+long KernelLogEnd() {
+  const int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return -1;
+  char line[8192];
+  long last = 0;
+  for (ssize_t count; (count = read(fd, line, sizeof line - 1)) > 0 || errno == EPIPE;) {
+    if (count <= 0) continue;
+    line[count] = '\0';
+    sscanf(line, "%*d,%ld", &last);
+  }
+  close(fd);
+  return last;
+}
+
+Outcome KernelLog(Stage& stage) {
+  constexpr long kTolerated = 100;
+  const long start = KernelLogEnd();
+  if (start < 0) return NotHere("the kernel's log may not be read");
+  RunToEnd(stage.Outside("crash-storm", {"3"}));
+  const bool logs = KernelLogEnd() > start;
+  for (const auto& [attack, words] :
+       {std::pair<const char*, Words>{"crash-storm", {"500"}},
+        std::pair<const char*, Words>{"families", {}},
+        std::pair<const char*, Words>{"denial-storm", {"2", "500", stage.project() + "/storm"}}}) {
+    const long before = KernelLogEnd();
+    const Ran ran = RunToEnd(stage.Inside({"run", "-q"}, attack, words));
+    if (!ran.Reported()) return DidNotRun(ran);
+    const long lines = KernelLogEnd() - before;
+    if (lines > kTolerated)
+      return Broken(fmt::format("{}: {} lines in the host's kernel log", attack, lines));
+  }
+  return Held(logs ? "" : "no control: the host's kernel logs no crashes");
+}
+
+// What is made deep inside has to be counted and deleted by the host.
+Outcome Deep(Stage& stage) {
+  constexpr const char* kDepth = "3000";  // of 200 bytes each: 150 times the longest path
+  constexpr const char* kEntries = "20000";
+  const std::string own = stage.base() + "/deep";
+  mkdir(own.c_str(), 0755);
+  const Ran control = RunToEnd(stage.Outside("deep-tree", {own, "100", "10"}));
+  std::error_code error;
+  const std::string longest = own + fmt::format(
+                                        "/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}"
+                                        "/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}",
+                                        std::string(200, 'd'));
+  const bool too_long = !fs::exists(longest, error) && error;
+  fs::remove_all(own, error);
+  if (!control.Reported() || !too_long) return NoControl();
+  const std::string name = stage.token() + "deep";
+  Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+  if (ran.status != 0) return DidNotRun(ran);
+  ran = RunToEnd(stage.Inside({"exec", "-q", name}, "deep-tree", {"/tmp", kDepth, kEntries}));
+  const Ran removed = RunToEnd(stage.Cli({"rm", name}));
+  if (!ran.Reported()) return DidNotRun(ran);
+  if (removed.status != 0) return Broken("it cannot be removed: " + removed.LastError());
+  Ran counted =
+      RunToEnd(stage.Inside({"run", "-q"}, "deep-tree", {stage.project(), kDepth, kEntries}));
+  if (!counted.ended) return Broken("`run` does not come back");
+  if (!counted.Reported()) return DidNotRun(counted);
+  if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
+  return Held(fmt::format("{} levels, {} entries: counted and removed",
+                          ran.report.value("depth", 0l), ran.report.value("entries", 0l)));
+}
+
+// What hides something is a mount, not a file that could be moved away.
+Outcome Masks(Stage& stage) {
+  const std::string own = stage.base() + "/mask";
+  {
+    RunToEnd({.argv = {"/bin/cp", stage.attack(), own}});
+    Running control(stage.Outside("replace-masks", {own}));
+    if (!control.WaitForLine("ready")) return NoControl();
+    const Ran ran = control.Finish();
+    if (!ran.Reported() || ran.report["got"].empty()) return NoControl();
+  }
+  const Words words = {"/dev/null",  "/dev/pts",  "/dev/pts/ptmx", "/proc/kcore",
+                       "/proc/keys", "/proc/sys", "/dev/full",     "/proc/kallsyms",
+                       "/proc/acpi", "/dev/shm",  stage.hidden()};
+  Running attack(stage.Inside({"exec", "-q", stage.sandbox()}, "replace-masks", words));
+  if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
+  for (int i = 0; i < 20; ++i) {
+    const Ran ran = RunToEnd(
+        stage.Inside({"exec", "-q", stage.sandbox()}, i % 2 == 0 ? "kernel-secrets" : "read-trees",
+                     i % 2 == 0 ? Words{stage.victim_pid()} : Words{stage.hidden()}));
+    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+      return Broken(Join(evidence));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  const Ran ran = attack.Finish();
+  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (!ran.Reported()) return DidNotRun(ran);
+  return Held("during 20 commands");
+}
+
+long OpenFiles(const Stage& stage) {
+  std::error_code error;
+  return std::distance(
+      fs::directory_iterator(fmt::format("/proc/{}/fd", stage.daemon_pid()), error), {});
+}
+
+size_t Sandboxes(const Stage& stage) {
+  const auto list =
+      nlohmann::json::parse(RunToEnd(stage.Cli({"ls", "--all", "--json"})).output, nullptr, false);
+  return list.is_array() ? list.size() : 0;
+}
+
+// Clients that end normally, are killed at some moment, and ask for what cannot be.
+Outcome Churn(Stage& stage) {
+  constexpr int kRounds = 60;
+  RunToEnd(stage.Inside({"run", "-q"}, "nothing", {}));
+  const size_t sandboxes = Sandboxes(stage);
+  const long files = OpenFiles(stage);
+  for (int i = 0; i < kRounds && !interrupted; ++i) {
+    Running client(stage.Inside({"run", "-q"}, i % 3 == 0 ? "nothing" : "linger",
+                                {"churn-of-" + stage.token()}));
+    if (i % 3 == 0) {
+      if (!client.Finish().Reported()) return Broken("a start fails in between");
+    } else {
+      poll(nullptr, 0, i % 7);  // not for synchronisation: to hit different moments
+      kill(client.pid(), SIGKILL);
+    }
+  }
+  for (int tries = 0; tries < 1000 && !interrupted; ++tries) {
+    if (Sandboxes(stage) == sandboxes && OpenFiles(stage) <= files)
+      return Held(fmt::format("{} rounds: sandboxes and descriptors as before", kRounds));
+    poll(nullptr, 0, 10);
+  }
+  return Broken(fmt::format("{} sandboxes and {} descriptors became {} and {}", sandboxes, files,
+                            Sandboxes(stage), OpenFiles(stage)));
+}
+
+// A local user who talks to the daemon without manners.
+Outcome RudeClients(Stage& stage) {
+  if (stage.socket().empty()) return Inconclusive("the daemon's socket was not found");
+  std::vector<int> idle;
+  const std::string half = "POST /v1/sandboxes HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{";
+  for (int i = 0; i < 200; ++i) {
+    idle.push_back(ConnectTo(stage.socket()));
+    if (idle.back() >= 0 && i % 2 == 0)
+      (void)!send(idle.back(), half.data(), half.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  Outcome outcome = Held("200 idle and half requests; huge, wrong and hostile fields");
+  if (idle[0] < 0) outcome = NoControl("nobody answers the first connection");
+  const std::string huge(1 << 20, 'x');
+  for (const nlohmann::json& body :
+       {nlohmann::json{{"name", huge}}, nlohmann::json{{"name", "../x"}},
+        nlohmann::json{{"base", "dir:/../etc"}}, nlohmann::json{{"rw", {"/"}}},
+        nlohmann::json{{"limits", {{"pids", -1}}}}, nlohmann::json{{"hide", huge}},
+        nlohmann::json::array(), nlohmann::json{{"cwd", std::string("/\0x", 3)}}}) {
+    const Answer answer = Post(stage.socket(), "/v1/sandboxes", body);
+    if (answer.status == 201) outcome = Broken("accepted: " + body.dump().substr(0, 60));
+  }
+  if (const std::string problem = Unresponsive(stage); !problem.empty()) outcome = Broken(problem);
+  for (const int fd : idle)
+    if (fd >= 0) close(fd);
+  return outcome;
+}
+
+constexpr Probe kStorms[] = {
+    Scene("FS-26", "masks moved, deleted, replaced during commands", Masks),
+    Scene("FS-28", "trees deeper than any path, entries by the thousand", Deep),
+    Scene("PK-24", "denied calls with changing arguments, from dying threads",
+          [](Stage& stage) { return Denials(stage, "4", "1000"); }),
+    Scene("PK-25", "a flood of denied calls",
+          [](Stage& stage) { return Denials(stage, "16", "1000"); }),
+    Scene("RD-07", "I/O and fsync storm", Io),
+    Scene("RD-09", "a flood of denials in what is kept", DenialLog),
+    Scene("RD-10", "floods of the kernel's log", KernelLog),
+    Scene("RD-12", "sandboxes started and stopped, clients killed in between", Churn),
+    Scene("RD-13", "rude clients of the daemon's API", RudeClients),
+};
+
+constexpr Promise kPromises[] = {{"storms pass, and everybody else goes on", kStorms}};
+
+}  // namespace
+
+std::span<const Promise> StormPromises() { return kPromises; }
+
+}  // namespace cloche::probe
