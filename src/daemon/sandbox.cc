@@ -347,13 +347,15 @@ Json Sandbox::Enforced() const {
   const char* cgroup = cgroup_version_ == sys::CgroupVersion::kV2   ? "v2"
                        : cgroup_version_ == sys::CgroupVersion::kV1 ? "v1"
                                                                     : "none";
+  Json namespaces = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
+  if (sys::HasTimeNamespaces()) namespaces.push_back("time");
   return {{"uid", spec.map_root ? 0 : spec.caller.uid},
           {"capabilities", capabilities},
           {"no_new_privs", true},
           {"seccomp", "allowlist, denials notified"},
           {"landlock_abi", sys::LandlockAbi()},
           {"apparmor", apparmor_ ? sys::kAppArmorProfile : "none"},
-          {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
+          {"namespaces", namespaces},
           {"network", "none"},
           {"cgroup", cgroup}};
 }

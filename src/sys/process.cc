@@ -42,10 +42,16 @@ bool HoldsNothing() {
 
 }  // namespace
 
+bool HasTimeNamespaces() {
+  static const bool has = access("/proc/self/ns/time", F_OK) == 0;
+  return has;
+}
+
 long CloneSandbox(int own_cgroup, int& pidfd) {
   clone_args arguments{};
   arguments.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
                     CLONE_NEWUTS | CLONE_PIDFD;
+  if (HasTimeNamespaces()) arguments.flags |= CLONE_NEWTIME;
   if (own_cgroup >= 0) {
     arguments.flags |= CLONE_INTO_CGROUP;
     arguments.cgroup = static_cast<uint64_t>(own_cgroup);

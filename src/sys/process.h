@@ -10,8 +10,12 @@
 
 namespace cloche::sys {
 
-// clone3 with new user, mount, pid, network, ipc, uts (and, with `own_cgroup` >= 0, born into that
-// v2 group) namespaces. 0 in the child, the pid in the parent (with `pidfd` set), or -errno.
+// A kernel may be built without. Nothing rests on it: clocks cannot be set inside anyway.
+bool HasTimeNamespaces();
+
+// clone3 with new user, mount, pid, network, ipc, uts and time (and, with `own_cgroup` >= 0, born
+// into that v2 group) namespaces. 0 in the child, the pid in the parent (with `pidfd` set), or
+// -errno.
 long CloneSandbox(int own_cgroup, int& pidfd);
 
 int UnshareCgroupNamespace();

@@ -109,6 +109,9 @@ try cloche run -- sh -c 'cat /proc/self/status'
 check "no new privileges" mentions 'NoNewPrivs:.1'
 check "a seccomp filter is on" mentions 'Seccomp:.2'
 [ "$MODE" = system ] || check "no capabilities" mentions 'CapBnd:.0000000000000000'
+try cloche run -- sh -c 'for ns in /proc/self/ns/*; do readlink "$ns"; done'
+for ns in /proc/self/ns/*; do readlink "$ns"; done | sort > "$T/namespaces"
+check "every namespace is its own" test -z "$(sort "$OUT" | comm -12 - "$T/namespaces")"
 try cloche run -- sh -c 'ps ax 2>/dev/null | wc -l; ls /proc | grep -c "^[0-9]"'
 check "only its own processes are visible" test "$(tail -1 "$OUT")" -lt 8
 try cloche run -- sh -c 'ls /sys; ls /sys/class 2>/dev/null'
