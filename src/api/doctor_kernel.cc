@@ -28,7 +28,9 @@ KernelVersion UpstreamVersion(std::string_view release, std::string_view version
 }
 
 // Older famous ones (CVE-2021-22555, CVE-2022-0185, CVE-2022-0492, CVE-2022-0847) are fixed in
-// every kernel we run on. Versions: the CVE records of kernel.org, and of NVD before 2024.
+// every kernel we run on. Versions of 2024 and later: the CVE records of kernel.org. Those before,
+// and CVE-2024-1086: from memory of the stable change logs, to be read again when there is a
+// network.
 const std::vector<KernelBug>& KnownKernelBugs() {
   static const std::vector<KernelBug> bugs = {
       {"CVE-2023-0386",

@@ -47,7 +47,9 @@ bool NobodyListens(int error) { return error == ENOENT || error == ECONNREFUSED;
 std::unexpected<Error> CannotConnect(const std::string& path, int error) {
   return Fail(Code::kUnavailable, fmt::format("connect to {}: {}", path, strerror(error)),
               error == ENAMETOOLONG ? "set CLOCHE_RUNTIME_DIR to a shorter path"
-                                    : "is it a socket of cloched that you may use? cloche status");
+              : error == EACCES
+                  ? "it is somebody else's: unset CLOCHE_SOCKET and CLOCHE_RUNTIME_DIR"
+                  : "is it a socket of cloched? cloche status");
 }
 
 Status MakeDirectory(const std::string& path, mode_t mode) {

@@ -60,7 +60,9 @@ int Doctor(Arguments arguments) {
   const auto answer = Call("GET", "/v1/doctor");
   // A daemon that does not start is what people come here with.
   const Json report = answer ? *answer
-                             : Json{{"checks",
+                             : Json{{"id", "doctor"},
+                                    {"version", CLOCHE_VERSION},
+                                    {"checks",
                                      {{{"name", "daemon"},
                                        {"status", "missing"},
                                        {"detail", answer.error().message},

@@ -39,6 +39,12 @@ if [ "$MODE" = system ]; then
   check "a state it cannot reach without root is refused" exits 125
   check "it says which directory is in the way" says "may not pass $T/closed\$"
   check "and what to do" says "cure:.*chmod o+x $T/closed\$"
+  try cloche doctor
+  check "doctor shows the same as what is missing" mentions "may not pass $T/closed\$"
+  check "and fails" exits 1
+  try cloche doctor --json
+  check "in JSON too" field_is checks.0.status missing
+  check "which has its id" field_is id doctor
   until_true ended
 fi
 
