@@ -299,6 +299,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
                                                         CommandRequest request, Client client,
                                                         Watcher* watcher, StepTimer steps) {
   const Limits& limits = sandbox->planned.limits;
+  CLOCHE_CO_TRY(EndIfOutlived(*sandbox));
   if (sandbox->state == Sandbox::State::kEnded)
     co_return Fail(Code::kConflict,
                    fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
@@ -492,9 +493,19 @@ void Engine::EndLater(const std::string& id, const std::string& reason) {
       asio::detached);
 }
 
+// Time passes for a stopped one, too: it must not start again to be ended then.
+Status Engine::EndIfOutlived(Sandbox& sandbox) {
+  const double life = sandbox.planned.limits.life.value_or(0);
+  if (sandbox.state != Sandbox::State::kStopped || life <= 0 || Age(sandbox) <= life) return {};
+  sandbox.state = Sandbox::State::kEnded;
+  sandbox.reason = "life limit " + FormatDuration(life);
+  return Save(sandbox);
+}
+
 void Engine::EnforceTimes() {
   auto all = sandboxes_;
   for (auto& [id, sandbox] : all) {
+    (void)EndIfOutlived(*sandbox);
     if (sandbox->state != Sandbox::State::kRunning) continue;
     const Limits& limits = sandbox->planned.limits;
     if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {

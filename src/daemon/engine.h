@@ -91,6 +91,7 @@ class Engine {
   void SpawnLost();
   Task<void> Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
   void EnforceTimes();
+  Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const std::string& reason);
 
   asio::io_context& io_;

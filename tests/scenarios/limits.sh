@@ -88,6 +88,12 @@ cloche new --name mortal --life 1s > /dev/null 2>&1
 check "a sandbox ends with its life" until_true not_running mortal
 try cloche ls --all --json
 check "and says so" mentions 'life limit'
+cloche new --name rested --life 1s > /dev/null 2>&1
+cloche stop rested > /dev/null 2>&1
+has_ended() { cloche show "$1" | grep -q '^state *ended'; }
+check "so does one that is stopped" until_true has_ended rested
+try cloche exec rested -- echo started
+check "and nothing runs in it any more" prints_nothing
 try cloche exec mortal -- true
 check "nothing more runs in it" exits 125
 try cloche ls --json
