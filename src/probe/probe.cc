@@ -43,8 +43,9 @@ std::string Join(const Words& words) {
   return text;
 }
 
-Outcome RunProbe(const Probe& probe, Stage& stage) {
-  if (probe.scene != nullptr) return probe.scene(stage);
+namespace {
+
+Outcome RunEverywhere(const Probe& probe, Stage& stage) {
   const auto run_at = [&](Place place) {
     const Words words = probe.words != nullptr ? probe.words(stage, place) : Words{};
     Launch launch = stage.At(place, std::string(probe.attack), words);
@@ -77,6 +78,16 @@ Outcome RunProbe(const Probe& probe, Stage& stage) {
   }
   if (note.empty() && refused > 0) note = fmt::format("{} tries refused", refused);
   return Held(note);
+}
+
+}  // namespace
+
+Outcome RunProbe(const Probe& probe, Stage& stage) {
+  try {
+    return probe.scene != nullptr ? probe.scene(stage) : RunEverywhere(probe, stage);
+  } catch (const std::exception& unexpected) {  // of a report that is not what it should be
+    return Inconclusive(unexpected.what());
+  }
 }
 
 }  // namespace cloche::probe

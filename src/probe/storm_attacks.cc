@@ -26,7 +26,7 @@ void DenialStorm(Attempt& attempt) {
   mkdir(attempt.words[2].c_str(), 0755);
   static char type[2][8] = {"tmpfs", "bogus"};
   static const char* volatile shown;
-  shown = type[1];
+  shown = type[0];
   std::atomic<bool> done = false;
   std::atomic<long> succeeded = 0, refused = 0;
   std::thread changer([&] {

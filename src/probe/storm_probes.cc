@@ -40,7 +40,7 @@ Outcome Beside(Stage& stage, const Words& options, const std::string& name, cons
 // arguments change, and while callers are killed.
 Outcome Denials(Stage& stage, const char* threads, const char* calls) {
   const std::string at = stage.project() + "/storm";
-  const Ran control = RunToEnd(stage.At(Place::kNamespaces, "denial-storm", {"1", "4", at}));
+  const Ran control = RunToEnd(stage.At(Place::kNamespaces, "denial-storm", {"1", "20", at}));
   if (!control.Reported() || control.report["got"].empty()) return NoControl();
   Ran ran;
   Outcome outcome = Beside(stage, {"run", "-q"}, "denial-storm", {threads, calls, at}, ran);
@@ -52,13 +52,19 @@ Outcome Denials(Stage& stage, const char* threads, const char* calls) {
 
 // What the daemon keeps of a flood of denials: counts, not lines.
 Outcome DenialLog(Stage& stage) {
-  const std::string at = stage.project() + "/storm";
-  const Ran ran = RunToEnd(stage.Inside({"run", "--json"}, "denial-storm", {"2", "2500", at}));
-  const auto result = nlohmann::json::parse(ran.output, nullptr, false);
-  if (!result.is_object() || !result.contains("denials")) return DidNotRun(ran);
+  const std::string name = stage.token() + "log";
+  Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+  if (ran.status != 0) return DidNotRun(ran);
+  const Ran flood = RunToEnd(stage.Inside({"exec", "-q", name}, "denial-storm",
+                                          {"2", "2000", stage.project() + "/storm"}));
+  ran = RunToEnd(stage.Cli({"show", "--json", name}));
+  RunToEnd(stage.Cli({"rm", name}));
+  if (!flood.Reported()) return DidNotRun(flood);
+  const auto view = nlohmann::json::parse(ran.output, nullptr, false);
+  if (!view.is_object() || !view.contains("denials")) return DidNotRun(ran);
   long counted = 0;
-  for (const auto& denial : result["denials"]) counted += denial.value("count", 0l);
-  const size_t lines = result["denials"].size();
+  for (const auto& denial : view["denials"]) counted += denial.value("count", 0l);
+  const size_t lines = view["denials"].size();
   if (counted == 0) return NoControl("no denial was counted");
   if (lines > 200) return Broken(fmt::format("{} lines for {} denials", lines, counted));
   return Held(fmt::format("{} denials counted in {} lines", counted, lines));
@@ -153,9 +159,8 @@ Outcome Masks(Stage& stage) {
     const Ran ran = control.Finish();
     if (!ran.Reported() || ran.report["got"].empty()) return NoControl();
   }
-  const Words words = {"/dev/null",  "/dev/pts",  "/dev/pts/ptmx", "/proc/kcore",
-                       "/proc/keys", "/proc/sys", "/dev/full",     "/proc/kallsyms",
-                       "/proc/acpi", "/dev/shm",  stage.hidden()};
+  const Words words = {"/dev/null", "/dev/pts",  "/dev/pts/ptmx",  "/proc/kcore", "/proc/keys",
+                       "/proc/sys", "/dev/full", "/proc/kallsyms", "/proc/acpi",  "/dev/shm"};
   Running attack(stage.Inside({"exec", "-q", stage.sandbox()}, "replace-masks", words));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
   for (int i = 0; i < 20; ++i) {
