@@ -36,13 +36,13 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
   for (const std::string& home : {user.home, request.home})
     if (!home.empty() && home != "/" && std::ranges::find(homes, home) == homes.end())
       homes.push_back(home);
-  std::vector<std::string_view> at_work = {request.cwd, request.project};
+  std::vector<std::string> at_work = {request.cwd, request.project};  // copies: `homes` grows below
   at_work.insert(at_work.end(), homes.begin(), homes.end());
 
   const auto add = [&](std::string path, std::string_view why, bool root_only,
                        bool granted_inside = false) {
     const bool works_there = std::ranges::any_of(
-        at_work, [&](auto place) { return !place.empty() && IsAtOrBelow(place, path); });
+        at_work, [&](auto& place) { return !place.empty() && IsAtOrBelow(place, path); });
     const bool named = granted_inside || std::ranges::find(request.ro, path) != request.ro.end();
     if (works_there || named) {
       result.differences.push_back(
