@@ -49,7 +49,7 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
   }
   auto command = co_await engine.Start(sandbox, std::move(*parsed), client);
   if (!command) {
-    if (twin) (void)co_await engine.Discard(twin, false);
+    if (twin) (void)co_await engine.Discard(twin);
     co_return ErrorResponse(command.error());
   }
   if (background) {
@@ -57,8 +57,9 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
     co_return JsonResponse((*command)->ToJson(), 202);
   }
   while (!(*command)->ended()) co_await (*command)->ended_event().Wait();
+  co_await engine.NoteFull(sandbox, *command);
   Json result = WithOutput(**command, (*command)->output().Frames());
-  if (twin) (void)co_await engine.Discard(twin, false);
+  if (twin) (void)co_await engine.Discard(twin);
   co_return JsonResponse(result);
 }
 

@@ -45,7 +45,7 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
   if (!sandbox) co_return ErrorResponse(sandbox.error());
   if (path.size() == 2 && request.method == "GET") co_return JsonResponse((*sandbox)->ToJson());
   if (path.size() == 2 && request.method == "DELETE") {
-    auto removed = co_await engine.Discard(*sandbox, false);
+    auto removed = co_await engine.Discard(*sandbox);
     if (!removed) co_return ErrorResponse(removed.error());
     Json json = (*sandbox)->ToJson();
     json["state"] = "removed";

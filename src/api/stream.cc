@@ -15,7 +15,6 @@ namespace {
 
 constexpr size_t kInputBacklog = 1 << 20;
 constexpr int kHangUp = 1, kKill = 9;
-constexpr uint64_t kOwnInodes = 32;  // what the layers themselves take
 
 }  // namespace
 
@@ -184,19 +183,11 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   co_await Follow(sandbox_, command_);
   bool started = command_->state() != daemon::CommandRun::State::kFailed;
   if (request.keep && started) {
+    co_await engine_.NoteFull(sandbox_, command_);
     command_->AddResult("changes", {{"kept", true}});
   } else {
-    auto changes = co_await engine_.Discard(sandbox_, true);
+    auto changes = co_await engine_.Discard(sandbox_, command_);
     if (changes) command_->AddResult("changes", *changes);
-    uint64_t inodes = sandbox_->planned.plan.limits.inodes;
-    if (changes && inodes != 0 && (*changes)["added"].get<uint64_t>() + kOwnInodes >= inodes)
-      command_->MarkLimit({"inodes", static_cast<double>(inodes),
-                           fmt::format("limit of {} files reached", inodes)});
-    // The kernel says EDQUOT to the command, nothing to us; a copy this full means it was said.
-    uint64_t disk = sandbox_->planned.plan.limits.disk_bytes;
-    if (changes && disk != 0 && (*changes)["bytes"].get<uint64_t>() >= disk - disk / 8)
-      command_->MarkLimit(
-          {"disk", static_cast<double>(disk), "disk limit " + FormatBytes(disk) + " reached"});
   }
   command_->steps().Mark("kill and count changes");
   co_await Finish(command_->ToJson());
@@ -253,6 +244,7 @@ Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequ
     co_await command_->started_event().Wait();
   else
     co_await Follow(sandbox, command_);
+  if (!background) co_await engine_.NoteFull(sandbox, command_);
   co_await Finish(command_->ToJson());
   co_return Status{};
 }

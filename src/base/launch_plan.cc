@@ -6,7 +6,7 @@
 namespace cloche {
 namespace {
 
-constexpr uint32_t kMagic = 0x434c5032;  // "CLP2"
+constexpr uint32_t kMagic = 0x434c5033;  // "CLP3"
 constexpr uint32_t kMaxItems = 4096;
 constexpr uint32_t kMaxText = 1 << 20;
 
@@ -155,6 +155,7 @@ std::string EncodePlan(const LaunchPlan& plan) {
   out.U32(kMagic);
   out.Text(plan.sandbox_id);
   out.Flag(plan.keep);
+  out.Flag(plan.in_memory);
   Put(out, plan.spec);
   out.U64(plan.limits.cpu_millis);
   out.U64(plan.limits.memory_bytes);
@@ -170,6 +171,7 @@ Result<LaunchPlan> DecodePlan(std::string_view bytes) {
   LaunchPlan plan;
   plan.sandbox_id = in.Text();
   plan.keep = in.Flag();
+  plan.in_memory = in.Flag();
   plan.spec = TakeSpec(in);
   plan.limits.cpu_millis = in.U64();
   plan.limits.memory_bytes = in.U64();

@@ -83,7 +83,8 @@ struct KernelLimits {
 
 struct LaunchPlan {
   std::string sandbox_id;
-  bool keep = false;  // the upper outlives the processes (cloche new); else it goes with them
+  bool keep = false;       // the upper outlives the processes (cloche new); else it goes with them
+  bool in_memory = false;  // the upper is a tmpfs of limits.disk_bytes and limits.inodes
   SandboxSpec spec;
   KernelLimits limits;
   bool operator==(const LaunchPlan&) const = default;

@@ -13,6 +13,7 @@ enum class SpawnOp : uint32_t {
   kDiscard = 3,  // kill, count what changed (kFlagSummary), remove the upper
   kFreeze = 4,
   kThaw = 5,
+  kRoom = 9,    // is its upper full? Answered by kFlagDiskFull and kFlagFilesFull
   kReady = 6,   // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,   // from spawn, to the request with the same number
   kExited = 8,  // from spawn: the init of `sandbox` ended, `value` = wait status
@@ -26,6 +27,9 @@ inline constexpr uint32_t kFlagCgroupV1 = 8;
 // it.
 inline constexpr uint32_t kFlagAppArmor = 16;
 inline constexpr uint32_t kFlagAppArmorMissing = 32;
+// kRoom and a summary: the limit of bytes, of files was met.
+inline constexpr uint32_t kFlagDiskFull = 64;
+inline constexpr uint32_t kFlagFilesFull = 128;
 
 // Which part of building a sandbox failed; with the operation and errno it becomes a sentence and
 // a cure in policy/cures.cc.

@@ -74,6 +74,8 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
           "DIR");
   AddList(app, "--env", flags.env, kEnvHelp, "NAME[=VALUE]");
   app.add_flag("--drop-root", flags.drop_root, "as root: do not be root inside");
+  app.add_flag("--in-memory", flags.in_memory,
+               "keep the changes in memory: fast with many small files, gone with the daemon");
   AddText(app, "--on-violation", flags.on_violation, "what a violation does: report or kill",
           "ACTION");
   AddText(app, "--agent", flags.agent, "the agent this is for; a sandbox serves one", "NAME");

@@ -159,6 +159,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   CLOCHE_TRY(AddPaths(body, "hide", flags.hide, around.cwd));
   CLOCHE_TRY(AddDeclared(body, flags, around.cwd));
   if (flags.drop_root) body["drop_root"] = true;
+  if (flags.in_memory) body["in_memory"] = true;
   AddText(body, "agent", flags.agent);
   AddText(body, "task", flags.task);
   CLOCHE_TRY(AddLabels(body, flags.labels));

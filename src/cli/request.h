@@ -38,6 +38,7 @@ struct SandboxFlags {
   std::vector<std::string> labels;  // k=v
   std::vector<std::string> env;     // NAME or NAME=value, wanted although not on the allowlist
   bool drop_root = false;
+  bool in_memory = false;
   std::string on_violation;
 };
 

@@ -50,6 +50,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   uint32_t number() const { return number_; }
   State state() const { return state_; }
   bool ended() const { return ended_.is_set(); }
+  int exit_status() const { return exit_status_; }
   Event& ended_event() { return ended_; }
   Event& started_event() { return started_; }
   const CommandRequest& request() const { return request_; }

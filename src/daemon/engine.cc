@@ -54,6 +54,21 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
   return image;
 }
 
+void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command) {
+  const KernelLimits& limits = sandbox.planned.plan.limits;
+  if ((flags & kFlagFilesFull) != 0)
+    command.MarkLimit({"inodes", static_cast<double>(limits.inodes),
+                       fmt::format("limit of {} files reached", limits.inodes)});
+  if ((flags & kFlagDiskFull) != 0)
+    command.MarkLimit({"disk", static_cast<double>(limits.disk_bytes),
+                       fmt::format("disk limit {} reached", FormatBytes(limits.disk_bytes))});
+}
+
+// What is kept is kept: only a life that was asked for ends it.
+void LiveOn(SandboxRequest& request) {
+  if (!request.limits.life) request.limits.life = 0;
+}
+
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -159,6 +174,7 @@ Status Engine::Load() {
     sandbox->keep = true;
     sandbox->request_json = record["request"];
     sandbox->request = std::move(*request);
+    LiveOn(sandbox->request);
     sandbox->created = std::chrono::system_clock::time_point(
         std::chrono::duration_cast<std::chrono::system_clock::duration>(
             std::chrono::duration<double>(record.value("created", 0.0))));
@@ -174,6 +190,10 @@ Status Engine::Load() {
       sandbox->planned = std::move(*planned);
     else
       sandbox->planned.limits = WithDefaults(sandbox->request.limits, facts());
+    if (sandbox->planned.plan.in_memory && sandbox->state == Sandbox::State::kStopped) {
+      sandbox->state = Sandbox::State::kEnded;
+      sandbox->reason = "its changes were kept in memory and went with cloched";
+    }
     sandboxes_[row.id] = sandbox;
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
@@ -253,6 +273,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
             fmt::format("choose another name, or remove it: cloche rm {}", request.name));
   }
   request.env = FilterEnvironment(request.env, request.env_names).kept;
+  if (keep) LiveOn(request);
   auto sandbox = std::make_shared<Sandbox>(io_, NewId(), client.peer.uid);
   sandbox->name = request.name;
   sandbox->request = std::move(request);
@@ -384,14 +405,22 @@ Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, 
   co_return Save(*sandbox);
 }
 
-Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox, bool summary) {
+Task<void> Engine::NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command) {
+  if (command->exit_status() == 0 || sandbox->state != Sandbox::State::kRunning) co_return;
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kRoom, sandbox->id);
+  MarkFull(*sandbox, answer.reply.flags, *command);
+}
+
+Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
+                                   std::shared_ptr<CommandRun> command) {
   bool had_processes = sandbox->state == Sandbox::State::kRunning;
   sandbox->state = Sandbox::State::kGoing;
   sandbox->reason = "removed";
   (void)Save(*sandbox);  // a full disk must not keep anybody from removing things
   sandboxes_.erase(sandbox->id);
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id,
-                                            summary && had_processes ? kFlagSummary : 0);
+                                            command && had_processes ? kFlagSummary : 0);
+  if (command) MarkFull(*sandbox, answer.reply.flags, *command);
   sandbox->Detach("its sandbox was removed");
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
     unforgotten_.push_back(sandbox->id);
@@ -552,7 +581,9 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_ > 0;
-    for (const auto& [id, sandbox] : sandboxes_) busy |= sandbox->state == Sandbox::State::kRunning;
+    for (const auto& [id, sandbox] : sandboxes_)
+      busy |= sandbox->state == Sandbox::State::kRunning ||
+              (sandbox->planned.plan.in_memory && sandbox->state == Sandbox::State::kStopped);
     // What a crowd of sandboxes used goes back to the machine when they are gone.
     if (!busy && trimmed_ < last_busy_) {
       malloc_trim(0);

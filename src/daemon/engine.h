@@ -48,8 +48,11 @@ class Engine {
                                                   CommandRequest request, Client client,
                                                   Watcher* watcher = nullptr, StepTimer steps = {});
   Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended = false);
-  // Kill, count changes if asked, remove its files and its row.
-  Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox, bool summary);
+  // Kill, count changes if its last command wants to know, remove its files and its row.
+  Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox,
+                             std::shared_ptr<CommandRun> command = nullptr);
+  // Whether a command that failed met a limit of files or bytes.
+  Task<void> NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
   Task<Result<Json>> Explain(SandboxRequest request, Client client);
 
   Result<std::shared_ptr<Sandbox>> Find(const std::string& ref, const Client& client) const;

@@ -20,6 +20,7 @@ SandboxRequest Relevant(const SandboxRequest& request) {
   relevant.hide = request.hide;
   relevant.declared = request.declared;
   relevant.drop_root = request.drop_root;
+  relevant.in_memory = request.in_memory;
   return relevant;
 }
 

@@ -20,16 +20,19 @@ constexpr const char* kControllersCure =
 // Whether the caller asked decides what a limit that cannot be kept becomes: a refusal or a note.
 class LimitPlan {
  public:
-  LimitPlan(const HostFacts& facts, const Limits& asked, Planned& out)
-      : facts_(facts), asked_(asked), out_(out) {}
+  LimitPlan(const HostFacts& facts, const SandboxRequest& request, Planned& out)
+      : facts_(facts), asked_(request.limits), in_memory_(request.in_memory), out_(out) {}
 
   Status Apply() {
     out_.limits = WithDefaults(asked_, facts_);
     if (facts_.cgroup == Cgroup::kNone) CLOCHE_TRY(WithoutCgroup());
-    if (facts_.mode == Mode::kRootless)
-      CLOCHE_TRY(WithoutPool());
+    // Only a tmpfs counts files, and without root only a tmpfs counts bytes.
+    const bool rootless = facts_.mode == Mode::kRootless;
+    out_.plan.in_memory = in_memory_ || asked_.inodes || (rootless && asked_.disk);
+    if (out_.plan.in_memory)
+      CLOCHE_TRY(InMemory());
     else
-      CLOCHE_TRY(OnThePool());
+      OnDisk();
     KernelLimits& kernel = out_.plan.limits;
     kernel.cpu_millis = static_cast<uint64_t>(std::llround(*out_.limits.cpu * 1000));
     kernel.memory_bytes = *out_.limits.memory;
@@ -57,41 +60,40 @@ class LimitPlan {
     return {};
   }
 
-  // btrfs counts bytes, those of its metadata too, but not files.
-  Status OnThePool() {
-    if (asked_.inodes)
-      return Fail(Code::kUnavailable, "limit inodes: the pool's file system has no such limit",
-                  "use --disk, which counts what files cost, or an ordinary user's daemon");
+  // The pool's btrfs counts bytes, those of its metadata too, but not files. Without root there is
+  // no quota at all.
+  void OnDisk() {
     out_.limits.inodes = 0;
-    return {};
+    out_.not_enforced.emplace_back(
+        "inodes: only counted in memory; --inodes keeps the changes there");
+    if (facts_.mode != Mode::kRootless) return;
+    out_.limits.disk = 0;
+    out_.not_enforced.emplace_back(
+        "disk: an ordinary user has no quota; --disk keeps the changes in memory instead");
   }
 
-  // Rootless has no quota; a sized tmpfs as upper is one, where tmpfs can hold overlay's
-  // attributes.
-  Status WithoutPool() {
-    if (!asked_.disk && !asked_.inodes) {
-      out_.limits.disk = 0;
-      out_.limits.inodes = 0;
-      out_.not_enforced.emplace_back(
-          "disk: an ordinary user has no quota; --disk keeps the changes in memory instead");
-      out_.not_enforced.emplace_back("inodes: an ordinary user has no quota");
-      return {};
-    }
-    if (!facts_.KernelAtLeast(6, 6))
-      return Fail(
-          Code::kUnavailable,
-          fmt::format("limit {}: without root it takes Linux 6.6, this is {}.{}",
-                      asked_.disk ? "disk" : "inodes", facts_.kernel_major, facts_.kernel_minor),
-          "run the daemon as root, or leave the limit out");
+  // tmpfs holds overlay's attributes of an ordinary user since 6.6, shows true owners since 6.3.
+  Status InMemory() {
+    const int minor = facts_.mode == Mode::kRootless ? 6 : 3;
+    const char* flag = in_memory_ ? "--in-memory" : asked_.inodes ? "--inodes" : "--disk";
+    if (!facts_.KernelAtLeast(6, minor))
+      return Fail(Code::kUnavailable,
+                  fmt::format("keep changes in memory for {}: it takes Linux 6.{}, this is {}.{}",
+                              flag, minor, facts_.kernel_major, facts_.kernel_minor),
+                  facts_.mode == Mode::kRootless
+                      ? fmt::format("run the daemon as root, or leave {} out", flag)
+                      : fmt::format("leave {} out; --disk counts what files cost, too", flag));
     if (!asked_.disk && facts_.memory_bytes > 0)
       out_.limits.disk = std::min(kDefaultDisk, facts_.memory_bytes / 2);
-    out_.differences.push_back(
-        {"changes are kept in memory", "rootless, only a tmpfs enforces --disk and --inodes"});
+    out_.differences.push_back({"changes are kept in memory",
+                                in_memory_ ? "--in-memory asks for it"
+                                           : fmt::format("only a tmpfs enforces {} here", flag)});
     return {};
   }
 
   const HostFacts& facts_;
   const Limits& asked_;
+  const bool in_memory_;
   Planned& out_;
 };
 
@@ -125,7 +127,7 @@ Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
 
   Planned out;
   out.plan.sandbox_id = std::move(sandbox_id);
-  CLOCHE_TRY(LimitPlan(facts, request.limits, out).Apply());
+  CLOCHE_TRY(LimitPlan(facts, request, out).Apply());
 
   SandboxSpec& spec = out.plan.spec;
   spec.mode = facts.mode;

@@ -426,5 +426,23 @@ TEST(Plan, LimitsThatCannotBeKeptAreRefusedWhenAskedForAndSaidWhenNot) {
   EXPECT_EQ(kept->plan.limits.pids, 1024u);
 }
 
+TEST(Plan, FilesAreCountedInMemory) {
+  SandboxRequest request = InProject();
+  request.limits.inodes = 5000;
+  const Result<Planned> counted = MakePlan(Machine(Mode::kSystem), kAnna, request, "s");
+  ASSERT_TRUE(counted) << counted.error().message;
+  EXPECT_TRUE(counted->plan.in_memory);
+  EXPECT_EQ(counted->plan.limits.inodes, 5000u);
+  EXPECT_EQ(counted->plan.limits.disk_bytes, uint64_t{8} << 30) << "half of the memory";
+
+  HostFacts old = Machine(Mode::kSystem);
+  old.kernel_minor = 1;
+  ExpectRefused(MakePlan(old, kAnna, request, "s"), Code::kUnavailable, "6.3", "--inodes");
+  request = InProject();
+  request.in_memory = true;
+  EXPECT_TRUE(MakePlan(Machine(Mode::kSystem), kAnna, request, "s")->plan.in_memory);
+  EXPECT_FALSE(MakePlan(Machine(Mode::kSystem), kAnna, InProject(), "s")->plan.in_memory);
+}
+
 }  // namespace
 }  // namespace cloche

@@ -76,6 +76,7 @@ Json PlanToJson(const LaunchPlan& plan) {
               {"files", Json::array()}};
   for (const MountOp& op : spec.mounts) out["mounts"].push_back(ToJson(op));
   for (const FileRule& rule : spec.files) out["files"].push_back(ToJson(rule));
+  out["in_memory"] = plan.in_memory;
   out["limits"] = {{"cpu_millis", plan.limits.cpu_millis},
                    {"memory_bytes", plan.limits.memory_bytes},
                    {"disk_bytes", plan.limits.disk_bytes},

@@ -132,6 +132,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   reader.Paths("hide", out.hide);
   ReadDeclared(reader, out.declared);
   reader.Bool("drop_root", out.drop_root);
+  reader.Bool("in_memory", out.in_memory);
   ReadWord(reader, "agent", out.agent);
   ReadWord(reader, "task", out.task);
   ReadLabels(reader, out.labels);

@@ -38,6 +38,7 @@ struct SandboxRequest {
   std::vector<std::string> hide;
   std::optional<DeclaredView> declared;
   bool drop_root = false;
+  bool in_memory = false;  // keep the changes in a tmpfs
   std::string agent;
   std::string task;
   std::map<std::string, std::string> labels;

@@ -86,6 +86,7 @@ bool IsSandboxId(std::string_view id) {
 Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode) {
   const SandboxSpec& spec = plan.spec;
   if (!IsSandboxId(plan.sandbox_id)) return Refused("sandbox id", EINVAL, plan.sandbox_id);
+  if (plan.in_memory && plan.limits.disk_bytes == 0) return Refused("unlimited memory", EINVAL);
   if (spec.mode != mode) return Refused("mode", EINVAL);
   if (spec.caller.uid != peer.uid || spec.caller.gid != peer.gid ||
       !std::ranges::equal(spec.caller.groups, std::span(peer.groups, peer.group_count)))

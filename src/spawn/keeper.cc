@@ -116,6 +116,7 @@ class ChangeCount {
         SpawnReply reply{};
         reply.op = SpawnOp::kReply;
         reply.number = task.number;
+        reply.flags = task.flags;
         memcpy(reply.sandbox, task.sandbox, sizeof reply.sandbox);
         sys::Fd upper(fds[0]);
         ChangeCount(reply, task.user_xattr != 0).Upper(upper.get());

@@ -15,6 +15,7 @@ struct KeeperTask {
   Kind kind{};
   uint32_t user_xattr = 0;
   uint64_t number = 0;    // kCount: of the request to answer; fd: the upper
+  uint32_t flags = 0;     // kCount: of that answer
   char sandbox[32] = {};  // kCount
   char cgroup[32] = {};   // kSweep: to be removed, "" = none
 };

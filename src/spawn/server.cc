@@ -174,6 +174,15 @@ void Server::HandleRequest() {
         Answer(request, failure.error == 0 ? nullptr : &failure);
         break;
       }
+      case SpawnOp::kRoom: {
+        SpawnReply reply{};
+        reply.op = SpawnOp::kReply;
+        reply.number = request.number;
+        if (auto found = ids_.find(request.sandbox); found != ids_.end())
+          reply.flags = FullFlags(alive_[found->second]);
+        sys::SendMessage(daemon_.get(), &reply, sizeof reply);
+        break;
+      }
       default: {
         Failure failure{SpawnStage::kPlan, "unknown request", EINVAL, ""};
         Answer(request, &failure);
@@ -229,12 +238,11 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
       else if (kept.error().error != ENOENT)
         return std::unexpected(kept.error());
     }
-    if (choice.kept_id.empty() && mode_ == Mode::kRootless) {
-      choice.memory_bytes = plan->limits.disk_bytes;
-      choice.memory_inodes = plan->limits.inodes;
-      if (plan->keep) choice.memory_id = plan->sandbox_id;
-    }
-    if (!choice.kept_id.empty() || choice.memory_bytes != 0 || choice.memory_inodes != 0) {
+    choice.in_memory = plan->in_memory;
+    choice.memory_bytes = plan->limits.disk_bytes;
+    choice.memory_inodes = plan->limits.inodes;
+    if (plan->keep && choice.kept_id.empty()) choice.memory_id = plan->sandbox_id;
+    if (!choice.kept_id.empty() || choice.in_memory) {
       auto built = workshop_.Build(plan->spec, choice);
       if (!built) return std::unexpected(built.error());
       Watch(*built);
@@ -333,9 +341,14 @@ Outcome<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
     if (!sandbox.oom.valid()) sandbox.oom = cgroups_.WatchOom(sandbox.name);
     if (!sandbox.oom.valid()) return Failed(SpawnStage::kCgroup, "watch memory", errno);
   }
-  auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes);
-  if (set) sandbox.limits = limits;
-  return set;
+  if (!sandbox.in_memory)
+    if (auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes); !set) return set;
+  sandbox.limits = limits;
+  return {};
+}
+
+uint32_t Server::FullFlags(const Sandbox& sandbox) {
+  return sandbox.limits ? Store::FullFlags(sandbox.upper.get(), *sandbox.limits) : 0;
 }
 
 void Server::End(const SpawnRequest& request, bool discard) {
@@ -367,6 +380,7 @@ void Server::End(const SpawnRequest& request, bool discard) {
     task.kind = KeeperTask::Kind::kCount;
     task.user_xattr = mode_ == Mode::kRootless;
     task.number = request.number;
+    task.flags = FullFlags(sandbox);
     memcpy(task.sandbox, request.sandbox, sizeof task.sandbox);
     int upper[] = {sandbox.upper.get()};
     if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) <= 0) Answer(request, nullptr);

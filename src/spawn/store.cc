@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/spawn_protocol.h"
 #include "sys/btrfs.h"
 #include "sys/file.h"
 #include "sys/kernel_abi.h"
@@ -23,6 +25,7 @@
 namespace cloche::spawn {
 namespace {
 
+constexpr uint64_t kOwnFiles = 32;  // of overlays, in a tmpfs that counts files
 constexpr uint64_t kGiB = 1ull << 30;
 constexpr uint64_t kFirstSize = 4 * kGiB;
 constexpr uint64_t kStep = 4 * kGiB;
@@ -177,7 +180,7 @@ Outcome<sys::Fd> Store::Create(const std::string& name) {
 }
 
 Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::string& kept_id,
-                                       uint64_t bytes, uint64_t inodes) {
+                                       uint32_t owner, uint64_t bytes, uint64_t inodes) {
   int dir = kept_id.empty() ? once_.get() : kept_.get();
   const std::string& entry = kept_id.empty() ? name : kept_id;
   if (mkdirat(dir, entry.c_str(), 0700) < 0)
@@ -195,6 +198,9 @@ Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::strin
     return failed("attach upper", error, entry.c_str());
   sys::Fd upper(openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!upper.valid()) return failed("open upper", errno, entry.c_str());
+  // Its owner says whose it is, as with Keep. (Without privileges there is one.)
+  if (btrfs_ && fchown(upper.get(), owner, static_cast<gid_t>(-1)) < 0)
+    return failed("own upper", errno, entry.c_str());
   return upper;
 }
 
@@ -227,8 +233,7 @@ Outcome<void> Store::MoveToTrash(int dir, const std::string& name) {
 }
 
 Outcome<void> Store::Discard(const std::string& name, bool kept) {
-  if (!btrfs_)
-    sys::DetachMount((path_ + (kept ? "/kept/" : "/once/") + name).c_str());  // in memory
+  sys::DetachMount((path_ + (kept ? "/kept/" : "/once/") + name).c_str());  // if in memory
   return MoveToTrash(kept ? kept_.get() : once_.get(), name);
 }
 
@@ -244,6 +249,32 @@ Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
   if (int error = sys::LimitSubvolume(upper, bytes); error < 0)
     return Failed(SpawnStage::kPool, "set disk limit", error);
   return {};
+}
+
+Outcome<void> Store::LeaveRoom(int upper, const std::string& kept_id) {
+  struct statfs info;
+  if (fstatfs(upper, &info) < 0) return Failed(SpawnStage::kPool, "stat upper", errno, kept_id);
+  if (info.f_files == 0 || info.f_ffree >= kOwnFiles) return {};
+  const uint64_t files = info.f_files + kOwnFiles - info.f_ffree;
+  if (int error = sys::SetTmpfsFiles((path_ + "/kept/" + kept_id).c_str(), files); error < 0)
+    return Failed(SpawnStage::kPool, "enlarge upper", error, kept_id);
+  return {};
+}
+
+// The kernel tells the command that a limit is met, and nobody else. So we ask for a little room
+// ourselves: what we do not get, the command did not get either.
+uint32_t Store::FullFlags(int upper, const KernelLimits& limits) {
+  const uint64_t room = std::min<uint64_t>(limits.disk_bytes / 16, 4 << 20);
+  struct statfs info;
+  if (fstatfs(upper, &info) == 0 && info.f_type == TMPFS_MAGIC) {
+    const uint64_t free = info.f_bfree * static_cast<uint64_t>(info.f_bsize);
+    return (info.f_blocks != 0 && free < room ? kFlagDiskFull : 0) |
+           (info.f_files != 0 && info.f_ffree == 0 ? kFlagFilesFull : 0);
+  }
+  if (room == 0) return 0;
+  sys::Fd file(openat(upper, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  const bool got = file.valid() && fallocate(file.get(), 0, 0, static_cast<off_t>(room)) == 0;
+  return !got && errno == EDQUOT ? kFlagDiskFull : 0;
 }
 
 void Store::EmptyTrash() {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/launch_plan.h"
 #include "spawn/failure.h"
 #include "sys/fd.h"
 
@@ -26,16 +27,19 @@ class Store {
   int trash() const { return trash_.get(); }
 
   Outcome<sys::Fd> Create(const std::string& name);  // once/name
-  // A sized tmpfs in place of once/name or, with an id, kept/id: the only limit without privileges.
-  // It lives as long as this daemon.
+  // A sized tmpfs in place of once/name or, with an id, kept/id: the only limit without privileges,
+  // and the only one of files. It lives as long as this daemon.
   Outcome<sys::Fd> CreateInMemory(const std::string& name, const std::string& kept_id,
-                                  uint64_t bytes, uint64_t inodes);
+                                  uint32_t owner, uint64_t bytes, uint64_t inodes);
   // once -> kept. The directory's owner says whose it is: ids come from cloched.
   Outcome<sys::Fd> Keep(const std::string& name, const std::string& id, uint32_t owner);
   Outcome<sys::Fd> OpenKept(const std::string& id, uint32_t owner);
   Outcome<void> Discard(const std::string& name, bool kept);  // -> trash
   Outcome<void> DiscardMask(const std::string& name);
   Outcome<void> SetLimit(int upper, uint64_t bytes);
+  // An overlay needs a few files of its own to be mounted: a full tmpfs gets so many more.
+  Outcome<void> LeaveRoom(int upper, const std::string& kept_id);
+  static uint32_t FullFlags(int upper, const KernelLimits& limits);  // kFlagDiskFull ...
 
   // Called by the keeper process, never in spawn's loop.
   void EmptyTrash();

@@ -393,18 +393,21 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   if (!mask) return std::unexpected(mask.error());
   sandbox.mask = *mask;
 
-  const bool in_memory = choice.memory_bytes != 0 || choice.memory_inodes != 0;
+  sandbox.in_memory = choice.in_memory;
   auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id, spec.caller.uid)
-               : in_memory             ? store_.CreateInMemory(sandbox.name, choice.memory_id,
-                                                               choice.memory_bytes, choice.memory_inodes)
-                                       : store_.Create(sandbox.name);
+               : choice.in_memory
+                   ? store_.CreateInMemory(sandbox.name, choice.memory_id, spec.caller.uid,
+                                           choice.memory_bytes, choice.memory_inodes)
+                   : store_.Create(sandbox.name);
   if (!upper) return std::unexpected(upper.error());
   sandbox.upper = std::move(*upper);
   sandbox.id = !choice.kept_id.empty() ? choice.kept_id : choice.memory_id;
   sandbox.kept = !sandbox.id.empty();
   // A mount at full quota silently turns read-only, so the limit is lifted until it is mounted.
-  if (sandbox.kept)
+  if (sandbox.kept && !sandbox.in_memory)
     if (auto lifted = store_.SetLimit(sandbox.upper.get(), 0); !lifted) return lifted;
+  if (sandbox.kept && sandbox.in_memory)
+    if (auto left = store_.LeaveRoom(sandbox.upper.get(), sandbox.id); !left) return left;
   if (auto made = MakeUpperDirectories(spec, sandbox.upper.get(), sources); !made) return made;
   return Clone(spec, sandbox, sources);
 }

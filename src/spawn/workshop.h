@@ -19,8 +19,9 @@ namespace cloche::spawn {
 
 struct UpperChoice {
   std::string kept_id;  // of the upper a stopped sandbox left; "" = a new one
-  uint64_t memory_bytes = 0, memory_inodes = 0;  // a new one in a sized tmpfs
-  std::string memory_id;                         // kept under this id
+  bool in_memory = false;
+  uint64_t memory_bytes = 0, memory_inodes = 0;
+  std::string memory_id;  // a new one in memory is kept under this id; "" = is not
 };
 
 // Builds sandboxes: namespaces, id maps, layers, and a sealed init waiting for commands.

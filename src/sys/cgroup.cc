@@ -233,7 +233,9 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
     std::string dir = host_.memory + PathOf(name);
     if (int e = put(dir + "/memory.limit_in_bytes", std::to_string(memory)); e < 0) return e;
     int e = put(dir + "/memory.memsw.limit_in_bytes", std::to_string(memory));
-    if (e < 0 && e != -ENOENT) return e;
+    // A kernel that does not account swap: nothing of the group's is swapped out then.
+    if (e == -ENOENT) e = put(dir + "/memory.swappiness", "0");
+    if (e < 0) return e;
   }
   if (pids != 0)
     if (int e = put(host_.pids + PathOf(name) + "/pids.max", std::to_string(pids)); e < 0) return e;

@@ -51,6 +51,12 @@ int AttachMountAt(int mount, int directory) {
 
 int DetachMount(const char* path) { return Checked(umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW)); }
 
+int SetTmpfsFiles(const char* path, uint64_t count) {
+  char option[40];
+  snprintf(option, sizeof option, "nr_inodes=%llu", static_cast<unsigned long long>(count));
+  return Checked(mount(nullptr, path, nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV, option));
+}
+
 int MakeMountsPrivate() {
   return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
 }

@@ -20,8 +20,9 @@ int SetMountFlags(int mount, uint64_t set, bool recursive);             // MOUNT
 int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
 int DetachMount(const char* path);
-int MakeMountsPrivate();      // everything below /, no propagation
-int MakeMountsSlave();        // the host's changes come in, ours stay
+int SetTmpfsFiles(const char* path, uint64_t count);  // nr_inodes of a mounted one
+int MakeMountsPrivate();                              // everything below /, no propagation
+int MakeMountsSlave();                                // the host's changes come in, ours stay
 int PivotInto(int new_root);  // new root from a directory fd, old one detached
 
 // A new file system instance: options are set one by one, never spliced into a string.

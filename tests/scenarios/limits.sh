@@ -108,7 +108,8 @@ else
   check "a disk filler: it fails" not field_is exit_status 0
 fi
 try cloche new --name disk --disk 16M
-cloche exec disk -- sh -c 'dd if=/dev/zero of=big bs=1M count=64' > /dev/null 2>&1
+try cloche exec --json disk -- sh -c 'dd if=/dev/zero of=big bs=1M count=64'
+check "a disk filler in a kept sandbox: the limit is named" field_is limit.name disk
 try cloche exec disk -- sh -c 'rm big && echo again > small && cat small'
 check "after deleting there is room again" prints again
 cloche exec disk -- sh -c 'dd if=/dev/zero of=big bs=1M count=64' > /dev/null 2>&1
@@ -121,6 +122,16 @@ if [ "$(field error.code)" = unavailable ]; then
 else
   check "too many files fail" not exits 0
   check "too many files: the limit is named" field_is limit.name inodes
+  cloche new --name counted --inodes 60 > /dev/null 2>&1
+  try cloche exec --json counted -- sh -c 'i=0; while [ $i -lt 99 ]; do : > f$i || exit 9; i=$((i+1)); done'
+  check "too many files in a kept sandbox: the limit is named" field_is limit.name inodes
+  cloche stop counted > /dev/null 2>&1
+  try cloche exec counted -- sh -c 'rm f1 && : > other && ls f2 && id -u && stat -c %u f2'
+  check "it can be stopped, started and emptied; its files are the caller's" prints "f2
+$CALLER_UID
+$CALLER_UID"
+  try cloche run --in-memory --json -- sh -c 'echo x > new; stat -f -c %T .'
+  check "--in-memory: changes are counted" field_is changes.added 1
 fi
 
 try cloche run --files 32 -- sh -c 'ulimit -n'
