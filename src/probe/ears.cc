@@ -47,7 +47,10 @@ void Ears::Loopback(int type, int& port) {
   four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof four;
   int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (bind(fd, reinterpret_cast<sockaddr*>(&four), size) != 0) return;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&four), size) != 0) {
+    close(fd);
+    return;
+  }
   getsockname(fd, reinterpret_cast<sockaddr*>(&four), &size);
   port = ntohs(four.sin_port);
   if (type == SOCK_STREAM) listen(fd, 128);

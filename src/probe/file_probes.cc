@@ -130,6 +130,7 @@ Outcome Propagation(Stage& stage) {
     if (!read.Reported()) outcome = DidNotRun(read);
   }
   RunToEnd(stage.Cli({"rm", name}));
+  stage.RemoveFlag(late + "/flag");
   umount2(late.c_str(), MNT_DETACH);
   umount2(shared.c_str(), MNT_DETACH);
   return outcome;
@@ -188,21 +189,15 @@ Outcome Residue(Stage& stage) {
 }
 
 // A system daemon reads as root; what it reads for others must be what they may read.
-Outcome Deputy(Stage& stage) {
-  if (!stage.root()) return NotHere("needs root, to be an ordinary user of root's daemon");
+Outcome AskDeputy(Stage& stage, const std::string& path) {
   constexpr uid_t kNobodyInParticular = 65533;
-  const std::string path = stage.base() + "/root-only";
-  stage.PlantFlag(path, 0600);
   const Words words = {path, "/etc/shadow", "/etc/gshadow"};
   if (stage.Evidence(RunToEnd(stage.At(Place::kBare, "read-flags", words))).empty())
     return NoControl();
-  std::string socket;
-  for (const std::string& each : DaemonSockets())
-    if (access(each.c_str(), F_OK) == 0) socket = each;
   for (const Place place : {Place::kBare, Place::kRun, Place::kDirectory}) {
     Launch launch = stage.At(place, "read-flags", words);
     launch.user = kNobodyInParticular;
-    launch.environment = {"HOME=/", "CLOCHE_SOCKET=" + socket};
+    launch.environment = {"HOME=/", "CLOCHE_SOCKET=" + stage.socket()};
     const Ran ran = RunToEnd(launch);
     if (const Words evidence = stage.Evidence(ran); !evidence.empty())
       return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
@@ -210,6 +205,15 @@ Outcome Deputy(Stage& stage) {
     if (!ran.Reported() && place != Place::kDirectory) return DidNotRun(ran);
   }
   return Held("as an ordinary user of root's daemon");
+}
+
+Outcome Deputy(Stage& stage) {
+  if (!stage.root()) return NotHere("needs root, to be an ordinary user of root's daemon");
+  const std::string path = stage.base() + "/root-only";
+  stage.PlantFlag(path, 0600);
+  const Outcome outcome = AskDeputy(stage, path);
+  stage.RemoveFlag(path);  // root inside may read it: no flag for later probes
+  return outcome;
 }
 
 constexpr Probe kReading[] = {

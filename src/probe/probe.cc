@@ -1,6 +1,7 @@
 #include "probe/probe.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 
 namespace cloche::probe {
 
@@ -59,7 +60,12 @@ Outcome RunEverywhere(const Probe& probe, Stage& stage) {
     note = fmt::format("no control: {}", why);
   } else {
     const Ran control = run_at(probe.control);
-    const Words fired = stage.Evidence(control);
+    // Signals and the like arrive a moment later on a busy machine.
+    Words fired = stage.Evidence(control);
+    for (int tries = 0; fired.empty() && tries < 300 && !interrupted; ++tries) {
+      poll(nullptr, 0, 10);
+      fired = stage.Evidence(control);
+    }
     stage.Settle();
     if (fired.empty())
       return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);

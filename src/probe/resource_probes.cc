@@ -31,8 +31,7 @@ const char* MayNotScheduleOutside(const Stage&) {
 
 // Rootless without a delegated cgroup the CLI refuses such limits and says what would help.
 bool IsRefusedHere(const Ran& ran) {
-  return ran.status == 6 || ran.LastError().find("not enforced") != std::string::npos ||
-         ran.LastError().find("cgroup") != std::string::npos;
+  return ran.status == 125 && ran.LastError().starts_with("cloche: limit ");
 }
 
 // An attack that fills something up, is looked at while it holds it, and tells how far it came.
@@ -116,9 +115,12 @@ Outcome Memory(Stage& stage) {
     const Ran ran = attack.Finish();
     if (!ran.ended) return Broken(how + ": it did not end");
     const auto result = nlohmann::json::parse(ran.output, nullptr, false);
-    if (!result.is_object()) return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
-    if (!result.contains("error") && !result.contains("limit")) return DidNotRun(ran);
-    if (result.contains("error")) return NotHere(result["error"].value("message", ran.LastError()));
+    if (!result.is_object()) return DidNotRun(ran);
+    if (result.contains("error") && result["error"].is_object()) {
+      const std::string message = result["error"].value("message", "");
+      return message.starts_with("limit ") ? NotHere(message) : DidNotRun(ran);
+    }
+    if (!result.contains("limit")) return DidNotRun(ran);
     if (!problem.empty()) return Broken(how + ": " + problem);
     const std::string output = result.value("stdout", "");
     if (output.find("\"attack\"") != std::string::npos)

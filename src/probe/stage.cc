@@ -174,7 +174,13 @@ Status Stage::StartSandbox() {
 }
 
 Stage::~Stage() {
-  RunToEnd(Cli({"rm", token_}));
+  // Also those of scenes that gave up half-way.
+  const auto list =
+      nlohmann::json::parse(RunToEnd(Cli({"ls", "--all", "--json"})).output, nullptr, false);
+  if (list.is_array())
+    for (const auto& sandbox : list)
+      if (const std::string name = sandbox.value("name", ""); name.starts_with(token_))
+        RunToEnd(Cli({"rm", name}));
   victim_.reset();
   ears_.reset();
   shmctl(shm_id_, IPC_RMID, nullptr);
@@ -244,6 +250,12 @@ std::string Stage::PlantFlag(const std::string& path, mode_t mode) {
   flags_.push_back({flag, path});
   flag_files_.push_back(path);
   return flag;
+}
+
+void Stage::RemoveFlag(const std::string& path) {
+  unlink(path.c_str());
+  std::erase(flag_files_, path);
+  std::erase_if(flags_, [&](const Flag& flag) { return flag.where == path; });
 }
 
 bool Stage::HasFlag(const std::string& text) const {

@@ -61,6 +61,7 @@ class Stage {
   void Settle();
 
   std::string PlantFlag(const std::string& path, mode_t mode);  // the flag's text
+  void RemoveFlag(const std::string& path);
   bool HasFlag(const std::string& text) const;
   void RestoreSentinels();
   bool SentinelsChanged() const;

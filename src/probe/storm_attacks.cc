@@ -37,8 +37,9 @@ void DenialStorm(Attempt& attempt) {
   for (long i = 0; i < threads; ++i)
     storm.emplace_back([&] {
       for (long left = calls; left > 0; --left) {
-        const long result = left % 2 != 0 ? mount("p", attempt.words[2].c_str(), shown, 0, nullptr)
-                                          : syscall(SYS_fsopen, shown, 0);
+        const char* what = left % 4 == 0 ? type[0] : shown;  // some that do not depend on luck
+        const long result = left % 2 != 0 ? mount("p", attempt.words[2].c_str(), what, 0, nullptr)
+                                          : syscall(SYS_fsopen, what, 0);
         result >= 0 ? ++succeeded : ++refused;
       }
     });
