@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -247,11 +248,18 @@ void SetUserId(Attempt& attempt) {
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
       if (ReadAll(at + "comm") != name + "\n") continue;
-      std::istringstream line(ReadAll(at + "status"));
-      for (std::string word; std::getline(line, word);)
-        if (int real, effective;
-            sscanf(word.c_str(), "Uid: %d %d", &real, &effective) == 2 && effective == 0)
-          attempt.Got(program + " became root");
+      // The kernel changes the name first and the ids a moment later.
+      bool became_root = false;
+      for (int tries = 0; tries < 50 && !became_root; ++tries) {
+        const std::string status_text = ReadAll(at + "status");
+        const size_t ids = status_text.find("\nUid:");
+        int real = -1, effective = -1;
+        became_root = ids != std::string::npos &&
+                      sscanf(status_text.c_str() + ids, " Uid: %d %d", &real, &effective) == 2 &&
+                      effective == 0;
+        poll(nullptr, 0, became_root ? 0 : 1);
+      }
+      if (became_root) attempt.Got(program + " became root");
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       break;

@@ -31,8 +31,9 @@ void Server::Refill() {
   shelf_.Expect(need->key);
   const pid_t pid = begun->pid;
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kReportBit}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, begun->control.get(), &event);
+  const bool told = epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, begun->control.get(), &event) == 0;
   preparing_[pid] = {std::move(need->key), std::move(*begun)};
+  if (!told) FinishRefill(pid);
 }
 
 void Server::FinishRefill(pid_t pid) {
@@ -43,9 +44,9 @@ void Server::FinishRefill(pid_t pid) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, sandbox.control.get(), nullptr);
   shelf_.Arrived(key);
   auto finished = workshop_.Finish(sandbox);
+  if (finished) finished = Watch(sandbox);
   shelf_.MarkBroken(key, !finished.has_value());
   if (!finished) return Sweep("");
-  Watch(sandbox);
   // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
   if (SetLimits(sandbox, shelf_.LimitsOf(key))) {
     shelf_.Put(key, std::move(sandbox));

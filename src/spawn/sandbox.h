@@ -21,6 +21,7 @@ struct Sandbox {
   pid_t pid = 0;
   bool kept = false;       // its upper is kept/id, not once/name
   bool in_memory = false;  // its upper is a tmpfs: no quota to set
+  bool returning = false;  // it was kept before: its files outlive a launch that fails
   bool discard = false;    // remove the upper when init is gone
   uint64_t number = 0;     // of the request whose reply waits for init's end
   sys::Fd pidfd, control, listener, upper, oom;

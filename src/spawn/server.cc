@@ -87,9 +87,17 @@ void Server::RestartKeeper() {
   keeper_ = StartKeeper(store_, cgroups_, daemon_.get(), keeper_pid_);
 }
 
-void Server::Watch(const Sandbox& sandbox) {
+// A sandbox whose end nobody would notice is ended at once.
+Outcome<void> Server::Watch(Sandbox& sandbox) {
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(sandbox.pid)}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sandbox.pidfd.get(), &event);
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sandbox.pidfd.get(), &event) == 0) return {};
+  const int error = errno;
+  sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
+  while (waitpid(sandbox.pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  sandbox.discard = !sandbox.returning;
+  CleanUp(sandbox);
+  return Failed(SpawnStage::kNamespaces, "watch init", error);
 }
 
 int Server::Run() {
@@ -245,7 +253,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
     if (!choice.kept_id.empty() || choice.in_memory) {
       auto built = workshop_.Build(plan->spec, choice);
       if (!built) return std::unexpected(built.error());
-      Watch(*built);
+      if (auto watched = Watch(*built); !watched) return watched;
       return HandOver(request, *plan, std::move(*built), first, false, received,
                       sys::MonotonicMicros());
     }
@@ -261,7 +269,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
       auto built = workshop_.Build(plan->spec);
       shelf_.MarkBroken(key, !built.has_value());
       if (!built) return std::unexpected(built.error());
-      Watch(*built);
+      if (auto watched = Watch(*built); !watched) return watched;
       prepared = std::move(*built);
     }
     return HandOver(request, *plan, std::move(*prepared), first, from_shelf, received,
@@ -391,7 +399,7 @@ void Server::End(const SpawnRequest& request, bool discard) {
 
 void Server::Dispose(Sandbox sandbox) {
   sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
-  sandbox.discard = true;
+  sandbox.discard = !sandbox.returning;
   pid_t pid = sandbox.pid;
   alive_[pid] = std::move(sandbox);
 }

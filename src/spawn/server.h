@@ -39,7 +39,7 @@ class Server {
   void FinishOneOf(const std::string& key);
   void FinishRefills();
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
-  void Watch(const Sandbox& sandbox);
+  Outcome<void> Watch(Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
   void Sweep(const std::string& cgroup);
   void Tell(const SpawnReply& reply, std::span<const int> fds = {});

@@ -403,6 +403,7 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   sandbox.upper = std::move(*upper);
   sandbox.id = !choice.kept_id.empty() ? choice.kept_id : choice.memory_id;
   sandbox.kept = !sandbox.id.empty();
+  sandbox.returning = !choice.kept_id.empty();
   // A mount at full quota silently turns read-only, so the limit is lifted until it is mounted.
   if (sandbox.kept && !sandbox.in_memory)
     if (auto lifted = store_.SetLimit(sandbox.upper.get(), 0); !lifted) return lifted;

@@ -19,4 +19,5 @@ mknod node c 0 0 2>&1
 mount -t tmpfs none /mnt 2>&1
 unshare -U true 2>&1
 echo x > /proc/sys/kernel/hostname
+cat kept-file 2>&1
 echo end of audit

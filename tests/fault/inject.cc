@@ -112,6 +112,7 @@ class Tracer {
       if (early_.erase(static_cast<pid_t>(made)) > 0) Begin(static_cast<pid_t>(made));
     } else if (event == PTRACE_EVENT_EXEC) {
       ptrace(PTRACE_DETACH, pid, nullptr, nullptr);  // set up; from here on it is the agent
+      complete_ = true;
       tracees_.erase(pid);
       return;
     } else if (event == PTRACE_EVENT_STOP) {
@@ -136,7 +137,7 @@ class Tracer {
     if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof info, &info) <= 0) return;
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
       const long number = static_cast<long>(info.entry.nr);
-      const bool counts = tracee.role != Role::kSpawn || armed_;
+      const bool counts = !complete_ && (tracee.role != Role::kSpawn || armed_);
       if (counts && IsStep(number)) Step(pid, tracee, info);
       if (pid != spawn_) return;
       last_call_ = number;
@@ -184,7 +185,8 @@ class Tracer {
   const int error_;
   std::map<pid_t, Tracee> tracees_;
   std::set<pid_t> early_;
-  bool armed_ = false, launched_ = false, child_seen_ = false, command_seen_ = false;
+  bool complete_ = false, armed_ = false, launched_ = false, child_seen_ = false,
+       command_seen_ = false;
   long last_call_ = -1, count_ = 0;
   unsigned long long received_from_ = 0, daemon_ = 0;
 };

@@ -226,8 +226,10 @@ def main():
     for name in ("holder", "again"):
         run(caller("new", "--name", name, *HIDE))
     RUNNING_KEPT = 1
+    run(caller("exec", "-q", "again", "--", "sh", "-c", "echo still here > kept-file"))
     run(caller("stop", "again"))
     again, steps = start_again(host, 0, 0)
+    check("a stopped sandbox has its files", "still here" in again.stdout, again.stdout)
     by_name.clear()
     for number, name in enumerate(steps, 1):
         by_name[name].append(number)
