@@ -21,16 +21,16 @@ struct Work {
   const char* name;
   const char* promise;
   const char* needs;
-  std::optional<double> bound;
+  std::optional<double> on_disk, in_memory;  // bounds
 };
 
 constexpr Work kWorks[] = {
-    {"small-files", "5,000 small files: make, stat, read", "sh", 1.1},
-    {"untar", "tar | untar of 5,000 files", "tar", 1.1},
-    {"compile", "compile a C++ file", "g++", 1.1},
-    {"git-status", "git status, 5,000 files", "git", 1.3},
-    {"unlink", "5,000 small files: unlink", "sh", 1.1},
-    {"copy", "copy of 100 MB", "cp", {}},
+    {"small-files", "5,000 small files: make, stat, read", "sh", {}, 1.1},
+    {"untar", "tar | untar of 5,000 files", "tar", {}, 1.1},
+    {"compile", "compile a C++ file", "g++", 1.1, 1.1},
+    {"git-status", "git status, 5,000 files", "git", 1.3, 1.3},
+    {"unlink", "5,000 small files: unlink", "sh", {}, 1.1},
+    {"copy", "copy of 100 MB", "cp", {}, {}},
 };
 
 // ext4 makes a file ten times as slowly in a block group where many were deleted in the last
@@ -69,7 +69,10 @@ void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report) {
     SpreadSubdirectories(daemon.work() + side);
   }
   Connection connection(daemon.socket());
-  const std::string id = connection.Call("POST", "/v1/sandboxes", daemon.SandboxRequest()).at("id");
+  nlohmann::json wish = daemon.SandboxRequest();
+  const std::string on_disk = connection.Call("POST", "/v1/sandboxes", wish).at("id");
+  wish["in_memory"] = true;
+  const std::string in_memory = connection.Call("POST", "/v1/sandboxes", wish).at("id");
   const std::string self = Sibling("cloche-bench");
   for (const Work& work : kWorks) {
     if (FindProgram(work.needs).empty()) {
@@ -81,20 +84,24 @@ void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report) {
       return std::stod(Capture({self, "--work", work.name, daemon.work() + "/outside"}));
     };
     const Argv argv = {self, "--work", work.name, daemon.work() + "/inside"};
-    const Once inside = [&] {
+    const auto in = [&](const std::string& id) {
       const auto result =
           connection.Call("POST", "/v1/sandboxes/" + id + "/commands", {{"argv", argv}});
       if (result.value("exit_status", -1) != 0)
         throw std::runtime_error(fmt::format("{} inside: {}", work.name, result.dump()));
       return std::stod(result.at("stdout").get<std::string>());
     };
-    const auto both = Alternate({outside, inside}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
-    report.Compare(fmt::format("inside: {}", work.promise), both[1], "outside", both[0],
-                   work.bound);
-    if (work.name == std::string_view("small-files"))
-      BesideThePool(daemon, options, inside, report);
+    const Once disk = [&] { return in(on_disk); };
+    const Once memory = [&] { return in(in_memory); };
+    const auto all =
+        Alternate({outside, disk, memory}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
+    report.Compare(fmt::format("inside: {}", work.promise), all[1], "outside", all[0],
+                   work.on_disk);
+    report.Compare("  the same with --in-memory", all[2], "outside", all[0], work.in_memory);
+    if (work.name == std::string_view("small-files")) BesideThePool(daemon, options, disk, report);
   }
-  connection.Call("DELETE", "/v1/sandboxes/" + id);
+  for (const std::string& id : {on_disk, in_memory})
+    connection.Call("DELETE", "/v1/sandboxes/" + id);
 }
 
 }  // namespace cloche::bench

@@ -54,10 +54,10 @@ ROOT = mount(OVERLAY, "/", "/")
 OWN = [mount(PROC, "", "/proc"), mount(DEV, "", "/dev")]
 
 
-def plan(mounts=(), files=(), uid=0, groups=None, root_inside=1, sandbox="sb_hostile", whole=None, keep=0):
+def plan(mounts=(), files=(), uid=0, groups=None, root_inside=1, sandbox="sb_hostile", whole=None, keep=0, in_memory=0):
     groups = groups if groups is not None else sorted(os.getgroups())
     mounts = whole if whole is not None else [ROOT, *mounts, *OWN]
-    data = struct.pack("=I", 0x434C5032) + text(sandbox) + bytes([keep])
+    data = struct.pack("=I", 0x434C5033) + text(sandbox) + bytes([keep, in_memory])
     data += struct.pack("=IIII", 0, uid, uid, len(groups)) + b"".join(struct.pack("=I", group) for group in groups)
     data += bytes([1, root_inside, 0]) + text("here")
     data += struct.pack("=I", len(mounts)) + b"".join(mounts)
@@ -139,6 +139,7 @@ def _():
     check("its files are not opened for another user", answer[1] == errno.EPERM, answer)
     answer = launch(plan(keep=1, sandbox="sb_kept"))
     check("but for root again", answer[1] == 0 and ask(DISCARD, b"sb_kept")[1] == 0, answer)
+    check("memory without a limit is not given", launch(plan(in_memory=1))[1] == errno.EINVAL)
 
 
 @case("mounts")
