@@ -99,12 +99,13 @@ int InSharedNamespace(Body body) {
 
 Outcome Propagation(Stage& stage) {
   if (!stage.root()) return NotHere("only root can mount something on the host to look for");
-  const std::string shared = stage.base() + "/shared", late = shared + "/late",
+  // Not below /var/tmp: a mount there is in the way of every rootless sandbox that works there.
+  const std::string shared = "/mnt/cloche-probe-" + stage.token(), late = shared + "/late",
                     out = shared + "/out";
   mkdir(shared.c_str(), 0755);
   if (mount("probe", shared.c_str(), "tmpfs", 0, nullptr) != 0 ||
       mount(nullptr, shared.c_str(), nullptr, MS_SHARED, nullptr) != 0)
-    return NotHere("this machine does not let root mount a tmpfs");
+    return NotHere("this machine does not let root mount a tmpfs below /mnt");
   mkdir(late.c_str(), 0755);
   mkdir(out.c_str(), 0755);
   const auto mounted = [](const std::string& at) {
@@ -133,6 +134,7 @@ Outcome Propagation(Stage& stage) {
   stage.RemoveFlag(late + "/flag");
   umount2(late.c_str(), MNT_DETACH);
   umount2(shared.c_str(), MNT_DETACH);
+  rmdir(shared.c_str());
   return outcome;
 }
 

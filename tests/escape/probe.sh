@@ -4,7 +4,7 @@ HANG_SECONDS=280
 . "$(dirname "$0")/../harness/lib.sh"
 [ -x "$BIN/cloche-probe" ] || skip "cloche-probe is not built"
 
-left_behind() { ls -d /var/tmp/cloche-probe-* /run/cloche-p* /dev/shm/p???????????? 2> /dev/null; }
+left_behind() { ls -d /var/tmp/cloche-probe-* /mnt/cloche-probe-* /run/cloche-p* /dev/shm/p???????????? 2> /dev/null; }
 before=$(left_behind)
 try cloche probe
 cat "$OUT"
