@@ -218,6 +218,15 @@ std::string EscapeForTerminal(std::string_view text) {
   return out;
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = DecodeFirst(text).second;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 size_t DisplayWidth(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {

@@ -23,6 +23,8 @@ std::string FormatAge(double seconds);       // one unit is enough: "3 h"
 Result<double> ParseCpu(std::string_view text);  // CPUs: "1.5"
 Result<uint64_t> ParseCount(std::string_view text);
 
+bool IsUtf8(std::string_view text);
+
 // Every text that a sandbox or a remote side could have chosen goes through here before it reaches
 // a terminal. Control characters (newline too), bidirectional and invisible characters and bytes
 // that are not UTF-8 become \xNN or \u{NNNN}; everything printable stays as it is.

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+
 namespace cloche::cli {
 namespace {
 
@@ -23,6 +25,25 @@ struct Response {
   OwnedFd socket;
   double connected_ms = 0;
 };
+
+// JSON cannot carry it, and something like it would be another file.
+const std::string* NotUtf8(const Json& body) {
+  if (body.is_string()) {
+    const auto& text = body.get_ref<const std::string&>();
+    return IsUtf8(text) ? nullptr : &text;
+  }
+  if (body.is_structured())
+    for (const Json& part : body)
+      if (const std::string* text = NotUtf8(part)) return text;
+  return nullptr;
+}
+
+Status CheckText(const Json& body) {
+  const std::string* text = NotUtf8(body);
+  if (!text) return {};
+  return Fail(Code::kInvalid, fmt::format("send {}: it is not UTF-8", EscapeForTerminal(*text)),
+              "rename it, or let a script inside name it");
+}
 
 std::string Render(const char* method, const std::string& target, const Json& body, bool upgrade) {
   const std::string text =
@@ -128,6 +149,7 @@ Error ErrorOf(const Response& response) {
 
 Result<Json> Call(const char* method, const std::string& target, const Json& body,
                   StartDaemon start) {
+  CLOCHE_TRY(CheckText(body));
   ASSIGN_OR_RETURN(const Response response, Exchange(Render(method, target, body, false), start));
   if (response.status < 200 || response.status > 299) return std::unexpected(ErrorOf(response));
   Json answer = Json::parse(response.body, nullptr, false);
@@ -143,6 +165,7 @@ Result<std::string> CallForBytes(const std::string& target) {
 }
 
 Result<Upgraded> CallForStream(const std::string& target, const Json& body) {
+  CLOCHE_TRY(CheckText(body));
   ASSIGN_OR_RETURN(Response response,
                    Exchange(Render("POST", target, body, true), StartDaemon::kIfNeeded));
   if (response.status != 101) return std::unexpected(ErrorOf(response));

@@ -131,7 +131,14 @@ Result<Environment> ChooseEnvironment(const std::vector<std::string>& environmen
     std::erase_if(all, [&](const std::string& old) { return old.starts_with(name + "="); });
     all.push_back(want);
   }
+  std::vector<std::string> unsayable;  // JSON has no word for them
+  std::erase_if(all, [&](const std::string& variable) {
+    const bool plain = IsUtf8(variable);
+    if (!plain) unsayable.push_back(variable.substr(0, variable.find('=')));
+    return !plain;
+  });
   FilteredEnvironment filtered = FilterEnvironment(all, names);
+  std::ranges::move(unsayable, std::back_inserter(filtered.dropped_other));
   return Environment{std::move(filtered.kept), std::move(names),
                      std::move(filtered.dropped_secrets), std::move(filtered.dropped_other)};
 }

@@ -25,6 +25,11 @@ try cloche run --env 'NL=a
 b' -- sh -c 'echo "$NL"'
 check "a value may hold a newline" prints 'a
 b'
+STRANGE=$(printf 'a\377') try cloche run -- sh -c 'echo "${STRANGE-gone}"'
+check "a value that is not UTF-8 does not come in changed" prints gone
+try cloche run -- echo "$(printf 'a\377')"
+check "an argument that is not UTF-8 is refused, not changed" exits 125
+check "and named" says 'send a\\xff: it is not UTF-8'
 try cloche run --env =x -- true
 check "an empty name is refused" exits 125
 try cloche run --env 'BAD-NAME=x' -- env
