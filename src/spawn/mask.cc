@@ -126,6 +126,11 @@ class MaskBuilder {
     if (!places) return std::unexpected(places.error());
     auto& [here, below] = *places;
     if (!here.valid()) return {};
+    // Nothing is there in the lower, so a whiteout only waits for what the host may make.
+    struct stat waiting;
+    if (fstatat(here.get(), name.c_str(), &waiting, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISCHR(waiting.st_mode))
+      unlinkat(here.get(), name.c_str(), 0);
     int made =
         directory ? mkdirat(here.get(), name.c_str(), 0755)
                   : openat(here.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
@@ -171,13 +176,14 @@ class MaskBuilder {
     if (!below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
     sys::Fd here;
     if (!mask_.used_[index]) {
-      if (auto made = Mirror(mask_.root_.get(), layer, below.get()); !made)
+      if (auto made = Mirror(mask_.root_.get(), layer, below.get(), HostPath(mount, "")); !made)
         return std::unexpected(made.error());
       mask_.used_[index] = true;
     }
     here = sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!here.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
     std::string_view rest = parent;
+    std::string passed;
     while (!rest.empty()) {
       size_t end = std::min(rest.find('/'), rest.size());
       std::string part(rest.substr(0, end));
@@ -186,10 +192,18 @@ class MaskBuilder {
       sys::Fd next(
           openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!next.valid()) {
-        if (NothingThere(errno)) return std::pair{sys::Fd(), sys::Fd()};
+        const int error = errno;
+        // The host may make it at any moment, with something to hide in it.
+        if (error == ENOENT)
+          if (auto hidden = HideAbsent(here.get(), part, HostPath(mount, passed + "/" + part));
+              !hidden)
+            return std::unexpected(hidden.error());
+        if (NothingThere(error)) return std::pair{sys::Fd(), sys::Fd()};
+        errno = error;
         return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
       }
-      if (auto made = Mirror(here.get(), part, next.get()); !made)
+      passed += passed.empty() ? part : "/" + part;
+      if (auto made = Mirror(here.get(), part, next.get(), HostPath(mount, passed)); !made)
         return std::unexpected(made.error());
       here = sys::Fd(
           openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -202,12 +216,24 @@ class MaskBuilder {
     return std::pair{std::move(here), std::move(below)};
   }
 
+  // Sandboxes that run do not see it then, new ones get a mask of their own.
+  Outcome<void> HideAbsent(int dir, const std::string& name, const std::string& host_path) {
+    if (mknodat(dir, name.c_str(), S_IFCHR, makedev(0, 0)) == 0)
+      mask_.watch_.AddAbsent(host_path);
+    else if (errno != EEXIST)
+      return Failed(SpawnStage::kFiles, "make whiteout", errno, host_path);
+    return {};
+  }
+
   // A directory of the mask layer shows its own owner and mode inside, so it copies the lower's.
-  Outcome<void> Mirror(int dir, const std::string& name, int like) {
+  // Nobody else asks whether an ordinary caller of root's daemon may enter, so a change of these
+  // on the host needs a new mask; so does a link that took its place.
+  Outcome<void> Mirror(int dir, const std::string& name, int like, const std::string& host_path) {
     if (mkdirat(dir, name.c_str(), 0700) < 0) {
       if (errno == EEXIST) return {};
       return Failed(SpawnStage::kFiles, "make mask directory", errno, rule_path_);
     }
+    mask_.watch_.AddAccess(host_path);
     struct stat info;
     if (fstat(like, &info) < 0) return Failed(SpawnStage::kFiles, "stat lower", errno, rule_path_);
     sys::Fd made(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

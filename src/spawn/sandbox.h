@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/launch_plan.h"
 #include "spawn/mask.h"
+#include "spawn/source.h"
 #include "sys/fd.h"
 
 namespace cloche::spawn {
@@ -27,6 +29,7 @@ struct Sandbox {
   sys::Fd pidfd, control, listener, upper, oom;
   std::optional<KernelLimits> limits;  // in force
   std::shared_ptr<Mask> mask;
+  std::vector<SourceIdentity> sources;  // by mount
 };
 
 }  // namespace cloche::spawn

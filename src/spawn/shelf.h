@@ -16,8 +16,8 @@ namespace cloche::spawn {
 // ran out; a change of the host's mounts throws everything away.
 class Shelf {
  public:
-  // A prepared sandbox of this spec, if there is one whose mask is still right. Unusable ones are
-  // handed to `dispose`.
+  // A prepared sandbox of this spec, if there is one whose mask is still right and whose sources
+  // are what the caller would be given now. Unusable ones are handed to `dispose`.
   template <typename Dispose>
   std::optional<Sandbox> Take(const std::string& key, const LaunchPlan& plan, Dispose dispose) {
     Row& row = rows_[key];
@@ -28,7 +28,7 @@ class Shelf {
     while (!row.stock.empty()) {
       Sandbox sandbox = std::move(row.stock.front());
       row.stock.pop_front();
-      if (sandbox.mask->UpToDate()) return sandbox;
+      if (sandbox.mask->UpToDate() && SourcesAreTheSame(plan.spec, sandbox.sources)) return sandbox;
       dispose(std::move(sandbox));
     }
     if (known) row.wanted = std::min(2 * row.wanted, kMostStock);

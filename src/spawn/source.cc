@@ -30,7 +30,10 @@ Outcome<Source> Examined(sys::Fd fd, const MountOp& op) {
   struct stat info;
   if (fstat(fd.get(), &info) < 0)
     return Failed(SpawnStage::kMounts, "stat source", errno, op.source);
-  return Source{std::move(fd), S_ISDIR(info.st_mode)};
+  SourceIdentity identity;
+  identity.device = info.st_dev;
+  identity.inode = info.st_ino;
+  return Source{std::move(fd), S_ISDIR(info.st_mode), identity};
 }
 
 }  // namespace
@@ -41,7 +44,11 @@ Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target &&
       IsReachedAsOnTheHost(spec, op)) {
     sys::Fd own(sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH));
-    if (own.valid() && sys::IsMountRoot(own.get())) return Examined(std::move(own), op);
+    if (own.valid() && sys::IsMountRoot(own.get())) {
+      auto source = Examined(std::move(own), op);
+      if (source) source->identity.lasting = true;  // a change of mounts is noticed elsewhere
+      return source;
+    }
   }
   // Writes through a link would land somewhere else than the path that was allowed.
   const bool follow = op.kind == MountKind::kOverlay || op.read_only;
@@ -65,6 +72,15 @@ Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   if (fd >= 0) return Examined(sys::Fd(fd), op);
   if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return Source{};
   return Failed(SpawnStage::kPlan, "open source", error, op.source);
+}
+
+bool SourcesAreTheSame(const SandboxSpec& spec, const std::vector<SourceIdentity>& earlier) {
+  for (size_t i = 0; i < spec.mounts.size() && i < earlier.size(); ++i) {
+    if (earlier[i].lasting) continue;
+    auto now = OpenSource(spec, spec.mounts[i]);
+    if (!now || now->identity != earlier[i]) return false;
+  }
+  return earlier.size() == spec.mounts.size();
 }
 
 }  // namespace cloche::spawn

@@ -88,7 +88,11 @@ void Workshop::Release(Sandbox& sandbox) {
 
 Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
                                                  const std::vector<Source>& sources) {
+  // Of these very directories: one that took another's place may hold what the other did not.
   std::string key = EncodeSpec(spec);
+  for (const Source& source : sources)
+    key +=
+        " " + std::to_string(source.identity.device) + ":" + std::to_string(source.identity.inode);
   if (auto found = masks_.find(key); found != masks_.end())
     if (auto mask = found->second.lock(); mask && mask->UpToDate()) return mask;
   // Clones without what is mounted below: what an overlay of them shows. Only to look into: before
@@ -382,11 +386,13 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   std::vector<Source> sources;
   for (const MountOp& op : spec.mounts) {
     Source source;
+    source.identity.lasting = true;
     if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
       auto opened = OpenSource(spec, op);
       if (!opened) return std::unexpected(opened.error());
       source = std::move(*opened);
     }
+    sandbox.sources.push_back(source.identity);
     sources.push_back(std::move(source));
   }
   auto mask = MaskFor(spec, sources);

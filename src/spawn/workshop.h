@@ -67,7 +67,7 @@ class Workshop {
   uint64_t serial_ = 0;
   std::set<uint32_t> slots_;
   std::vector<std::pair<uint64_t, uint64_t>> delegated_;  // [first, last): not ours to use
-  std::map<std::string, std::weak_ptr<Mask>> masks_;      // by encoded spec; sandboxes own them
+  std::map<std::string, std::weak_ptr<Mask>> masks_;      // by spec and sources; sandboxes own them
 };
 
 }  // namespace cloche::spawn

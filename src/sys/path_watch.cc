@@ -30,10 +30,18 @@ bool IsLocal(int fd) {
 
 }  // namespace
 
-PathWatch::Seen PathWatch::Look(const std::string& path) {
+PathWatch::Seen PathWatch::Look(const std::string& path, bool with_time) {
+  Seen seen;
+  seen.path = path;
+  seen.with_time = with_time;
   struct stat info;
-  if (lstat(path.c_str(), &info) < 0) return {path};
-  return {path, info.st_ino, info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec};
+  if (lstat(path.c_str(), &info) < 0) return seen;
+  seen.inode = info.st_ino;
+  seen.mode = info.st_mode;
+  seen.owner = info.st_uid;
+  seen.group = info.st_gid;
+  if (with_time) seen.mtime_ns = info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
+  return seen;
 }
 
 void PathWatch::AddDirectory(int fd, const std::string& path) {
@@ -44,12 +52,21 @@ void PathWatch::AddDirectory(int fd, const std::string& path) {
   if (!IsLocal(fd) || inotify_add_watch(notify_.get(), link.c_str(), kNews) < 0) AddPath(path);
 }
 
-void PathWatch::AddPath(const std::string& path) { seen_.push_back(Look(path)); }
+void PathWatch::AddPath(const std::string& path) { seen_.push_back(Look(path, true)); }
+
+void PathWatch::AddAbsent(const std::string& path) {
+  Seen nothing;
+  nothing.path = path;
+  seen_.push_back(std::move(nothing));
+}
+
+void PathWatch::AddAccess(const std::string& path) { seen_.push_back(Look(path, false)); }
 
 bool PathWatch::Changed() const {
   pollfd news{notify_.get(), POLLIN, 0};
   if (poll(&news, 1, 0) != 0) return true;
-  return std::ranges::any_of(seen_, [](const Seen& seen) { return Look(seen.path) != seen; });
+  return std::ranges::any_of(
+      seen_, [](const Seen& seen) { return Look(seen.path, seen.with_time) != seen; });
 }
 
 }  // namespace cloche::sys

@@ -17,16 +17,22 @@ class PathWatch {
   void AddDirectory(int fd, const std::string& path);
   // Also notices that something else stands at `path`.
   void AddPath(const std::string& path);
+  // Something there at all, from now on, is a change.
+  void AddAbsent(const std::string& path);
+  // Only what decides who may enter: its owner and mode, and that it is still the same one.
+  void AddAccess(const std::string& path);
   bool Changed() const;
 
  private:
   struct Seen {
     std::string path;
     uint64_t inode = 0;
+    uint32_t mode = 0, owner = 0, group = 0;
     int64_t mtime_ns = 0;
+    bool with_time = true;
     bool operator==(const Seen&) const = default;
   };
-  static Seen Look(const std::string& path);
+  static Seen Look(const std::string& path, bool with_time);
 
   Fd notify_;
   std::vector<Seen> seen_;

@@ -62,5 +62,23 @@ TEST(PathWatch, AFileIsReplaced) {
   std::filesystem::remove(path);
 }
 
+TEST_F(Watched, AccessIsOwnerAndModeButNoNames) {
+  const std::string inner = top_ + "/inner";
+  PathWatch access;
+  access.AddAccess(inner);
+  Write("/inner/new");
+  EXPECT_FALSE(access.Changed());
+  std::filesystem::permissions(inner, std::filesystem::perms::owner_all);
+  EXPECT_TRUE(access.Changed());
+}
+
+TEST_F(Watched, WhatWasAbsentIsThere) {
+  PathWatch absent;
+  absent.AddAbsent(top_ + "/later");
+  EXPECT_FALSE(absent.Changed());
+  Write("/later");
+  EXPECT_TRUE(absent.Changed());
+}
+
 }  // namespace
 }  // namespace cloche::sys

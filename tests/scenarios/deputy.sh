@@ -63,6 +63,21 @@ try cloche run --declared --out "$T/private" -- sh -c "cat '$T/private/file'; ec
 check "--declared --out neither" not mentions flag
 check "nor writes" test ! -e "$T/private/new"
 
+# What was prepared for him while he could read it is not shown when he no longer may.
+mkdir -p "$T/open/inner" && chmod 755 "$T/open" "$T/open/inner"
+for option in --ro --hide; do
+  path=$T/open/inner
+  [ $option = --ro ] || path=$T/open/inner/nothing
+  chmod 755 "$T/open"
+  for _ in 1 2 3; do try cloche run $option "$path" -- ls "$T/open/inner"; done
+  check "$option of what he may read" exits 0
+  chmod 700 "$T/open"
+  echo flag-of-root > "$T/open/inner/file"
+  try cloche run $option "$path" -- cat "$T/open/inner/file"
+  check "$option shows nothing that was closed to him since" not mentions flag
+  rm "$T/open/inner/file"
+done
+
 # A root file system of his own: root inside is root over his files only.
 if command -v busybox > /dev/null; then
   as_caller sh -c 'mkdir -p fs/bin fs/tmp; cp "$(command -v busybox)" fs/bin/; for t in sh cat id chown ls; do ln -s busybox fs/bin/$t; done'

@@ -17,6 +17,16 @@ try cloche run --hide secret/f -- sh -c 'ls secret; echo own > secret/f; cat sec
 check "a hidden file may be made anew" prints own
 try cloche run --ro 'sp ace' -- cat 'sp ace/f'
 check "a path with a space" prints sp
+out=$CALLER_HOME/out
+for round in 1 2 3; do
+  as_caller sh -c 'rm -rf ~/out ~/releases && mkdir -p ~/out ~/releases/1 ~/releases/2 && ln -s 1 ~/releases/now'
+  for release in 1 2; do as_caller sh -c "echo $release > ~/releases/$release/f"; done
+  for _ in 1 2; do try cloche run --rw "$out" --ro "$CALLER_HOME/releases/now" -- sh -c 'echo x > ~/out/f; cat ~/releases/now/f'; done
+  check "$round: --rw of a directory that was made anew writes there" is "$(cat "$out/f" 2> /dev/null)" x
+  as_caller ln -sfn 2 "$CALLER_HOME/releases/now"
+  try cloche run --rw "$out" --ro "$CALLER_HOME/releases/now" -- sh -c 'cat ~/releases/now/f'
+  check "$round: --ro of a link shows where it leads now" prints 2
+done
 try cloche run --rw ./shared/../shared -- true
 check "a path with .. is resolved or refused, never half" [ "$status" = 0 -o "$status" = 125 ]
 for bad in /etc /usr/bin / /proc /dev "$CALLER_HOME" /run; do

@@ -81,9 +81,23 @@ if [ "$MODE" != rootless ]; then
   rm -r "$other"
 fi
 
-# Behind links, too: a home that is a link, and a directory of it that is one. (--hide, because a
-# mask that was made is kept: it does not see that directories became links.)
+# The host makes a directory in which something is hidden, after masks of its home were made.
+as_caller sh -c 'mv ~/.config ~/away'
+other=(--hide "$CALLER_HOME/other")  # no mask is made yet with this
+for _ in 1 2 3; do try cloche run "${other[@]}" -- true; done
+try cloche new "${other[@]}" --name early
+as_caller sh -c 'mv ~/away ~/.config'
+try cloche run "${other[@]}" -- sh -c "cat ~/.config/gh/* ~/.config/gcloud/* 2> /dev/null; ls -d ~/.config"
+check "what the host makes later is hidden from new sandboxes" not mentions flag-of-host
+check "and nothing more is" mentions "$CALLER_HOME/.config"
+try cloche exec early -- sh -c "cat ~/.config/gh/* ~/.config/gcloud/*"
+check "from one that runs, too" not mentions flag-of-host
+try cloche rm early
+
+# Behind links, too: a home that is a link, and a directory of it that has become one.
 as_caller sh -c 'cd "$HOME" && mkdir dotfiles && mv .config dotfiles/config && ln -s dotfiles/config .config'
+try cloche run "${other[@]}" -- cat "$CALLER_HOME/dotfiles/config/gh/hosts.yml"
+check "what lies where a link leads since is absent" says 'No such file'
 ln -s "$CALLER_HOME" "$T/link"
 CALLER_ENV=(HOME="$T/link")
 for home in "$T/link" "$CALLER_HOME"; do
