@@ -196,13 +196,11 @@ FilteredEnvironment FilterEnvironment(std::span<const std::string> env,
     if (std::ranges::find(seen, name) != seen.end()) continue;
     seen.push_back(name);
     const std::string_view value = well_formed ? view.substr(equals + 1) : std::string_view();
-    if (well_formed && std::ranges::find(extra_names, name) != extra_names.end())
-      result.kept.push_back(entry);
-    else if (std::ranges::find(kUnnamed, name) != kUnnamed.end())
-      continue;
-    else if (NameLooksSecret(name) || ValueLooksSecret(value))
+    const bool asked_for = well_formed && std::ranges::find(extra_names, name) != extra_names.end();
+    if (!asked_for && std::ranges::find(kUnnamed, name) != kUnnamed.end()) continue;
+    if (!asked_for && (NameLooksSecret(name) || ValueLooksSecret(value)))
       result.dropped_secrets.emplace_back(name);
-    else if (well_formed && IsAllowed(name, value))
+    else if (asked_for || (well_formed && IsAllowed(name, value)))
       result.kept.push_back(entry);
     else
       result.dropped_other.emplace_back(name);

@@ -212,11 +212,11 @@ void AddProcAndDev(View& view) {
   view.mounts.push_back({.kind = MountKind::kDev, .target = "/dev"});
 }
 
-MountOp OverlayOp(std::string path, bool read_only) {
+MountOp OverlayOp(const std::string& path, bool read_only) {
   return {.kind = MountKind::kOverlay, .source = path, .target = path, .read_only = read_only};
 }
 
-MountOp BindOp(std::string path, bool read_only) {
+MountOp BindOp(const std::string& path, bool read_only) {
   return {.kind = MountKind::kBind,
           .source = path,
           .target = path,

@@ -47,8 +47,8 @@ void HideProjectGlobs(const SandboxRequest& request, View& view);
 void SortByDepth(std::vector<MountOp>& mounts);
 void AddProcAndDev(View& view);
 
-MountOp OverlayOp(std::string path, bool read_only = false);
-MountOp BindOp(std::string path, bool read_only);
+MountOp OverlayOp(const std::string& path, bool read_only = false);
+MountOp BindOp(const std::string& path, bool read_only);
 // Something of the host's to look at. As a layer, because a read-only bind still lets one connect
 // to a socket or write to a FIFO in it; as a bind only where a mount below makes a layer
 // impossible.
