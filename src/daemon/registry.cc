@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "sys/fd.h"
 
 namespace cloche::daemon {
@@ -41,6 +43,21 @@ std::string Text(const Statement& statement, int column) {
               : "";
 }
 
+// Our directory can be passed by everybody, and the registry is about everybody. SQLite gives the
+// files beside it the mode of the first.
+Status KeepToOurselves(const std::string& path) {
+  using std::filesystem::perms;
+  const sys::Fd made(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  for (const std::string& file : {path, path + "-wal", path + "-shm"}) {
+    std::error_code error;
+    std::filesystem::permissions(file, perms::owner_read | perms::owner_write, error);
+    if (error && (error != std::errc::no_such_file_or_directory || file == path))
+      return Fail(Code::kUnavailable, fmt::format("open registry {}: {}", file, error.message()),
+                  "check its owner and its disk");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Registry::Execute(const char* sql) {
@@ -50,6 +67,7 @@ Status Registry::Execute(const char* sql) {
 }
 
 Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
+  CLOCHE_TRY(KeepToOurselves(path));
   sqlite3* db = nullptr;
   int result = sqlite3_open_v2(
       path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);

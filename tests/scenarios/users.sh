@@ -22,6 +22,10 @@ for ref in "$id" mine "${id:0:8}"; do
   try other_cloche show "$ref" --json
   check "with the code of what does not exist" field_is error.code not_found
 done
+check "what the daemon keeps on disk is closed to others" \
+  is "$(find "$STATE/daemon" -type f -perm /077 | tr '\n' ' ')" ""
+try as_user $other cat "$STATE/daemon/registry.db"
+check "and cannot be read by name" exits 1
 try other_cloche show no-such-thing
 missing=$(sed 's/no-such-thing/X/g' "$ERR")
 try other_cloche show "$id"
