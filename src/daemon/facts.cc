@@ -164,7 +164,9 @@ bool HostWatch::Changed() {
 }
 
 int64_t PeopleStamp() {
-  return sys::ModifiedNanos("/etc/passwd") * 31 + sys::ModifiedNanos("/home");
+  const auto passwd = static_cast<uint64_t>(sys::ModifiedNanos("/etc/passwd"));
+  const auto homes = static_cast<uint64_t>(sys::ModifiedNanos("/home"));
+  return static_cast<int64_t>(passwd * 31 + homes);  // wraps, as only unsigned may
 }
 
 std::vector<std::string> OtherHomes(uint32_t uid) {
