@@ -7,20 +7,13 @@
 namespace cloche::api {
 namespace {
 
-// A daemon with a client does not leave, so one that went with an exception must count as gone too.
-struct Presence {
-  explicit Presence(Engine& engine_in) : engine(engine_in) { engine.ClientCame(); }
-  ~Presence() { engine.ClientLeft(); }
-  Presence(const Presence&) = delete;
-  Presence& operator=(const Presence&) = delete;
-  Engine& engine;
-};
-
 Task<void> ServeOne(Engine& engine, Socket socket) {
   Client client;
   client.socket = socket.native_handle();
   if (sys::PeerOf(client.socket, client.peer) < 0) co_return;
-  Presence presence(engine);
+  // A daemon with a client does not leave, so one that went with an exception must count as gone
+  // too.
+  const std::shared_ptr<const void> presence = engine.ClientCame();
   Session session(engine, std::move(socket), client);
   co_await session.Serve();
 }

@@ -580,7 +580,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     EnforceTimes();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
-    bool busy = clients_ > 0;
+    bool busy = clients_.use_count() > 1;
     for (const auto& [id, sandbox] : sandboxes_)
       busy |= sandbox->state == Sandbox::State::kRunning ||
               (sandbox->planned.plan.in_memory && sandbox->state == Sandbox::State::kStopped);

@@ -62,13 +62,11 @@ class Engine {
   const HostFacts& FreshFacts();  // also what changes without a sign: sysctls
   const sys::CgroupHost& cgroups() const { return cgroups_; }
   uint32_t spawn_flags() const { return spawn_.ready_flags(); }
-  void ClientCame() {
-    ++clients_;
+  // The client counts for as long as this is held. It may outlive us: when the daemon leaves,
+  // those who are still served are destroyed last, with `io`.
+  [[nodiscard]] std::shared_ptr<const void> ClientCame() {
     last_busy_ = std::chrono::steady_clock::now();
-  }
-  void ClientLeft() {
-    --clients_;
-    last_busy_ = std::chrono::steady_clock::now();
+    return clients_;
   }
   Mode mode() const { return mode_; }
   asio::io_context& io() { return io_; }
@@ -113,7 +111,7 @@ class Engine {
   std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
-  int clients_ = 0;
+  std::shared_ptr<const void> clients_ = std::make_shared<int>();
   bool spawn_lost_ = false;
 };
 

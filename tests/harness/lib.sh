@@ -41,6 +41,17 @@ if [ "$MODE" != system ]; then
 fi
 SUPPLEMENTARY=
 CALLER_ENV=()
+
+# With sanitizers (presets asan and tsan) each of our processes reports into a file of its own
+# here, also those without a terminal; finish looks.
+REPORTS=$T/reports SANITIZER_ENV=()
+if grep -qae __asan_init -e __tsan_init "$BIN/cloche"; then
+  mkdir -m 1777 "$REPORTS"
+  for name in ASAN UBSAN LSAN TSAN; do
+    variable=${name}_OPTIONS
+    SANITIZER_ENV+=("$variable=${!variable:+${!variable}:}log_path=$REPORTS/$name")
+  done
+fi
 cd "$WORK" || exit 1
 
 # as_user UID COMMAND...: with a known environment and nothing of root's.
@@ -54,7 +65,8 @@ as_user() {
   local place=(CLOCHE_STATE_DIR="$STATE" CLOCHE_RUNTIME_DIR="$RUN")
   [ "$MODE" != shared ] || [ "$uid" = 0 ] || place=(CLOCHE_SOCKET="$RUN/cloched.sock")
   timeout --foreground -k 5 "$HANG_SECONDS" "${who[@]}" env -i PATH="$SAFE_PATH" \
-    HOME="$CALLER_HOME" LANG=C.UTF-8 TZ=Asia/Kathmandu TERM=xterm "${place[@]}" "${CALLER_ENV[@]}" "$@"
+    HOME="$CALLER_HOME" LANG=C.UTF-8 TZ=Asia/Kathmandu TERM=xterm "${place[@]}" \
+    "${SANITIZER_ENV[@]}" "${CALLER_ENV[@]}" "$@"
 }
 as_caller() { as_user "$CALLER_UID" "$@"; }
 cloche() { as_caller "$BIN/cloche" "$@"; }
@@ -161,7 +173,7 @@ stop_daemon() {
 }
 
 finish() {
-  local code=$? pid
+  local code=$? pid report
   trap - EXIT
   cd /
   stop_daemon
@@ -169,6 +181,12 @@ finish() {
     echo "FAIL process $pid outlives the daemon: $(tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null)"
     failed=$((failed + 1))
     kill -9 "$pid" 2> /dev/null
+  done
+  for report in "$REPORTS"/*; do
+    [ -s "$report" ] || continue
+    echo "FAIL the sanitizers find nothing: ${report##*/}"
+    failed=$((failed + 1))
+    head -c 4000 "$report" | sed 's/^/     | /'
   done
   rm -rf "$T" "$STATE_ROOT" || { failed=$((failed + 1)); echo "FAIL everything can be removed"; }
   [ $code = 77 ] && exit 77

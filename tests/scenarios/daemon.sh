@@ -21,9 +21,19 @@ check "its socket is there" test -S "$RUN/cloched.sock"
 
 cloche new --name box > /dev/null 2>&1
 cloche exec box -- sh -c 'echo kept > file' > /dev/null 2>&1
+# Of interest to the sanitizers: a session that waits for its next request when the daemon leaves.
+as_caller "$PYTHON" - "$RUN/cloched.sock" > "$T/idle" << 'END' &
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(b"GET /v1/status HTTP/1.1\r\nHost: cloche\r\n\r\n")
+print(client.recv(4096).split()[1].decode(), flush=True)
+client.recv(4096)
+END
+check "a client that says no more" until_true grep -q 200 "$T/idle"
 kill "$pid"
 ended() { [ -z "$(our_processes)" ]; }
-check "SIGTERM ends it and everything it started" until_true ended
+check "does not keep SIGTERM from ending the daemon and everything it started" until_true ended
 try cloche show box --json
 check "the sandbox is known to the next one" field_is name box
 check "and stopped, with a reason" not field_is reason ''
