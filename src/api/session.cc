@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "api/stream.h"
+#include "base/error_json.h"
 
 namespace cloche::api {
 namespace {
@@ -89,13 +90,8 @@ Response JsonResponse(const Json& body, int status) {
           "application/json"};
 }
 
-Json ErrorJson(const Error& error) {
-  return {{"error",
-           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
-}
-
 Response ErrorResponse(const Error& error) {
-  return JsonResponse(ErrorJson(error), HttpStatus(error.code));
+  return JsonResponse({{"error", ErrorJson(error)}}, HttpStatus(error.code));
 }
 
 Task<void> Session::Serve() {

@@ -38,7 +38,6 @@ struct Response {
   std::string type = "application/json";
 };
 Response JsonResponse(const Json& body, int status = 200);
-Json ErrorJson(const Error& error);  // {"error": {code, message, cure}}
 Response ErrorResponse(const Error& error);
 
 // A connection: one or more requests, or one stream.

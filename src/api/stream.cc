@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <cstring>
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace cloche::api {
@@ -153,7 +154,10 @@ Task<void> Stream::Finish(const Json& result) {
   socket_.close(ignored);
 }
 
-Task<void> Stream::Refuse(const Error& error) { co_await Finish(ErrorJson(error)); }
+Task<void> Stream::Refuse(const Error& error) {
+  const Json result = {{"error", ErrorJson(error)}};
+  co_await Finish(result);
+}
 
 Task<void> Stream::Run(const Request& request) {
   SwitchProtocols();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace cloche::cli {
@@ -140,8 +141,7 @@ Code CodeFromHttp(int status) {
 Error ErrorOf(const Response& response) {
   const Json body = Json::parse(response.body, nullptr, false);
   const Json& error = Field(body, "error");
-  if (error.is_object())
-    return {CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")};
+  if (error.is_object()) return ErrorFromJson(error);
   return {CodeFromHttp(response.status), fmt::format("cloched answered {}", response.status), ""};
 }
 

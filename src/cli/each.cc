@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/request.h"
@@ -12,12 +13,6 @@ namespace {
 Result<Json> CallOne(const EachSandbox& request, const std::string& ref) {
   ASSIGN_OR_RETURN(const std::string target, SandboxTarget(ref, request.rest));
   return Call(request.method, target);
-}
-
-Json ErrorObject(const std::string& ref, const Error& error) {
-  return {{"id", ref},
-          {"error",
-           {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}};
 }
 
 }  // namespace
@@ -38,7 +33,7 @@ int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bo
     if (!answer) {
       const int failure = json ? ExitStatus(answer.error().code) : PrintError(answer.error());
       if (status == 0) status = failure;
-      if (json) answers.push_back(ErrorObject(ref, answer.error()));
+      if (json) answers.push_back({{"id", ref}, {"error", ErrorJson(answer.error())}});
       continue;
     }
     if (!json) WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(*answer, "id", ref)) + "\n");

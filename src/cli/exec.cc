@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -16,8 +17,7 @@ int StartInBackground(const std::string& target, const Body& body, bool json) {
   const auto started = Call("POST", target, body);
   if (!started) return FailSession(started.error(), json);
   if (const Json& error = Field(*started, "error"); error.is_object() && !json) {
-    FailSession({CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")},
-                json);
+    FailSession(ErrorFromJson(error), json);
     return static_cast<int>(Number(*started, "exit_status"));
   }
   if (json) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace cloche::cli {
@@ -50,17 +51,22 @@ void PrintJson(const Json& value) {
   WriteAll(STDOUT_FILENO, text + "\n");
 }
 
+std::string DescribeError(const Error& error, bool colour) {
+  std::string text =
+      Coloured(colour, "31", "cloche:") + " " + EscapeForTerminal(error.message) + "\n";
+  if (!error.cure.empty())
+    text += "  " + Coloured(colour, "1", "cure:") + " " + EscapeForTerminal(error.cure) + "\n";
+  return text;
+}
+
 int PrintError(const Error& error) {
-  std::string text = "cloche: " + EscapeForTerminal(error.message) + "\n";
-  if (!error.cure.empty()) text += "  cure: " + EscapeForTerminal(error.cure) + "\n";
-  WriteAll(STDERR_FILENO, text);
+  WriteAll(STDERR_FILENO, DescribeError(error, ColourWanted(STDERR_FILENO)));
   return ExitStatus(error.code);
 }
 
 int PrintError(const Error& error, bool json) {
   if (!json) return PrintError(error);
-  PrintJson({{"error",
-              {{"code", CodeName(error.code)}, {"message", error.message}, {"cure", error.cure}}}});
+  PrintJson({{"error", ErrorJson(error)}});
   return ExitStatus(error.code);
 }
 

@@ -20,7 +20,10 @@ std::string Coloured(bool on, const char* sgr, std::string_view text);
 // One value on standard output: indented ASCII on a terminal, one line of UTF-8 otherwise.
 void PrintJson(const Json& value);
 
-// "cloche: message" with the cure below it. Returns the exit status of the error's code.
+// "cloche: message" with the cure below it.
+std::string DescribeError(const Error& error, bool colour);
+
+// Returns the exit status of the error's code.
 int PrintError(const Error& error);
 // With `json`, the error is the one object on standard output instead.
 int PrintError(const Error& error, bool json);

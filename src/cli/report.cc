@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace cloche::cli {
@@ -50,13 +51,10 @@ std::string DescribeChanges(const Json& changes) {
 
 std::string DescribeResult(const Json& result, AfterCommand after, bool quiet, bool colour) {
   std::string text;
-  if (const Json& error = Field(result, "error"); error.is_object()) {
-    text += Line(Text(error, "message"));
-    if (const std::string cure = Text(error, "cure"); !cure.empty())
-      text += "  cure: " + EscapeForTerminal(cure) + "\n";
-  }
+  if (const Json& error = Field(result, "error"); error.is_object())
+    text += DescribeError(ErrorFromJson(error), colour);
   if (const std::string limit = Text(Field(result, "limit"), "message"); !limit.empty())
-    text += Line(limit);
+    text += DescribeError({Code::kExhausted, limit, ""}, colour);
   if (quiet) return text;
   std::string remarks = DescribeDroppedOutput(Field(result, "output"));
   if (after == AfterCommand::kDiscarded) remarks += DescribeFate(result);

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/error_json.h"
 #include "cli/client.h"
 #include "cli/print.h"
 #include "cli/stream.h"
@@ -61,10 +62,7 @@ int RunSession(const std::string& target, const Body& body, const Streams& strea
   Json& result = outcome->result;
   const Json& error = Field(result, "error");
   const bool failed = error.is_object() && !Field(result, "exit_status").is_number();
-  if (failed)
-    return FailSession(
-        {CodeFromName(Text(error, "code")), Text(error, "message"), Text(error, "cure")},
-        output.json);
+  if (failed) return FailSession(ErrorFromJson(error), output.json);
   if (!result.is_object())
     return FailSession({Code::kInternal, "read the result of cloched: not JSON", ""}, output.json);
 

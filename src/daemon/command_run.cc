@@ -10,6 +10,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "sys/stream.h"
 
@@ -291,9 +292,7 @@ Json CommandRun::ToJson() const {
     if (double whole = std::floor(limit_->value); whole == limit_->value)
       json["limit"]["value"] = static_cast<int64_t>(whole);
   }
-  if (error_)
-    json["error"] = {
-        {"code", CodeName(error_->code)}, {"message", error_->message}, {"cure", error_->cure}};
+  if (error_) json["error"] = ErrorJson(*error_);
   for (const auto& [key, value] : extra_.items()) json[key] = value;
   if (request_.timing) {
     Json timing;
