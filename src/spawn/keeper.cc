@@ -1,6 +1,5 @@
 #include "spawn/keeper.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,6 +10,7 @@
 
 #include <vector>
 
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -31,45 +31,39 @@ class ChangeCount {
       : reply_(reply), origin_(user_xattr ? "user.overlay.origin" : "trusted.overlay.origin") {}
 
   void Upper(int upper) {
-    DIR* slots = fdopendir(openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!slots) return;
-    while (dirent* slot = readdir(slots)) {
-      if (slot->d_name[0] == '.') continue;
+    sys::Directory slots(upper, ".");
+    while (const dirent* slot = slots.Next()) {
       std::string path = std::string(slot->d_name) + "/u";
       sys::Fd top(openat(upper, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (top.valid()) Directory(std::move(top));
+      if (top.valid()) Tree(std::move(top));
     }
-    closedir(slots);
   }
 
  private:
-  void Directory(sys::Fd top) {
+  void Tree(sys::Fd top) {
     std::vector<sys::Fd> pending;
     pending.push_back(std::move(top));
     while (!pending.empty() && seen_ < kMaxCounted) {
       sys::Fd here = std::move(pending.back());
       pending.pop_back();
-      DIR* list = fdopendir(here.Release());
-      if (!list) continue;
-      while (dirent* entry = readdir(list)) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+      sys::Directory list(std::move(here));
+      while (const dirent* entry = list.Next()) {
         ++seen_;
         struct stat info;
-        if (fstatat(dirfd(list), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+        if (fstatat(list.fd(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
         if (S_ISCHR(info.st_mode) && info.st_rdev == 0) {
           ++reply_.deleted;
         } else if (S_ISDIR(info.st_mode)) {
           sys::Fd child(
-              openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+              openat(list.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
           if (!child.valid()) continue;
           bool copied = sys::HasAttribute(child.get(), origin_);
           if (!copied) ++reply_.added;
           if (pending.size() < 512) pending.push_back(std::move(child));
         } else {
-          Count(dirfd(list), entry->d_name, info);
+          Count(list.fd(), entry->d_name, info);
         }
       }
-      closedir(list);
     }
   }
 

@@ -1,6 +1,5 @@
 #include "spawn/mask.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -12,6 +11,7 @@
 #include <deque>
 #include <string_view>
 
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
@@ -306,31 +306,19 @@ class MaskBuilder {
                                 O_RDONLY | O_DIRECTORY, false);
       if (fd < 0 && NothingThere(-fd)) continue;
       if (fd < 0) return Failed(SpawnStage::kFiles, "search", fd, where);
-      sys::Fd directory(fd);
       mask_.watch_.AddDirectory(fd, HostPath(mount, where));
-      DIR* list = fdopendir(fd);
-      if (!list) return Failed(SpawnStage::kFiles, "search", errno, where);
-      directory.Release();
+      sys::Directory list{sys::Fd(fd)};
       std::vector<std::string> found;
-      int error = 0;
-      for (;;) {
-        errno = 0;
-        dirent* entry = readdir(list);
-        if (!entry) {
-          error = errno;
-          break;
-        }
+      while (const dirent* entry = list.Next()) {
         ++entries;
         const char* name = entry->d_name;
-        if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
         if (Matches(patterns, name))
           found.push_back(where + "/" + name);
         else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
                  !SkippedDirectory(name))
           pending.push_back(where + "/" + name);
       }
-      closedir(list);
-      if (error != 0) return Failed(SpawnStage::kFiles, "search", error, where);
+      if (list.error() != 0) return Failed(SpawnStage::kFiles, "search", list.error(), where);
       for (const std::string& path : found) {
         FileRule hide;
         hide.path = rule.path + "/...";

@@ -1,6 +1,5 @@
 #include "spawn/server.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 
 #include "base/command_image.h"
 #include "spawn/check.h"
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -45,16 +45,10 @@ Outcome<LaunchPlan> ReadPlan(int memfd) {
 }
 
 bool IsUntouched(int upper) {
-  DIR* slots = fdopendir(openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!slots) return false;
-  bool untouched = true;
-  while (dirent* slot = readdir(slots)) {
-    if (slot->d_name[0] == '.') continue;
-    std::string path = std::string(slot->d_name) + "/u";
-    untouched = untouched && sys::IsEmptyDirectory(upper, path.c_str());
-  }
-  closedir(slots);
-  return untouched;
+  sys::Directory slots(upper, ".");
+  while (const dirent* slot = slots.Next())
+    if (!sys::IsEmptyDirectory(upper, (std::string(slot->d_name) + "/u").c_str())) return false;
+  return slots.error() == 0;
 }
 
 uint32_t AppArmorFlag(sys::AppArmor apparmor) {

@@ -1,11 +1,9 @@
 #include "spawn/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -18,7 +16,7 @@
 
 #include "base/spawn_protocol.h"
 #include "sys/btrfs.h"
-#include "sys/file.h"
+#include "sys/directory.h"
 #include "sys/kernel_abi.h"
 #include "sys/mount.h"
 
@@ -35,6 +33,14 @@ constexpr uint64_t kLeastSize = kGiB / 4;
 sys::Fd OpenDirectory(int dir, const char* name) {
   mkdirat(dir, name, 0700);
   return sys::Fd(openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// All at once: entries that move while a directory is read may be missed.
+std::vector<std::string> NamesIn(int dir) {
+  std::vector<std::string> names;
+  sys::Directory list(dir, ".");
+  while (const dirent* entry = list.Next()) names.push_back(entry->d_name);
+  return names;
 }
 
 uint64_t FreeBytes(int fd) {
@@ -155,14 +161,7 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
       !store.trash_.valid() || !store.empty_.valid())
     return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
   for (int dir : {store.once_.get(), store.masks_.get()}) {
-    std::vector<std::string> names;
-    DIR* list = fdopendir(dup(dir));
-    if (!list) continue;
-    rewinddir(list);
-    while (dirent* entry = readdir(list))
-      if (entry->d_name[0] != '.') names.push_back(entry->d_name);
-    closedir(list);
-    for (const std::string& name : names)
+    for (const std::string& name : NamesIn(dir))
       if (auto moved = store.MoveToTrash(dir, name); !moved) return std::unexpected(moved.error());
   }
   return store;
@@ -278,14 +277,7 @@ uint32_t Store::FullFlags(int upper, const KernelLimits& limits) {
 }
 
 void Store::EmptyTrash() {
-  std::vector<std::string> names;
-  DIR* list = fdopendir(dup(trash_.get()));
-  if (!list) return;
-  rewinddir(list);
-  while (dirent* entry = readdir(list))
-    if (entry->d_name[0] != '.') names.push_back(entry->d_name);
-  closedir(list);
-  for (const std::string& name : names) {
+  for (const std::string& name : NamesIn(trash_.get())) {
     int64_t id = -1;
     if (btrfs_) {
       sys::Fd upper(openat(trash_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -13,6 +13,7 @@
 
 #include "spawn/child.h"
 #include "spawn/source.h"
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
 #include "sys/message.h"

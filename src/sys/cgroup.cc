@@ -1,6 +1,5 @@
 #include "sys/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include <vector>
 
+#include "sys/directory.h"
 #include "sys/file.h"
 
 namespace cloche::sys {
@@ -294,11 +294,9 @@ void CgroupTree::RemoveAll() const {
   if (host_.version == CgroupVersion::kNone) return;
   std::vector<std::string> names;
   for (const std::string& hierarchy : Hierarchies(host_)) {
-    DIR* list = opendir((hierarchy + parent_).c_str());
-    if (!list) continue;
-    while (dirent* entry = readdir(list))
-      if (entry->d_type == DT_DIR && entry->d_name[0] != '.') names.push_back(entry->d_name);
-    closedir(list);
+    Directory list(AT_FDCWD, (hierarchy + parent_).c_str());
+    while (const dirent* entry = list.Next())
+      if (entry->d_type == DT_DIR) names.push_back(entry->d_name);
   }
   for (const std::string& name : names) Kill(name);
   // A killed process leaves its group when it has exited; that takes milliseconds, seldom more.

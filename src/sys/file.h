@@ -16,15 +16,10 @@ int ReadAll(int file, std::string& content, size_t limit = 1 << 20);
 int64_t NumberIn(const char* text, const char* key = "");
 int64_t ReadNumberAt(int dir, const char* path, const char* key = "");
 
-// Removes `name` below `dir` with everything in it. Follows no symlink and crosses no mount.
-// Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
-int RemoveTree(int dir, const char* name);
-
 bool HasAttribute(int fd, const char* name);  // extended
 int LetRead(int file, uint32_t uid);          // by an access control list
 void RandomBytes(unsigned char* bytes, size_t size);
 int64_t ModifiedNanos(const char* path);  // 0 when it is not there
-bool IsEmptyDirectory(int dir, const char* path);
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();
 

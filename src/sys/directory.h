@@ -1,0 +1,35 @@
+#pragma once
+
+#include <dirent.h>
+
+#include "sys/fd.h"
+
+namespace cloche::sys {
+
+// The entries of a directory but "." and "..", read as they are asked for: one that an attacker
+// filled costs no memory.
+class Directory {
+ public:
+  explicit Directory(Fd fd);
+  Directory(int dir, const char* path);  // follows no symlink in its last part
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory();
+
+  bool valid() const { return list_ != nullptr; }
+  int fd() const { return dirfd(list_); }
+  const dirent* Next();                 // nullptr at the end, on failure, and when not valid
+  int error() const { return error_; }  // errno of opening or reading, 0 if neither failed
+
+ private:
+  DIR* list_ = nullptr;
+  int error_ = 0;
+};
+
+bool IsEmptyDirectory(int dir, const char* path);
+
+// Removes `name` below `dir` with everything in it. Follows no symlink and crosses no mount.
+// Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
+int RemoveTree(int dir, const char* name);
+
+}  // namespace cloche::sys
