@@ -73,10 +73,6 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double Age(const Sandbox& sandbox) {
-  return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
-}
-
 }  // namespace
 
 Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
@@ -142,6 +138,12 @@ Status Engine::Save(const Sandbox& sandbox) {
                         record.dump(-1, ' ', false, Json::error_handler_t::replace)});
 }
 
+std::shared_ptr<Sandbox> Engine::MakeSandbox(const std::string& id, uint32_t owner) {
+  return std::make_shared<Sandbox>(
+      io_, id, owner,
+      [this, id](const char* limit, const std::string& reason) { EndLater(id, limit, reason); });
+}
+
 // Logs live as long as their sandbox, those of disposable ones for a day.
 void Engine::RemoveLogs(const std::string& id) {
   std::error_code error;
@@ -169,7 +171,7 @@ Status Engine::Load() {
                   "restore the registry from a backup, or move the state directory away");
     auto request = ParseSandboxRequest(record["request"]);
     if (!request) return std::unexpected(request.error());
-    auto sandbox = std::make_shared<Sandbox>(io_, row.id, row.owner);
+    auto sandbox = MakeSandbox(row.id, row.owner);
     sandbox->name = row.name;
     sandbox->keep = true;
     sandbox->request_json = record["request"];
@@ -274,13 +276,10 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   }
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
-  auto sandbox = std::make_shared<Sandbox>(io_, NewId(), client.peer.uid);
+  auto sandbox = MakeSandbox(NewId(), client.peer.uid);
   sandbox->name = request.name;
   sandbox->request = std::move(request);
   sandbox->keep = keep;
-  sandbox->events.end = [this, id = sandbox->id](const std::string& reason) {
-    EndLater(id, reason);
-  };
   if (keep) {
     body["env"] = sandbox->request.env;
     body.erase("argv");
@@ -371,23 +370,6 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
   command->steps() = std::move(steps);
   if (watcher) command->Watch(watcher);
   return command;
-}
-
-void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command) {
-  double seconds = command->request().wall.value_or(sandbox->planned.limits.wall.value_or(0));
-  if (seconds <= 0) return;
-  auto timer = std::make_shared<asio::steady_timer>(
-      io_, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
-  command->on_finish = [timer] { timer->cancel(); };
-  timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
-    if (error || command->ended()) return;
-    command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
-    // Alone, it takes everything it left behind with it.
-    if (sandbox->running_commands() == 1)
-      sandbox->KillAll();
-    else
-      sandbox->Signal(command->number(), 9);
-  });
 }
 
 Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
@@ -504,58 +486,6 @@ void Engine::SpawnLost() {
     if (!sandbox->keep) sandboxes_.erase(id);
   }
   io_.stop();  // the next CLI call starts both anew
-}
-
-void Engine::EndLater(const std::string& id, const std::string& reason) {
-  auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end() || found->second->state != Sandbox::State::kRunning) return;
-  for (const auto& [number, command] : found->second->commands())
-    command->MarkLimit({reason.starts_with("violation")               ? "violation"
-                        : reason.find("denials") != std::string::npos ? "denials"
-                                                                      : "life",
-                        0, "killed: " + reason});
-  asio::co_spawn(
-      io_,
-      [](Engine& engine, std::shared_ptr<Sandbox> sandbox, std::string why) -> Task<void> {
-        co_await engine.Stop(sandbox, why, true);
-      }(*this, found->second, reason),
-      asio::detached);
-}
-
-// Time passes for a stopped one, too: it must not start again to be ended then.
-Status Engine::EndIfOutlived(Sandbox& sandbox) {
-  const double life = sandbox.planned.limits.life.value_or(0);
-  if (sandbox.state != Sandbox::State::kStopped || life <= 0 || Age(sandbox) <= life) return {};
-  sandbox.state = Sandbox::State::kEnded;
-  sandbox.reason = "life limit " + FormatDuration(life);
-  return Save(sandbox);
-}
-
-void Engine::EnforceTimes() {
-  auto all = sandboxes_;
-  for (auto& [id, sandbox] : all) {
-    (void)EndIfOutlived(*sandbox);
-    if (sandbox->state != Sandbox::State::kRunning) continue;
-    const Limits& limits = sandbox->planned.limits;
-    if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {
-      EndLater(id, "life limit " + FormatDuration(life));
-      continue;
-    }
-    double idle = limits.idle.value_or(0);
-    if (idle <= 0) continue;
-    for (const auto& [number, command] : sandbox->commands()) {
-      if (command->ended() || Since(command->last_activity()) < idle) continue;
-      command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
-      sandbox->Signal(number, 9);
-    }
-    if (sandbox->running_commands() == 0 && Since(sandbox->last_activity()) > idle)
-      asio::co_spawn(
-          io_,
-          [](Engine& engine, std::shared_ptr<Sandbox> box, double seconds) -> Task<void> {
-            co_await engine.Stop(box, "idle limit " + FormatDuration(seconds));
-          }(*this, sandbox, idle),
-          asio::detached);
-  }
 }
 
 void Engine::Close() {

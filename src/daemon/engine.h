@@ -75,6 +75,7 @@ class Engine {
  private:
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                       FirstCommand* first = nullptr);
+  std::shared_ptr<Sandbox> MakeSandbox(const std::string& id, uint32_t owner);
   std::shared_ptr<CommandRun> MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                           Watcher* watcher, StepTimer steps);
   void LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
@@ -93,7 +94,7 @@ class Engine {
   Task<void> Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
   void EnforceTimes();
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
-  void EndLater(const std::string& id, const std::string& reason);
+  void EndLater(const std::string& id, const char* limit, const std::string& reason);
 
   asio::io_context& io_;
   Mode mode_;

@@ -330,9 +330,9 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
   uint64_t budget = planned.limits.denials.value_or(0);
   bool ends = true;
   if (kind == sys::DenialClass::kViolation && request.on_violation == OnViolation::kKill)
-    events.end("violation: " + call);
+    end_("violation", "violation: " + call);
   else if (budget != 0 && denial_count_ >= budget)
-    events.end(fmt::format("limit of {} denials reached", budget));
+    end_("denials", fmt::format("limit of {} denials reached", budget));
   else
     ends = false;
   return ends;

@@ -27,18 +27,22 @@ struct Denial {
   std::chrono::system_clock::time_point first, last;
 };
 
-// What a sandbox tells the engine.
-struct SandboxEvents {
-  std::function<void(const std::string& reason)> end;  // kill it, for this reason
-};
+// Kills a sandbox for a reason, because of the limit of this name.
+using EndSandbox = std::function<void(const char* limit, const std::string& reason)>;
 
 // One sandbox: what it was asked to be, what it is, its commands, what it was denied.
 class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
   enum class State { kStarting, kRunning, kStopped, kEnded, kGoing };
 
-  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in)
-      : id(std::move(id_in)), owner(owner_in), io_(io), control_(io), listener_(io), oom_(io) {}
+  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, EndSandbox end)
+      : id(std::move(id_in)),
+        owner(owner_in),
+        end_(std::move(end)),
+        io_(io),
+        control_(io),
+        listener_(io),
+        oom_(io) {}
 
   const std::string id;
   const uint32_t owner;
@@ -51,7 +55,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
   uint64_t commands_started = 0;
-  SandboxEvents events;
 
   // Takes over the fds of a successful launch.
   void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
@@ -71,7 +74,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const {
     return meter_.Read(detail);
   }
-  uint64_t denial_count() const { return denial_count_; }
   Json ToJson() const;
 
  private:
@@ -85,6 +87,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   LimitHit MemoryHit() const;
   Json Enforced() const;
 
+  EndSandbox end_;
   asio::io_context& io_;
   asio::posix::stream_descriptor control_, listener_, oom_;
   sys::CgroupVersion cgroup_version_ = sys::CgroupVersion::kNone;

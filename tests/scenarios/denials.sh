@@ -35,6 +35,12 @@ try cloche exec strict -- "$PYTHON" -c "$violate; print('after')"
 check "in a kept sandbox too" not mentions after
 try cloche ls --all --json
 check "which then says why it ended" mentions 'violation'
+try cloche new --name later --on-violation kill
+stop_daemon
+try $starter ls
+try cloche exec --json --wall 60s later -- "$PYTHON" -c "$violate; print('after')"
+check "in one of an earlier daemon too" field_is limit.name violation
+check "and nothing after it runs" field_is stdout ""
 
 try cloche run --json --denials 3 -- "$PYTHON" -c "$mount
 $(for _ in 1 2 3 4; do echo "$mount"; done)

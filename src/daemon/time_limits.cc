@@ -1,0 +1,86 @@
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "base/text.h"
+#include "daemon/engine.h"
+
+// What ends a command or a sandbox because of the time: wall, idle and life.
+namespace cloche::daemon {
+namespace {
+
+double Age(const Sandbox& sandbox) {
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
+}
+
+}  // namespace
+
+void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command) {
+  double seconds = command->request().wall.value_or(sandbox->planned.limits.wall.value_or(0));
+  if (seconds <= 0) return;
+  auto timer = std::make_shared<asio::steady_timer>(
+      io_, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+  command->on_finish = [timer] { timer->cancel(); };
+  timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
+    if (error || command->ended()) return;
+    command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
+    // Alone, it takes everything it left behind with it.
+    if (sandbox->running_commands() == 1)
+      sandbox->KillAll();
+    else
+      sandbox->Signal(command->number(), 9);
+  });
+}
+
+void Engine::EndLater(const std::string& id, const char* limit, const std::string& reason) {
+  auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end() || found->second->state != Sandbox::State::kRunning) return;
+  for (const auto& [number, command] : found->second->commands())
+    command->MarkLimit({limit, 0, "killed: " + reason});
+  asio::co_spawn(
+      io_,
+      [](Engine& engine, std::shared_ptr<Sandbox> sandbox, std::string why) -> Task<void> {
+        co_await engine.Stop(sandbox, why, true);
+      }(*this, found->second, reason),
+      asio::detached);
+}
+
+// Time passes for a stopped one, too: it must not start again to be ended then.
+Status Engine::EndIfOutlived(Sandbox& sandbox) {
+  const double life = sandbox.planned.limits.life.value_or(0);
+  if (sandbox.state != Sandbox::State::kStopped || life <= 0 || Age(sandbox) <= life) return {};
+  sandbox.state = Sandbox::State::kEnded;
+  sandbox.reason = "life limit " + FormatDuration(life);
+  return Save(sandbox);
+}
+
+void Engine::EnforceTimes() {
+  auto all = sandboxes_;
+  for (auto& [id, sandbox] : all) {
+    (void)EndIfOutlived(*sandbox);
+    if (sandbox->state != Sandbox::State::kRunning) continue;
+    const Limits& limits = sandbox->planned.limits;
+    if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {
+      EndLater(id, "life", "life limit " + FormatDuration(life));
+      continue;
+    }
+    double idle = limits.idle.value_or(0);
+    if (idle <= 0) continue;
+    const auto long_ago = std::chrono::steady_clock::now() -
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(idle));
+    for (const auto& [number, command] : sandbox->commands()) {
+      if (command->ended() || command->last_activity() > long_ago) continue;
+      command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
+      sandbox->Signal(number, 9);
+    }
+    if (sandbox->running_commands() == 0 && sandbox->last_activity() < long_ago)
+      asio::co_spawn(
+          io_,
+          [](Engine& engine, std::shared_ptr<Sandbox> box, double seconds) -> Task<void> {
+            co_await engine.Stop(box, "idle limit " + FormatDuration(seconds));
+          }(*this, sandbox, idle),
+          asio::detached);
+  }
+}
+
+}  // namespace cloche::daemon
