@@ -27,9 +27,6 @@ Mark MarkOf(const std::string& status) {
 
 std::string Describe(const Json& report, bool colour) {
   std::string text;
-  if (const std::string mode = Text(report, "mode"); !mode.empty())
-    text +=
-        EscapeForTerminal(fmt::format("mode {}, kernel {}", mode, Text(report, "kernel"))) + "\n";
   size_t width = 0;
   for (const Json& check : Field(report, "checks"))
     width = std::max(width, DisplayWidth(EscapeForTerminal(Text(check, "name"))));
@@ -41,7 +38,7 @@ std::string Describe(const Json& report, bool colour) {
         fmt::format("{} {}{}{}\n", Coloured(colour, mark.sgr, mark.sign), name,
                     detail.empty() ? "" : std::string(width - DisplayWidth(name) + 2, ' '), detail);
     if (const std::string cure = Text(check, "cure"); !cure.empty())
-      text += "    " + EscapeForTerminal(cure) + "\n";
+      text += "    " + Coloured(colour, "1", "cure:") + " " + EscapeForTerminal(cure) + "\n";
   }
   return text;
 }

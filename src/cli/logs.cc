@@ -74,14 +74,14 @@ int Logs(Arguments arguments) {
   std::string command;
   std::string stream;
   CLI::App app("Prints the kept output of a command, by default of the last one.", "cloche logs");
-  app.add_option("sandbox", ref, "id, unique prefix of it, or name")->required();
-  app.add_option("command", command, "the command's id");
+  app.add_option("SANDBOX", ref, "id, unique prefix of it, or name")->required();
+  app.add_option("COMMAND", command, "the command's id; default: the last");
   CLI::Option* follow_flag = app.add_flag("-f,--follow", follow, "and what it writes from now on");
   app.add_option("--stream", stream, "stdout, stderr or both (default)")
-      ->check(CLI::IsMember({"stdout", "stderr", "both"}))
+      ->check(CLI::IsMember({"stdout", "stderr", "both"}).description(""))
       ->type_name("NAME")
       ->excludes(follow_flag);
-  app.add_flag("--json", json, "print JSON on standard output")->excludes(follow_flag);
+  AddJsonFlag(app, json)->excludes(follow_flag);
   if (auto status = Parse(app, "SANDBOX [COMMAND]", arguments)) return *status;
 
   const auto target = CommandTarget(ref, command);

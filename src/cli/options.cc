@@ -25,7 +25,7 @@ constexpr std::array kSandboxLimits = {
 };
 
 constexpr std::array kCommandLimits = {
-    LimitOption{"output", "SIZE", "output kept of a command: the last SIZE bytes"},
+    LimitOption{"output", "SIZE", "output kept of a command, its beginning and its end"},
     LimitOption{"wall", "TIME", "end a command after this long, e.g. 60s"},
 };
 
@@ -106,8 +106,8 @@ void AddSessionOutputFlags(CLI::App& app, OutputFlags& flags) {
   app.add_flag("--timing", flags.timing, "print where each millisecond went");
 }
 
-void AddJsonFlag(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "print JSON on standard output");
+CLI::Option* AddJsonFlag(CLI::App& app, bool& json) {
+  return app.add_flag("--json", json, "print JSON on standard output");
 }
 
 }  // namespace cloche::cli

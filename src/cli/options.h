@@ -21,7 +21,7 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags);
 void AddCommandFlags(CLI::App& app, CommandFlags& flags);  // those of exec alone
 void AddTerminalFlags(CLI::App& app, Terminal& terminal);
 void AddSessionOutputFlags(CLI::App& app, OutputFlags& flags);
-void AddJsonFlag(CLI::App& app, bool& json);
+CLI::Option* AddJsonFlag(CLI::App& app, bool& json);
 
 // An option that takes one value at a time and may be repeated.
 void AddList(CLI::App& app, const char* name, std::vector<std::string>& values, const char* help,

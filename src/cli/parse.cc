@@ -1,27 +1,50 @@
 #include "cli/parse.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/session.h"
 
 namespace cloche::cli {
 namespace {
 
-std::string HelpText(const CLI::App& app, const char* synopsis) {
-  std::string help = app.help();
-  // CLI11 knows nothing of our command lines and lists positionals in its own way.
-  const size_t at = help.find("[OPTIONS]");
-  if (at != std::string::npos)
-    help.replace(at, help.find('\n', at) - at, std::string("[OPTIONS] ") + synopsis);
+// Not CLI11's: that knows nothing of our command lines and prints its own bookkeeping.
+std::string HelpText(const CLI::App& app, std::string_view synopsis) {
+  const bool colour = ColourWanted(STDOUT_FILENO);
+  std::string help = fmt::format("Usage: {} [OPTIONS]{}{}\n\n{}\n", app.get_name(),
+                                 synopsis.empty() ? "" : " ", synopsis, app.get_description());
+  const auto section = [&](const std::string& title, const auto& wanted) {
+    Table table({});
+    for (const CLI::Option* option : app.get_options(wanted)) {
+      const std::string value = option->get_items_expected_max() > 0 && option->nonpositional()
+                                    ? " " + option->get_type_name()
+                                    : "";
+      table.AddRow({option->get_name(false, true) + value, option->get_description()});
+    }
+    if (!table.empty())
+      help += "\n" + Coloured(colour, "1", title) + "\n" + table.Render(false, "  ");
+  };
+  section("Arguments", [](const CLI::Option* option) { return option->get_positional(); });
+  for (const std::string& group : app.get_groups())
+    section(group, [&group](const CLI::Option* option) {
+      return option->get_group() == group && option->nonpositional();
+    });
   return help;
+}
+
+bool WantsJson(const std::vector<std::string>& words) {
+  return std::ranges::find(words, "--json") != words.end();
 }
 
 std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<std::string> words,
                                int bad_usage) {
+  const bool json = WantsJson(words);
+  app.set_help_flag("-h,--help", "print this help");
   std::ranges::reverse(words);  // CLI11 wants a stack
   try {
     app.parse(words);
@@ -30,7 +53,7 @@ std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<
     WriteAll(STDOUT_FILENO, HelpText(app, synopsis));
     return 0;
   } catch (const CLI::Error& error) {
-    PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"});
+    PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"}, json);
     return bad_usage;
   }
 }

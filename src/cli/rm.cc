@@ -10,7 +10,7 @@ int Rm(Arguments arguments) {
   bool json = false;
   std::vector<std::string> refs;
   CLI::App app("Ends and removes sandboxes with all they changed.", "cloche rm");
-  app.add_option("sandboxes", refs, "ids, unique prefixes of them, or names");
+  app.add_option("SANDBOX", refs, "ids, unique prefixes of them, or names");
   app.add_flag("--all", all, "all of yours, the ended ones too");
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "SANDBOX...", arguments)) return *status;

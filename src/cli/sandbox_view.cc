@@ -59,8 +59,10 @@ std::string DenialSection(const Json& denials, bool colour) {
 }  // namespace
 
 std::string DescribeState(const Json& sandbox) {
+  const std::string state = Text(sandbox, "state");
   const std::string reason = Text(sandbox, "reason");
-  return Text(sandbox, "state") + (reason.empty() ? "" : " (" + reason + ")");
+  if (reason.starts_with(state + " ")) return reason;  // "stopped by its owner"
+  return reason.empty() ? state : state + " (" + reason + ")";
 }
 
 std::string DescribeAge(const std::string& rfc3339_utc, time_t now) {
@@ -105,9 +107,9 @@ std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
     facts.AddRow({"created", created + " (" + DescribeAge(created, now) + " ago)"});
   if (const Json& usage = Field(sandbox, "usage"); usage.is_object() && !usage.empty())
     facts.AddRow(
-        {"usage", fmt::format("{:.2f} s CPU, {}, {:.0f} processes", Number(usage, "cpu_s"),
+        {"usage", fmt::format("{:.2f} s CPU, {}, {:.0f} process{}", Number(usage, "cpu_s"),
                               FormatBytes(static_cast<uint64_t>(Number(usage, "memory_bytes"))),
-                              Number(usage, "pids"))});
+                              Number(usage, "pids"), Number(usage, "pids") == 1 ? "" : "es")});
   std::string text = facts.Render(false);
   text += LimitSection(sandbox, colour);
   if (const Json& enforced = Field(sandbox, "enforced"); enforced.is_object())

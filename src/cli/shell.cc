@@ -20,7 +20,7 @@ std::string PreferredShell() {
 
 // Flags that make a sandbox mean nothing to one that exists; ignoring them would be a lie.
 Status CheckFlagsForExisting(const CLI::App& app) {
-  constexpr std::array<std::string_view, 10> kAllowed = {"sandbox",  "--env",   "--agent", "--wall",
+  constexpr std::array<std::string_view, 10> kAllowed = {"SANDBOX",  "--env",   "--agent", "--wall",
                                                          "--output", "-t",      "-T",      "--json",
                                                          "--quiet",  "--timing"};
   for (const CLI::Option* option : app.get_options())
@@ -41,7 +41,7 @@ int Shell(Arguments arguments) {
   bool keep = false;
   CLI::App app("Opens your shell in a sandbox; without one, in a disposable copy of this machine.",
                "cloche shell");
-  app.add_option("sandbox", ref, "id, unique prefix of it, or name")->type_name("SANDBOX");
+  app.add_option("SANDBOX", ref, "id, unique prefix of it, or name");
   AddSandboxFlags(app, sandbox);
   app.add_flag("--keep", keep, "keep the disposable sandbox");
   AddTerminalFlags(app, terminal);

@@ -15,7 +15,7 @@ int Show(Arguments arguments) {
   bool json = false;
   std::string ref;
   CLI::App app("Shows one sandbox.", "cloche show");
-  app.add_option("sandbox", ref, "id, unique prefix of it, or name")->required();
+  app.add_option("SANDBOX", ref, "id, unique prefix of it, or name")->required();
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "SANDBOX", arguments)) return *status;
 

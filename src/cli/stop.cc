@@ -12,7 +12,7 @@ int Stop(Arguments arguments) {
   CLI::App app(
       "Ends all processes of sandboxes and keeps their files; the next command starts them again.",
       "cloche stop");
-  app.add_option("sandboxes", refs, "ids, unique prefixes of them, or names");
+  app.add_option("SANDBOX", refs, "ids, unique prefixes of them, or names");
   app.add_flag("--all", all, "all that are running");
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "SANDBOX...", arguments)) return *status;

@@ -65,7 +65,8 @@ try cloche rm --json box
 check "rm" has_id
 check "rm: state" field_is state removed
 for words in "show nothing" "logs nothing" "stop nothing" "rm nothing" "exec nothing -- true" \
-  "new --name=A/B" "run --memory=-1 -- true" "explain --base=nowhere"; do
+  "new --name=A/B" "run --memory=-1 -- true" "explain --base=nowhere" \
+  "ls --nonsense" "run --nonsense -- true"; do
   # shellcheck disable=SC2086
   try cloche ${words%% *} --json ${words#* }
   check "error of '$words' is one object" not field_is error.code null
