@@ -35,6 +35,10 @@ class RootlessBuilder {
     view_.differences.push_back(
         {"everything but home, project and temporary directories is read-only",
          "rootless: an ordinary user can copy only what is his"});
+    // The kernel says EOVERFLOW: an upper cannot hold an owner that has no id inside.
+    view_.differences.push_back(
+        {"files and directories of any group but your primary one cannot be changed",
+         "rootless there is one group inside; chgrp them, or use root's daemon"});
     ShowTopDirectories();
     std::vector<Candidate> candidates = Candidates();
     std::ranges::stable_sort(candidates, {}, [](const Candidate& c) { return PathDepth(c.path); });
