@@ -237,29 +237,6 @@ size_t DisplayWidth(std::string_view text) {
   return width;
 }
 
-std::string ShellQuote(std::span<const std::string> argv) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  std::string out;
-  for (const std::string& argument : argv) {
-    if (!out.empty()) out += ' ';
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
-      out += argument;
-      continue;
-    }
-    out += '\'';
-    for (const char c : argument) {
-      if (c == '\'') {
-        out += "'\\''";
-      } else {
-        out += c;
-      }
-    }
-    out += '\'';
-  }
-  return out;
-}
-
 bool IsValidSandboxName(std::string_view name) {
   if (name.empty() || name.size() > 63 || name[0] < 'a' || name[0] > 'z') return false;
   return name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;

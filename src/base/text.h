@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +31,6 @@ std::string EscapeForTerminal(std::string_view text);
 
 // Columns of a terminal that escaped text takes.
 size_t DisplayWidth(std::string_view text);
-
-// One line that a POSIX shell reads back as exactly these arguments.
-std::string ShellQuote(std::span<const std::string> argv);
 
 // 1 to 63 of [a-z0-9-], the first a letter.
 bool IsValidSandboxName(std::string_view name);

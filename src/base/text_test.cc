@@ -100,11 +100,6 @@ TEST(EscapeForTerminal, BytesThatAreNotUtf8AreShownOneByOne) {
   EXPECT_EQ(EscapeForTerminal("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
 }
 
-TEST(ShellQuote, LeavesPlainWordsAndQuotesTheRest) {
-  const std::vector<std::string> argv = {"sh", "-c", "echo 'hi' $X", ""};
-  EXPECT_EQ(ShellQuote(argv), "sh -c 'echo '\\''hi'\\'' $X' ''");
-}
-
 TEST(SandboxName, IsLowerCaseAndStartsWithALetter) {
   for (const char* name : {"a", "web-2", "x0"}) EXPECT_TRUE(IsValidSandboxName(name)) << name;
   for (const char* name : {"", "-a", "0a", "A", "a/b", "a\n", "..", "a_b", "sb_1", "ä"})

@@ -75,7 +75,6 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
 
   Json ToJson() const;
   void AddResult(const std::string& key, Json value) { extra_[key] = std::move(value); }
-  bool limit_hit() const { return limit_.has_value(); }
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
   uint64_t denials = 0;
   int64_t cpu_us_before = 0;

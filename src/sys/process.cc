@@ -112,10 +112,6 @@ int PidfdSignal(int pidfd, int signal) {
 
 int CloseFrom(unsigned first) { return Checked(syscall(SYS_close_range, first, ~0u, 0)); }
 
-int SetCloseOnExecFrom(unsigned first) {
-  return Checked(syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC));
-}
-
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);

@@ -31,7 +31,6 @@ int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
 void SeeAsOurselves();
 int PidfdSignal(int pidfd, int signal);
 int CloseFrom(unsigned first);  // close_range to the end
-int SetCloseOnExecFrom(unsigned first);
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
 int OpenWithoutSymlinks(const char* path, int flags);                       // absolute
 bool IsMountRoot(int fd);

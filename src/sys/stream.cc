@@ -17,8 +17,6 @@ int MakePipe(Fd& read_end, Fd& write_end) {
   return 0;
 }
 
-Fd OpenNull() { return Fd(open("/dev/null", O_RDWR | O_CLOEXEC)); }
-
 int SetNonBlocking(int fd) {
   return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0 ? -errno : 0;
 }

@@ -8,7 +8,6 @@
 namespace cloche::sys {
 
 int MakePipe(Fd& read_end, Fd& write_end);
-Fd OpenNull();
 int SetNonBlocking(int fd);
 long ReadSome(int fd, void* data, size_t size);  // bytes, 0 at the end, -errno
 bool ReadableNow(int fd);

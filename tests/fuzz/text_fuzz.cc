@@ -67,27 +67,6 @@ std::string SomeText(Random& random) {
   return Mutate(random, std::move(text), kPieces);
 }
 
-// What a POSIX shell makes of words in single quotes.
-std::vector<std::string> Unquote(std::string_view line) {
-  std::vector<std::string> words;
-  bool quoted = false, open = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (!quoted && line[i] == ' ') {
-      open = false;
-      continue;
-    }
-    if (!open) words.emplace_back();
-    open = true;
-    if (line[i] == '\'')
-      quoted = !quoted;
-    else if (!quoted && line[i] == '\\')
-      words.back() += line[++i];
-    else
-      words.back() += line[i];
-  }
-  return words;
-}
-
 }  // namespace
 
 bool FuzzText(Random& random) {
@@ -99,10 +78,6 @@ bool FuzzText(Random& random) {
   table.AddRow({text, "x"});
   table.AddRow({"y", text});
   Require(IsHarmlessOnATerminal(table.Render(false), true), "a table harms no terminal", escaped);
-  std::string argument = text;
-  std::erase(argument, '\0');
-  const std::vector<std::string> argv = {argument, "b c", argument};
-  Require(Unquote(ShellQuote(argv)) == argv, "a shell reads back what was quoted", escaped);
   if (IsValidSandboxName(text))
     Require(text.find_first_of("/.\n ") == std::string::npos, "a name is a plain word", escaped);
   return escaped == text;
