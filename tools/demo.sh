@@ -26,7 +26,7 @@ clean_up() {
 trap clean_up EXIT
 
 bold='' plain=''
-if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+if [ -t 1 ] && [ -z "${NO_COLOR-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 show() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; }
 milliseconds() { printf '%s' $(($(date +%s%N) / 1000000)); }
@@ -48,7 +48,7 @@ say "Three copies of this machine ($mode mode), one for each attempt"
 for name in "${attempts[@]}"; do
   begin=$(milliseconds)
   notes=$(cloche new --name "$name" --agent demo --task 'mend median()' 2>&1) || { echo "$notes" >&2; exit 1; }
-  show "cloche new --name $name    ($(($(milliseconds) - begin)) ms)"
+  show "$(printf 'cloche new --name %-8s  (%d ms)' "$name" $(($(milliseconds) - begin)))"
 done
 
 say "All three at once. An agent would send these scripts; here they are examples/attempts/*.sh"
