@@ -13,8 +13,6 @@ check "exactly these files" is "$(cd "$T/dest" && find . -type f | sort)" "$(sor
 ./usr/bin/cloche
 ./usr/lib/systemd/system/cloched.service
 ./usr/lib/systemd/system/cloched.socket
-./usr/lib/systemd/user/cloched.service
-./usr/lib/systemd/user/cloched.socket
 ./usr/lib/sysusers.d/cloche.conf
 ./usr/libexec/cloche/cloche-probe
 ./usr/libexec/cloche/cloche-setup
@@ -22,6 +20,8 @@ check "exactly these files" is "$(cd "$T/dest" && find . -type f | sort)" "$(sor
 ./usr/libexec/cloche/cloched
 ./usr/share/cloche/apparmor/cloche-sandbox
 ./usr/share/cloche/apparmor/cloche-spawn
+./usr/share/systemd/user/cloched.service
+./usr/share/systemd/user/cloched.socket
 END
 )"
 check "units name the program without DESTDIR" grep -qx 'ExecStart=/usr/libexec/cloche/cloched' \
@@ -32,13 +32,15 @@ check "texts are readable by all, and no programs" is "$(find "$T/dest/usr/lib" 
 
 cmake --install "$BUILD" --prefix "$T/usr" > "$OUT" 2> "$ERR"
 for kind in system user; do
-  option=
-  [ $kind = system ] || option=--user
-  XDG_RUNTIME_DIR=$T try systemd-analyze verify $option "$T/usr/lib/systemd/$kind"/cloched.{socket,service}
+  option='' where=lib
+  [ $kind = system ] || option=--user where=share
+  XDG_RUNTIME_DIR=$T try systemd-analyze verify $option "$T/usr/$where/systemd/$kind"/cloched.{socket,service}
   check "systemd accepts the $kind units" exits 0
   check "without a word about them" not says cloched
 done
-check "the unit of a user delegates its cgroup" grep -qx Delegate=yes "$T/usr/lib/systemd/user/cloched.service"
+check "the unit of a user delegates its cgroup" grep -qx Delegate=yes "$T/usr/share/systemd/user/cloched.service"
+HOME=$T XDG_RUNTIME_DIR=$T try env -u XDG_DATA_HOME systemd-analyze --user unit-paths
+check "systemd finds it when it is installed with PREFIX=~/.local, too" mentions "^$T/.local/share/systemd/user\$"
 try apparmor_parser --skip-kernel-load --skip-cache "$T/usr/share/cloche/apparmor/cloche-sandbox"
 check "AppArmor accepts the profile of sandboxes" exits 0
 if [ -e /etc/apparmor.d/abi/4.0 ]; then
