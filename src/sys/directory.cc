@@ -14,7 +14,8 @@ constexpr int kOpenFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 }  // namespace
 
-Directory::Directory(Fd fd) : list_(fdopendir(fd.get())) {
+// An fd that was not opened leaves the errno of that; fdopendir would replace it.
+Directory::Directory(Fd fd) : list_(fd.valid() ? fdopendir(fd.get()) : nullptr) {
   if (list_ == nullptr)
     error_ = errno;
   else
