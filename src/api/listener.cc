@@ -2,15 +2,37 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <map>
 #include <memory>
+
+#include "sys/process.h"
 
 namespace cloche::api {
 namespace {
 
-Task<void> ServeOne(Engine& engine, Socket socket) {
+// How many are connected for each user. One alone who took every descriptor we have would lock out
+// everybody else.
+using Crowd = std::map<uint32_t, size_t>;
+
+struct Place {
+  Place(Crowd& crowd_in, uint32_t uid_in) : crowd(crowd_in), uid(uid_in) { ++crowd[uid]; }
+  ~Place() {
+    if (--crowd[uid] == 0) crowd.erase(uid);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  Crowd& crowd;
+  uint32_t uid;
+};
+
+Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket) {
   Client client;
   client.socket = socket.native_handle();
   if (sys::PeerOf(client.socket, client.peer) < 0) co_return;
+  const auto others = crowd.find(client.peer.uid);
+  if (client.peer.uid != 0 && others != crowd.end() && others->second >= most)
+    co_return;  // hang up
+  Place place(crowd, client.peer.uid);
   // A daemon with a client does not leave, so one that went with an exception must count as gone
   // too.
   const std::shared_ptr<const void> presence = engine.ClientCame();
@@ -21,6 +43,8 @@ Task<void> ServeOne(Engine& engine, Socket socket) {
 }  // namespace
 
 Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& acceptor) {
+  static Crowd crowd;  // outlives those it counts
+  const size_t most = sys::RaiseFileLimit() / 4;
   for (;;) {
     auto [error, socket] = co_await acceptor.async_accept(daemon::kAwait);
     if (!acceptor.is_open()) co_return;
@@ -30,7 +54,7 @@ Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& accept
       co_await pause.async_wait(daemon::kAwait);
       continue;
     }
-    asio::co_spawn(engine.io(), ServeOne(engine, std::move(socket)), asio::detached);
+    asio::co_spawn(engine.io(), ServeOne(engine, crowd, most, std::move(socket)), asio::detached);
   }
 }
 

@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  sys::RaiseFileLimit();
   // Whatever outlives cloche-spawn for a moment is reaped here, by the kernel.
   sys::AdoptOrphans();
   signal(SIGCHLD, SIG_IGN);

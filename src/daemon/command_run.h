@@ -80,6 +80,8 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   int64_t cpu_us_before = 0;
   int64_t oom_before = 0;
   int64_t refusals_before = 0;
+  // When SIGKILL was first sent to it, if it was.
+  std::optional<std::chrono::steady_clock::time_point> kill_sent;
   std::function<void()> on_finish;  // set by the sandbox
 
  private:

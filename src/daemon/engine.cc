@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <filesystem>
@@ -375,7 +376,9 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
 Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
   if (sandbox->state == Sandbox::State::kRunning) {
     sandbox->reason = reason;
+    sandbox->stopping = true;
     SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
+    sandbox->stopping = false;
     if (answer.reply.value != 0 && !spawn_lost_)
       co_return Fail(Code::kInternal,
                      fmt::format("stop {}: {}", sandbox->id, answer.reply.operation));

@@ -95,6 +95,7 @@ class Engine {
   void EnforceTimes();
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
+  void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
 
   asio::io_context& io_;
   Mode mode_;

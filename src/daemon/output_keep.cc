@@ -12,13 +12,26 @@ namespace {
 
 constexpr uint64_t kMemory = 256 << 10;
 constexpr uint64_t kMostHeld = 64 << 10;
-constexpr uint64_t kLeastLogCap = 64 << 20;
+constexpr uint64_t kLeastLogCap = 64 << 20, kMostLogCap = 256 << 20;
 
 }  // namespace
+
+void StreamRuns::Add(FrameType stream, uint64_t size) {
+  if (size == 0) return;
+  if (size_ == 0) first_ = last_ = stream;
+  if (stream != last_) {
+    for (; size_ >= 0x80; size_ >>= 7) closed_.push_back(static_cast<char>(size_ | 0x80));
+    closed_.push_back(static_cast<char>(size_));
+    size_ = 0;
+    last_ = stream;
+  }
+  size_ += size;
+}
 
 OutputKeep::OutputKeep(uint64_t limit, std::string log_path, uint32_t reader)
     : limit_(limit),
       held_limit_(std::min(kMostHeld, limit / 2)),
+      log_cap_(std::clamp(std::min(limit, kMostLogCap) * 4, kLeastLogCap, kMostLogCap)),
       log_path_(std::move(log_path)),
       reader_(reader) {}
 
@@ -29,12 +42,7 @@ size_t OutputKeep::Add(FrameType stream, std::string_view data) {
       limit_ == 0 ? data.size() : limit_ - held_limit_ - std::min(shown_, limit_ - held_limit_);
   size_t shown = held_.empty() ? std::min<uint64_t>(room, data.size()) : 0;
   shown_ += shown;
-  if (shown > 0) {
-    if (!runs_.empty() && runs_.back().first == stream)
-      runs_.back().second += shown;
-    else
-      runs_.emplace_back(stream, shown);
-  }
+  if (shown_ <= log_cap_) runs_.Add(stream, shown);
   if (shown < data.size()) Hold(stream, data.substr(shown));
   return shown;
 }
@@ -59,7 +67,7 @@ void OutputKeep::Log(std::string_view data) {
     return;
   }
   auto append = [&](std::string_view bytes) {
-    if (!log_.valid() || logged_ + bytes.size() > std::max(limit_ * 4, kLeastLogCap)) return;
+    if (!log_.valid() || logged_ + bytes.size() > log_cap_) return;
     // A full disk costs the rest of the log, never the command.
     ssize_t written = pwrite(log_.get(), bytes.data(), bytes.size(), static_cast<off_t>(logged_));
     if (written > 0) logged_ += static_cast<uint64_t>(written);
@@ -88,7 +96,7 @@ std::string OutputKeep::Frames() const {
   }
   std::string frames;
   size_t at = 0;
-  for (const auto& [stream, size] : runs_) {
+  runs_.ForEach([&](FrameType stream, uint64_t size) {
     for (uint64_t left = size; left > 0 && at < shown.size();) {
       size_t part = std::min({left, static_cast<uint64_t>(kMaxFramePayload),
                               static_cast<uint64_t>(shown.size() - at)});
@@ -96,7 +104,7 @@ std::string OutputKeep::Frames() const {
       at += part;
       left -= part;
     }
-  }
+  });
   return frames + Held();
 }
 

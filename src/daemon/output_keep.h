@@ -5,12 +5,42 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/frames.h"
 #include "sys/fd.h"
 
 namespace cloche::daemon {
+
+// Which bytes of a sequence belong to which stream, in a byte or so for each change of stream: a
+// command that changes after every byte costs no more than what it wrote.
+class StreamRuns {
+ public:
+  void Add(FrameType stream, uint64_t size);
+  // visit(stream, size), in order.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    FrameType stream = first_;
+    for (size_t at = 0; at < closed_.size(); stream = Other(stream)) {
+      uint64_t size = 0;
+      for (int shift = 0;; shift += 7) {
+        const auto byte = static_cast<unsigned char>(closed_[at++]);
+        size |= uint64_t{byte & 0x7fu} << shift;
+        if (byte < 0x80) break;
+      }
+      visit(stream, size);
+    }
+    if (size_ > 0) visit(stream, size_);
+  }
+  size_t memory_bytes() const { return closed_.capacity(); }
+
+ private:
+  static FrameType Other(FrameType stream) {
+    return stream == FrameType::kStdout ? FrameType::kStderr : FrameType::kStdout;
+  }
+  FrameType first_ = FrameType::kStdout, last_ = FrameType::kStdout;
+  uint64_t size_ = 0;   // of the last run
+  std::string closed_;  // sizes of the others, seven bits a byte, the streams taking turns
+};
 
 // What a command wrote. Up to the limit everything is kept; beyond it the beginning and the end
 // are. All of it also goes to a plain log file once it no longer fits in memory, up to a cap: a
@@ -40,11 +70,12 @@ class OutputKeep {
 
   uint64_t limit_;  // 0 = none
   uint64_t held_limit_;
+  uint64_t log_cap_;
   std::string log_path_;
   uint32_t reader_;
   uint64_t total_ = 0, shown_ = 0, logged_ = 0;
   std::string memory_;                                  // the front of it, until it is spilled
-  std::vector<std::pair<FrameType, uint64_t>> runs_;    // which stream, how many bytes: all shown
+  StreamRuns runs_;                                     // of all that is shown and can be replayed
   std::deque<std::pair<FrameType, std::string>> held_;  // the last held_limit_ bytes
   uint64_t held_bytes_ = 0;
   sys::Fd log_;

@@ -82,5 +82,33 @@ TEST(OutputKeep, AFloodIsBounded) {
   EXPECT_LE(file.tellg(), 64 << 20);
 }
 
+TEST(StreamRuns, ComeBackInOrder) {
+  StreamRuns runs;
+  const std::pair<FrameType, uint64_t> all[] = {{FrameType::kStderr, 1},
+                                                {FrameType::kStdout, 127},
+                                                {FrameType::kStderr, 128},
+                                                {FrameType::kStdout, uint64_t{1} << 40},
+                                                {FrameType::kStderr, 300}};
+  for (const auto& [stream, size] : all) {
+    runs.Add(stream, 0);
+    runs.Add(stream, size - 1);
+    runs.Add(stream, 1);
+  }
+  size_t at = 0;
+  runs.ForEach([&](FrameType stream, uint64_t size) {
+    EXPECT_EQ(stream, all[at].first);
+    EXPECT_EQ(size, all[at].second);
+    ++at;
+  });
+  EXPECT_EQ(at, std::size(all));
+}
+
+TEST(StreamRuns, AChangeAfterEveryByteCostsAByte) {
+  StreamRuns runs;
+  for (int i = 0; i < 1 << 20; ++i)
+    runs.Add(i % 2 == 0 ? FrameType::kStdout : FrameType::kStderr, 1);
+  EXPECT_LE(runs.memory_bytes(), size_t{2} << 20);
+}
+
 }  // namespace
 }  // namespace cloche::daemon

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <string.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -41,6 +42,10 @@ std::string ProcessName(uint32_t pid) {
   if (pid == 0 || sys::ReadFileAt(AT_FDCWD, path.c_str(), name) < 0) return "?";
   while (!name.empty() && name.back() == '\n') name.pop_back();
   return name;
+}
+
+void NoteKill(CommandRun& command) {
+  if (!command.ended() && !command.kill_sent) command.kill_sent = std::chrono::steady_clock::now();
 }
 
 // A shell's words for what execve or the steps before it said.
@@ -146,12 +151,15 @@ void Sandbox::Signal(uint32_t command, int signal) {
   message.op = InitOp::kSignal;
   message.command = command;
   message.value = signal;
+  if (auto found = commands_.find(command); signal == SIGKILL && found != commands_.end())
+    NoteKill(*found->second);
   if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
 }
 
 void Sandbox::KillAll() {
   InitMessage message{};
   message.op = InitOp::kKillAll;
+  for (auto& [number, command] : commands_) NoteKill(*command);
   if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
@@ -8,8 +9,20 @@
 namespace cloche::daemon {
 namespace {
 
+constexpr std::chrono::seconds kKillPatience{5};  // a disk that hangs takes its time, too
+
 double Age(const Sandbox& sandbox) {
   return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
+}
+
+// Init waits for a command until it has executed its program. Others inside can stop it right
+// before, and init then hears nothing more; what kills init still ends everything.
+bool SurvivesKill(const Sandbox& sandbox) {
+  const auto now = std::chrono::steady_clock::now();
+  return std::ranges::any_of(sandbox.commands(), [&](const auto& entry) {
+    const CommandRun& command = *entry.second;
+    return !command.ended() && command.kill_sent && now - *command.kill_sent > kKillPatience;
+  });
 }
 
 }  // namespace
@@ -53,12 +66,25 @@ Status Engine::EndIfOutlived(Sandbox& sandbox) {
   return Save(sandbox);
 }
 
+void Engine::StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason) {
+  asio::co_spawn(
+      io_,
+      [](Engine& engine, std::shared_ptr<Sandbox> box, std::string why) -> Task<void> {
+        co_await engine.Stop(box, why);
+      }(*this, std::move(sandbox), std::move(reason)),
+      asio::detached);
+}
+
 void Engine::EnforceTimes() {
   auto all = sandboxes_;
   for (auto& [id, sandbox] : all) {
     (void)EndIfOutlived(*sandbox);
-    if (sandbox->state != Sandbox::State::kRunning) continue;
+    if (sandbox->state != Sandbox::State::kRunning || sandbox->stopping) continue;
     const Limits& limits = sandbox->planned.limits;
+    if (SurvivesKill(*sandbox)) {
+      StopLater(sandbox, "a command did not end when it was killed");
+      continue;
+    }
     if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {
       EndLater(id, "life", "life limit " + FormatDuration(life));
       continue;
@@ -74,12 +100,7 @@ void Engine::EnforceTimes() {
       sandbox->Signal(number, 9);
     }
     if (sandbox->running_commands() == 0 && sandbox->last_activity() < long_ago)
-      asio::co_spawn(
-          io_,
-          [](Engine& engine, std::shared_ptr<Sandbox> box, double seconds) -> Task<void> {
-            co_await engine.Stop(box, "idle limit " + FormatDuration(seconds));
-          }(*this, sandbox, idle),
-          asio::detached);
+      StopLater(sandbox, "idle limit " + FormatDuration(idle));
   }
 }
 

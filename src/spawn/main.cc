@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "spawn/server.h"
@@ -76,10 +75,7 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   signal(SIGCHLD, SIG_DFL);  // cloched ignores it, and that is inherited
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);  // cloched decides
   umask(022);
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
+  sys::RaiseFileLimit();
 
   // Of the host's mount namespace: opened before we leave it, it tells when that changes.
   sys::Fd host_mounts(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));

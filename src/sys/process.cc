@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -108,6 +109,15 @@ void SeeAsOurselves() {
 
 int PidfdSignal(int pidfd, int signal) {
   return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+uint64_t RaiseFileLimit() {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  getrlimit(RLIMIT_NOFILE, &files);
+  return files.rlim_cur;
 }
 
 int CloseFrom(unsigned first) { return Checked(syscall(SYS_close_range, first, ~0u, 0)); }

@@ -30,6 +30,7 @@ int SetEffectiveUid(uid_t uid);  // of this thread, capabilities kept
 int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
 void SeeAsOurselves();
 int PidfdSignal(int pidfd, int signal);
+uint64_t RaiseFileLimit();      // of open files, as far as it goes: the new one
 int CloseFrom(unsigned first);  // close_range to the end
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
 int OpenWithoutSymlinks(const char* path, int flags);                       // absolute

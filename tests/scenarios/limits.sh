@@ -61,6 +61,28 @@ try cloche run --wall 1s -- sleep 1000
 check "a sleeper is told in words" says 'killed: wall.* limit 1 s'
 try cloche run --json --wall 1s -- sh -c 'kill -STOP $$'
 limited wall 124 "one that stops itself"
+# Another command stops it before it has executed its program, while init waits for that.
+cat > "$WORK/stopper.py" << 'END'
+import os, signal
+while True:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    for _ in range(2000):
+        for ahead in (1, 2, 3):
+            try:
+                os.kill(child + ahead, signal.SIGSTOP)
+            except OSError:
+                pass
+END
+try cloche new --name stopped
+try cloche exec stopped --background -- "$PYTHON" "$WORK/stopper.py"
+for round in 1 2 3; do
+  try cloche exec --json --wall 1s stopped -- true
+  check "$round: one that is stopped before it began ends, too" is_json
+done
+try cloche rm stopped
 try cloche run --json --wall 1s -- sh -c 'trap "" TERM INT HUP; while :; do sleep 1000; done'
 limited wall 124 "one that ignores signals"
 try cloche run --json --wall 1s -- sh -c '(setsid sleep 1000 &) ; setsid -w sleep 1000'

@@ -58,3 +58,24 @@ try as_user $other sh -c "cat /proc/$sleeper/environ; kill $sleeper; ls /proc/$s
 check "another user cannot touch it" kill -0 "$sleeper"
 try cloche status --json
 check "status counts one's own" field_is sandboxes 1
+
+# All the connections he can get leave some for others. (A daemon with few descriptors.)
+cat > "$BIN/crowd.py" << 'END'
+import os, socket, sys
+crowd = []
+for _ in range(400):
+    crowd.append(socket.socket(socket.AF_UNIX))
+    crowd[-1].connect(os.environ["CLOCHE_SOCKET"])
+print("connected", flush=True)
+sys.stdin.read()
+END
+stop_daemon
+(ulimit -n 400 && root_cloche ls > /dev/null)
+mkfifo "$T/hold"
+as_caller "$PYTHON" "$BIN/crowd.py" < "$T/hold" > "$T/crowd" 2>&1 &
+exec 9> "$T/hold"
+until_true grep -q connected "$T/crowd"
+try other_cloche run -- echo served
+check "one user's crowd of connections does not lock out another" prints served
+exec 9>&-
+wait $!
