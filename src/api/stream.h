@@ -30,6 +30,7 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
                     std::shared_ptr<daemon::CommandRun> command);
   Task<void> Refuse(const Error& error);
   void SwitchProtocols();
+  void Hurry();  // what is pending is worth a write of its own
   Task<void> WriteLoop(std::shared_ptr<Stream> self);
   Task<void> ReadLoop(std::shared_ptr<Stream> self);
   bool InputIsBehind() const;
@@ -46,8 +47,10 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   bool early_end_ = false;
   std::string pending_;
   size_t writing_ = 0;
-  daemon::Event moved_, written_, gone_event_;
-  bool gone_ = false, closing_ = false, foreground_ = true;
+  daemon::Event moved_;
+  asio::steady_timer linger_;
+  daemon::Event written_, gone_event_;
+  bool news_ = false, gone_ = false, closing_ = false, foreground_ = true;
   std::shared_ptr<daemon::Sandbox> sandbox_;
   std::shared_ptr<daemon::CommandRun> command_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

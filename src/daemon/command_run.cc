@@ -103,6 +103,7 @@ void CommandRun::Failed(Error error, int exit_status) {
 void CommandRun::Watch(Watcher* watcher) { watchers_.insert(watcher); }
 
 void CommandRun::Tell(FrameType type, const Json& body) {
+  if (watchers_.empty()) return;
   std::string frame;
   AppendFrame(frame, type, body.dump(-1, ' ', false, Json::error_handler_t::replace));
   for (Watcher* watcher : watchers_) watcher->Deliver(frame);
