@@ -1,5 +1,6 @@
 #include "sys/path_watch.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -7,6 +8,8 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
+
+#include "sys/file.h"
 
 namespace cloche::sys {
 namespace {
@@ -28,7 +31,43 @@ bool IsLocal(int fd) {
   return std::ranges::find(kLocal, static_cast<long>(info.f_type)) != std::end(kLocal);
 }
 
+int64_t Share(const char* limit, int64_t part) {
+  return std::max<int64_t>(1, ReadNumberAt(AT_FDCWD, limit) / part);
+}
+
+int64_t instances = 0, watches = 0;  // in use, by all
+
 }  // namespace
+
+struct PathWatch::Notify {
+  Notify() : fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) { ++instances; }
+  ~Notify() {
+    --instances;
+    watches -= used;
+  }
+  Notify(const Notify&) = delete;
+  Notify& operator=(const Notify&) = delete;
+
+  bool Add(int directory) {
+    static const int64_t most = Share("/proc/sys/fs/inotify/max_user_watches", 4);
+    if (watches >= most) return false;
+    constexpr uint32_t kNews =
+        IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT | IN_ONLYDIR;
+    const std::string link = "/proc/self/fd/" + std::to_string(directory);
+    if (inotify_add_watch(fd.get(), link.c_str(), kNews) < 0) return false;
+    ++watches;
+    ++used;
+    return true;
+  }
+
+  Fd fd;
+  int64_t used = 0;
+};
+
+PathWatch::PathWatch() = default;
+PathWatch::~PathWatch() = default;
+PathWatch::PathWatch(PathWatch&&) noexcept = default;
+PathWatch& PathWatch::operator=(PathWatch&&) noexcept = default;
 
 PathWatch::Seen PathWatch::Look(const std::string& path, bool with_time) {
   Seen seen;
@@ -45,11 +84,9 @@ PathWatch::Seen PathWatch::Look(const std::string& path, bool with_time) {
 }
 
 void PathWatch::AddDirectory(int fd, const std::string& path) {
-  if (!notify_.valid()) notify_ = Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  constexpr uint32_t kNews =
-      IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT | IN_ONLYDIR;
-  std::string link = "/proc/self/fd/" + std::to_string(fd);
-  if (!IsLocal(fd) || inotify_add_watch(notify_.get(), link.c_str(), kNews) < 0) AddPath(path);
+  static const int64_t most = Share("/proc/sys/fs/inotify/max_user_instances", 8);
+  if (!notify_ && instances < most) notify_ = std::make_unique<Notify>();
+  if (!notify_ || !IsLocal(fd) || !notify_->Add(fd)) AddPath(path);
 }
 
 void PathWatch::AddPath(const std::string& path) { seen_.push_back(Look(path, true)); }
@@ -63,7 +100,7 @@ void PathWatch::AddAbsent(const std::string& path) {
 void PathWatch::AddAccess(const std::string& path) { seen_.push_back(Look(path, false)); }
 
 bool PathWatch::Changed() const {
-  pollfd news{notify_.get(), POLLIN, 0};
+  pollfd news{notify_ ? notify_->fd.get() : -1, POLLIN, 0};
   if (poll(&news, 1, 0) != 0) return true;
   return std::ranges::any_of(
       seen_, [](const Seen& seen) { return Look(seen.path, seen.with_time) != seen; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace cloche::sys {
 
 // Whether any of a set of host paths changed since they were added. Directories are watched by the
 // kernel, so asking costs the same for one and for ten thousand; where it cannot (a network file
-// system, no watches left) their times are compared one by one.
+// system, no watches left) their times are compared one by one. Instances and watches are a stock
+// of the user's whole machine: all of ours together take a small part of it.
 class PathWatch {
  public:
   // Before the directory is read: a change while it is read counts.
@@ -23,6 +25,11 @@ class PathWatch {
   void AddAccess(const std::string& path);
   bool Changed() const;
 
+  PathWatch();
+  ~PathWatch();
+  PathWatch(PathWatch&&) noexcept;
+  PathWatch& operator=(PathWatch&&) noexcept;
+
  private:
   struct Seen {
     std::string path;
@@ -34,7 +41,8 @@ class PathWatch {
   };
   static Seen Look(const std::string& path, bool with_time);
 
-  Fd notify_;
+  struct Notify;
+  std::unique_ptr<Notify> notify_;
   std::vector<Seen> seen_;
 };
 

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 namespace cloche::sys {
 namespace {
@@ -60,6 +62,19 @@ TEST(PathWatch, AFileIsReplaced) {
   std::filesystem::rename(path + ".new", path);
   EXPECT_TRUE(watch.Changed());
   std::filesystem::remove(path);
+}
+
+TEST_F(Watched, ManyLeaveInstancesForOthersAndSeeAllTheSame) {
+  std::vector<PathWatch> many(1000);
+  for (PathWatch& watch : many) {
+    Fd fd(open(top_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    watch.AddDirectory(fd.get(), top_);
+  }
+  Fd other(inotify_init1(IN_CLOEXEC));
+  EXPECT_TRUE(other.valid());
+  for (const PathWatch& watch : many) EXPECT_FALSE(watch.Changed());
+  Write("/new");
+  for (const PathWatch& watch : many) EXPECT_TRUE(watch.Changed());
 }
 
 TEST_F(Watched, AccessIsOwnerAndModeButNoNames) {
