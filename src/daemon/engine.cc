@@ -369,6 +369,9 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
   auto command = std::make_shared<CommandRun>(io_, sandbox.id, number, std::move(request), output,
                                               std::move(log));
   command->steps() = std::move(steps);
+  command->on_finish = [this, owner = sandbox.owner, ended = command.get()] {
+    if (std::string path = ended->output().log_path(); !path.empty()) logs_.Add(owner, path);
+  };
   if (watcher) command->Watch(watcher);
   return command;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/facts.h"
+#include "daemon/log_budget.h"
 #include "daemon/plan_memory.h"
 #include "daemon/registry.h"
 #include "daemon/sandbox.h"
@@ -105,6 +106,7 @@ class Engine {
   sys::CgroupHost cgroups_;
   HostWatch watch_;
   HostFacts facts_;
+  LogBudget logs_;
   PlanMemory plans_;
   std::map<uint32_t, KnownPerson> people_;
   int64_t people_stamp_ = 0;

@@ -32,7 +32,10 @@ void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Com
   if (seconds <= 0) return;
   auto timer = std::make_shared<asio::steady_timer>(
       io_, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
-  command->on_finish = [timer] { timer->cancel(); };
+  command->on_finish = [timer, then = std::move(command->on_finish)] {
+    timer->cancel();
+    then();
+  };
   timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
     if (error || command->ended()) return;
     command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
