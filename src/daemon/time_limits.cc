@@ -34,7 +34,7 @@ void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Com
       io_, std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
   command->on_finish = [timer, then = std::move(command->on_finish)] {
     timer->cancel();
-    then();
+    if (then) then();
   };
   timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
     if (error || command->ended()) return;

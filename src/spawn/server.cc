@@ -369,26 +369,32 @@ void Server::End(const SpawnRequest& request, bool discard) {
   Sandbox& sandbox = alive_[found->second];
   sandbox.discard = discard;
   ids_.erase(found);
-  // Most commands change nothing, and that is quickly seen. The person waits for the answer, not
-  // for the kernel to take everything down: that begins a moment later.
-  if (discard && ((request.flags & kFlagSummary) == 0 || IsUntouched(sandbox.upper.get()))) {
-    Answer(request, nullptr);
+  sandbox.summary = discard && (request.flags & kFlagSummary) != 0;
+  // Whoever gets the answer may rely on it that the host's files change no more, and that what is
+  // kept is at rest.
+  if (!discard || sandbox.writes_outside) {
+    sandbox.number = request.number;
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
     return;
   }
+  // Most commands change nothing, and that is quickly seen. The person waits for the answer, not
+  // for the kernel to take everything down: that begins a moment later.
+  const bool counted = sandbox.summary && !IsUntouched(sandbox.upper.get());
+  if (!counted) Answer(request, nullptr);
   sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
-  if (discard) {  // counting is the keeper's work
-    KeeperTask task{};
-    task.kind = KeeperTask::Kind::kCount;
-    task.user_xattr = mode_ == Mode::kRootless;
-    task.number = request.number;
-    task.flags = FullFlags(sandbox);
-    memcpy(task.sandbox, request.sandbox, sizeof task.sandbox);
-    int upper[] = {sandbox.upper.get()};
-    if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) <= 0) Answer(request, nullptr);
-    return;
-  }
-  sandbox.number = request.number;  // answered when the processes are gone
+  if (counted) AnswerWithCount(request, sandbox);
+}
+
+// Counting is the keeper's work.
+void Server::AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox) {
+  KeeperTask task{};
+  task.kind = KeeperTask::Kind::kCount;
+  task.user_xattr = mode_ == Mode::kRootless;
+  task.number = request.number;
+  task.flags = FullFlags(sandbox);
+  memcpy(task.sandbox, request.sandbox, sizeof task.sandbox);
+  int upper[] = {sandbox.upper.get()};
+  if (sys::SendMessage(keeper_.get(), &task, sizeof task, upper) <= 0) Answer(request, nullptr);
 }
 
 void Server::Dispose(Sandbox sandbox) {
@@ -409,13 +415,13 @@ void Server::InitEnded(pid_t pid) {
   }
   Sandbox sandbox = std::move(found->second);
   alive_.erase(found);
+  SpawnRequest waiting{};
+  waiting.number = sandbox.number;
+  Fill(waiting.sandbox, sandbox.id);
+  const bool counted = sandbox.number != 0 && sandbox.summary;
+  if (counted) AnswerWithCount(waiting, sandbox);  // before the keeper is told to remove it
   CleanUp(sandbox);
-  if (sandbox.number != 0) {
-    SpawnRequest request{};
-    request.number = sandbox.number;
-    Fill(request.sandbox, sandbox.id);
-    Answer(request, nullptr);
-  }
+  if (sandbox.number != 0 && !counted) Answer(waiting, nullptr);
   if (!sandbox.id.empty()) {
     ids_.erase(sandbox.id);
     SpawnReply event{};

@@ -29,6 +29,7 @@ class Server {
                          int first_command, bool from_shelf, uint64_t received, uint64_t prepared);
   Outcome<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
   static uint32_t FullFlags(const Sandbox& sandbox);
+  void AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox);
   void End(const SpawnRequest& request, bool discard);
   void Answer(const SpawnRequest& request, const Failure* failure);
   void InitEnded(pid_t pid);

@@ -100,7 +100,7 @@ class Shelf {
  private:
   static constexpr size_t kRows = 4;
   static constexpr size_t kLeastStock = 6, kMostStock = 32;
-  static constexpr uint64_t kQuietMicros = 30'000'000;
+  static constexpr uint64_t kQuietMicros = 10'000'000;
   struct Row {
     SandboxSpec spec;
     KernelLimits limits;

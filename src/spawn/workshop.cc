@@ -393,6 +393,7 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
       if (!opened) return std::unexpected(opened.error());
       source = std::move(*opened);
     }
+    if (op.kind == MountKind::kBind && !op.read_only) sandbox.writes_outside = true;
     sandbox.sources.push_back(source.identity);
     sources.push_back(std::move(source));
   }

@@ -27,6 +27,17 @@ for round in 1 2 3; do
   try cloche run --rw "$out" --ro "$CALLER_HOME/releases/now" -- sh -c 'cat ~/releases/now/f'
   check "$round: --ro of a link shows where it leads now" prints 2
 done
+# What is left of a command writes no more when the client has returned.
+late=0
+for round in 1 2 3 4 5 6 7 8 9 10; do
+  try cloche run --rw "$out" -- sh -c 'for n in 1 2 3 4 5 6 7 8; do
+    (setsid sh -c "while :; do echo x >> ~/out/left$n; done" &); done; until test -s ~/out/left8; do :; done'
+  before=$(cat "$out"/left* | wc -c)
+  sleep 0.1
+  [ "$before" = "$(cat "$out"/left* | wc -c)" ] || late=$((late + 1))
+  rm -f "$out"/left*
+done
+check "nobody writes to --rw after the end" is $late 0
 try cloche run --rw ./shared/../shared -- true
 check "a path with .. is resolved or refused, never half" [ "$status" = 0 -o "$status" = 125 ]
 for bad in /etc /usr/bin / /proc /dev "$CALLER_HOME" /run; do
