@@ -240,7 +240,7 @@ std::vector<LimitHit> Sandbox::LimitsHit(const CommandRun& command,
   if (usage.pid_refusals > command.refusals_before)
     hits.push_back(
         {"pids", static_cast<double>(planned.limits.pids.value_or(0)),
-         fmt::format("limit of {} processes reached {} times", planned.limits.pids.value_or(0),
+         fmt::format("limit of {} processes reached: {} refused", planned.limits.pids.value_or(0),
                      usage.pid_refusals - command.refusals_before)});
   return hits;
 }

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include "spawn/server.h"
+#include "sys/file.h"
 
 namespace cloche::spawn {
 namespace {
@@ -12,6 +13,8 @@ constexpr size_t kMostAtOnce = 4;
 constexpr size_t kLow = 2;
 // The command that was just started gets the CPUs first, as long as there is stock left.
 constexpr int kLowDelayMs = 2, kDelayMs = 15;
+// Mounts change in bursts, and while we look at one, whoever made it cannot unmount it.
+constexpr int kAfterMountsMs = 300;
 
 }  // namespace
 
@@ -19,6 +22,7 @@ int Server::RefillDelay() const {
   if (preparing_.size() >= kMostAtOnce) return -1;
   auto need = shelf_.NextToPrepare();
   if (!need) return -1;
+  if (sys::MonotonicMicros() - mounts_changed_ < kAfterMountsMs * 1000) return kAfterMountsMs;
   return need->left == 0 ? 0 : need->left <= kLow ? kLowDelayMs : kDelayMs;
 }
 

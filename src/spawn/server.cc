@@ -113,6 +113,7 @@ int Server::Run() {
         FinishRefills();
         shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
         workshop_.ForgetMasks();
+        mounts_changed_ = sys::MonotonicMicros();
       } else if ((token & kReportBit) != 0) {
         FinishRefill(static_cast<pid_t>(token & ~kReportBit));
       } else if (token != kRequestToken) {

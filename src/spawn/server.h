@@ -61,6 +61,7 @@ class Server {
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;        // handed out
+  uint64_t mounts_changed_ = 0;             // when the host's did, last
   bool quit_ = false;
 };
 

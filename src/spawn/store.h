@@ -20,7 +20,6 @@ class Store {
   static Outcome<Store> Open(int state_dir, const std::string& state_path, int scratch,
                              bool privileged);
 
-  bool has_quota() const { return btrfs_; }
   int root() const { return root_.get(); }
   int masks() const { return masks_.get(); }
   int empty() const { return empty_.get(); }  // a directory with nothing in it

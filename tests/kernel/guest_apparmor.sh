@@ -1,20 +1,9 @@
 # Runs inside a guest: where AppArmor is active, sandboxes run under the installed profile, in both
 # modes, and the profile itself forbids what it says.
-set -u
-failures=0
+. /guest/check.sh
 work=/run/guest_apparmor
 mkdir $work
-check() {  # check WHAT COMMAND...
-  what=$1
-  shift
-  if "$@"; then
-    echo "ok: $what"
-  else
-    echo "FAILED: $what"
-    failures=$((failures + 1))
-    cat $work/out $work/err 2> /dev/null
-  fi
-}
+shown="$work/out $work/err"
 not() { ! "$@"; }
 run() {
   timeout 60 "$@" > $work/out 2> $work/err

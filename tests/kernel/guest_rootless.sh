@@ -1,17 +1,6 @@
 # Runs inside a guest: an ordinary user's own daemon, no root anywhere.
-set -u
-failures=0
-check() {  # check WHAT COMMAND...
-  what=$1
-  shift
-  if "$@"; then
-    echo "ok: $what"
-  else
-    echo "FAILED: $what"
-    failures=$((failures + 1))
-    cat /tmp/rl/out /tmp/rl/err
-  fi
-}
+. /guest/check.sh
+shown="/tmp/rl/out /tmp/rl/err"
 mkdir -m 755 /tmp/rl
 mkdir -m 700 /run/user-1000
 chown 1000:1000 /run/user-1000

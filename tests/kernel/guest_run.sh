@@ -1,20 +1,8 @@
 # Runs inside a guest: `cloche run` copies this machine, contains, limits, leaves nothing behind.
-set -u
-failures=0
+. /guest/check.sh
 work=/run/guest_run
 mkdir $work
-
-check() {  # check WHAT COMMAND...: COMMAND must succeed
-  what=$1
-  shift
-  if "$@"; then
-    echo "ok: $what"
-  else
-    echo "FAILED: $what"
-    failures=$((failures + 1))
-    tail -n 20 $work/out $work/err 2> /dev/null
-  fi
-}
+shown="$work/out $work/err"
 run() {  # status, $work/out and $work/err of one `cloche run`
   timeout 60 cloche run "$@" > $work/out 2> $work/err
   status=$?

@@ -1,18 +1,7 @@
 # Runs inside a guest: the daemon becomes the user cloche once there is one, and takes over what it
 # left under the fallback id.
-set -u
-failures=0
-check() {  # check WHAT COMMAND...
-  what=$1
-  shift
-  if "$@"; then
-    echo "ok: $what"
-  else
-    echo "FAILED: $what"
-    failures=$((failures + 1))
-    cat /run/out
-  fi
-}
+. /guest/check.sh
+shown=/run/out
 daemon_pid() { cloche status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 uid_of() { awk '/^Uid/ {print $2, $3, $4, $5}' "/proc/$1/status"; }
 

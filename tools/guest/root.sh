@@ -71,7 +71,7 @@ done | grep -oE '/[^ ]+' | sort -u | while read -r library; do
   cp -L "$library" "$to"
 done
 
-cp "$(dirname "$script")"/guest_* "$tree/guest/" 2> /dev/null || true
+cp "$(dirname "$script")"/*.sh "$tree/guest/"
 cp "$script" "$tree/guest/script"
 
 # Owner root whoever builds it; the one home directory is then given to its user.
