@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxBody = 16 << 20;
 constexpr size_t kMaxHead = 64 << 10;
+constexpr size_t kFirstRead = 4096;
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -99,6 +100,7 @@ Task<void> Session::Serve() {
     http::request_parser<http::string_body> parser;
     parser.body_limit(kMaxBody);
     parser.header_limit(kMaxHead);
+    buffer_.reserve(kFirstRead);  // most requests in one read
     auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
     const bool too_large = error == http::error::body_limit || error == http::error::header_limit;
     if (error && !too_large) co_return;  // gone, half a request, or not HTTP: nobody to answer

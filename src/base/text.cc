@@ -220,6 +220,10 @@ std::string EscapeForTerminal(std::string_view text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
+    if (static_cast<unsigned char>(text[0]) < 0x80) {  // nearly all of what we are asked about
+      text.remove_prefix(1);
+      continue;
+    }
     const size_t length = DecodeFirst(text).second;
     if (length == 0) return false;
     text.remove_prefix(length);

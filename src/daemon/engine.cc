@@ -21,6 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// There are 8,192 id ranges for all users of a machine: one of them does not get them all.
+constexpr ptrdiff_t kMostOfOneUser = 2000;
+
 std::string NewId() {
   static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
   unsigned char random[12];
@@ -275,6 +278,12 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
             fmt::format("make sandbox: the name {} is taken by {}", request.name, id),
             fmt::format("choose another name, or remove it: cloche rm {}", request.name));
   }
+  if (std::ranges::count_if(sandboxes_, [&](const auto& entry) {
+        return entry.second->owner == client.peer.uid;
+      }) >= kMostOfOneUser)
+    co_return Fail(Code::kExhausted,
+                   fmt::format("make sandbox: you have {} already", kMostOfOneUser),
+                   "remove some: cloche ls, then cloche rm");
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId(), client.peer.uid);

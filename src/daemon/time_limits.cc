@@ -10,19 +10,25 @@ namespace cloche::daemon {
 namespace {
 
 constexpr std::chrono::seconds kKillPatience{5};  // a disk that hangs takes its time, too
+constexpr std::chrono::seconds kStartPatience{30};
 
 double Age(const Sandbox& sandbox) {
   return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
 }
 
 // Init waits for a command until it has executed its program. Others inside can stop it right
-// before, and init then hears nothing more; what kills init still ends everything.
-bool SurvivesKill(const Sandbox& sandbox) {
+// before, and init then hears nothing more; what kills init still ends everything. "" = it hears.
+std::string InitIsDeaf(const Sandbox& sandbox) {
   const auto now = std::chrono::steady_clock::now();
-  return std::ranges::any_of(sandbox.commands(), [&](const auto& entry) {
-    const CommandRun& command = *entry.second;
-    return !command.ended() && command.kill_sent && now - *command.kill_sent > kKillPatience;
-  });
+  for (const auto& [number, command] : sandbox.commands()) {
+    if (command->ended()) continue;
+    if (command->kill_sent && now - *command->kill_sent > kKillPatience)
+      return "a command did not end when it was killed";
+    if (command->state() == CommandRun::State::kStarting &&
+        now - command->last_activity() > kStartPatience)
+      return "its init did not start a command";
+  }
+  return "";
 }
 
 }  // namespace
@@ -84,8 +90,8 @@ void Engine::EnforceTimes() {
     (void)EndIfOutlived(*sandbox);
     if (sandbox->state != Sandbox::State::kRunning || sandbox->stopping) continue;
     const Limits& limits = sandbox->planned.limits;
-    if (SurvivesKill(*sandbox)) {
-      StopLater(sandbox, "a command did not end when it was killed");
+    if (std::string why = InitIsDeaf(*sandbox); !why.empty()) {
+      StopLater(sandbox, std::move(why));
       continue;
     }
     if (double life = limits.life.value_or(0); life > 0 && Age(*sandbox) > life) {

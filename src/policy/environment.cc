@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string_view>
 
 namespace cloche {
@@ -108,11 +109,16 @@ bool IsTokenCharacter(char c) {
          c == '-' || c == '.';
 }
 
+constexpr size_t kShortestSecret =
+    std::ranges::min(kSecretPrefixes |
+                     std::views::transform([](const Prefix& p) { return p.text.size() + p.rest; }));
+
 bool TokenLooksSecret(std::string_view token) {
-  const bool has_digit = std::ranges::any_of(token, [](char c) { return c >= '0' && c <= '9'; });
+  if (token.size() < kShortestSecret) return false;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (const Prefix& prefix : kSecretPrefixes)
-    if (has_digit && token.starts_with(prefix.text) &&
-        token.size() >= prefix.text.size() + prefix.rest)
+    if (token.starts_with(prefix.text) && token.size() >= prefix.text.size() + prefix.rest &&
+        std::ranges::any_of(token, is_digit))
       return true;
   // A JSON web token: the header is base64 of '{"', then two dots.
   return token.starts_with("eyJ") && token.size() > 40 && std::ranges::count(token, '.') == 2;
