@@ -82,6 +82,8 @@ Status Serve(const Options& options, bool& announced) {
           engine =
               std::make_unique<daemon::Engine>(io, mode, place.directories(), *spawn, *registry);
           CLOCHE_CO_TRY(engine->Load());
+          Status reconciled = co_await engine->Reconcile();
+          if (!reconciled) co_return reconciled;
           acceptor.assign(asio::local::stream_protocol(), place.TakeListener());
           co_return Status{};
         }();

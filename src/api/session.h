@@ -61,6 +61,10 @@ class Session {
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request);
 Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
                              std::shared_ptr<daemon::Sandbox> sandbox);
+// snapshots, rollback and fork of a sandbox; and /v1/snapshots.
+Task<Response> ServeSavedStates(Engine& engine, const Client& client, const Request& request,
+                                std::shared_ptr<daemon::Sandbox> sandbox);
+Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request);
 Response ServeDoctor(Engine& engine);
 
 }  // namespace cloche::api

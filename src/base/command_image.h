@@ -54,6 +54,9 @@ enum class InitOp : uint32_t {
                  // a user who does not exist inside, and /dev/stdout could not be opened
   kFailed = 5,   // from init; `value` = errno, `stage` = ExecStage
   kExited = 6,   // from init; `value` = wait status, with the usage fields
+  kPause = 7,    // to init; everything but init stands still
+  kPaused = 8,   // from init; `value` = 1, or 0 if it does not
+  kResume = 9,   // to init
 };
 
 enum class ExecStage : uint32_t {

@@ -11,9 +11,13 @@ enum class SpawnOp : uint32_t {
                  // to save a round trip, the image of command 1, which is passed on to init
   kKill = 2,     // SIGKILL to every process of the sandbox; its upper stays
   kDiscard = 3,  // kill, count what changed (kFlagSummary), remove the upper
-  kFreeze = 4,
-  kThaw = 5,
   kRoom = 9,    // is its upper full? Answered by kFlagDiskFull and kFlagFilesFull
+  kSnapshot = 10,      // saves the upper of `sandbox` as `snapshot`; frozen meanwhile if it runs
+  kRollback = 11,      // `sandbox` (stopped) becomes `snapshot`; what it was is saved as `other`
+  kFork = 12,          // makes the upper of the new `sandbox` from `snapshot`
+  kDropSnapshot = 13,  // removes `snapshot`
+  kRetain = 14,  // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
+                 // reply has a memfd with those that do not exist
   kReady = 6,   // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,   // from spawn, to the request with the same number
   kExited = 8,  // from spawn: the init of `sandbox` ended, `value` = wait status
@@ -57,6 +61,8 @@ struct SpawnRequest {
   uint32_t flags = 0;
   uint64_t number = 0;
   char sandbox[32] = {};
+  char snapshot[32] = {};
+  char other[32] = {};
 };
 
 // Reply to kLaunch carries fds: init's control socket, init's pidfd, the seccomp listener, the OOM
@@ -81,6 +87,17 @@ struct SpawnReply {
   uint32_t timing_us[8] = {};  // SpawnTiming
 };
 
-enum SpawnTiming { kTimeReceive, kTimePrepare, kTimeLimits, kTimeHandOver, kTimeKill, kTimeCount };
+enum SpawnTiming {
+  kTimeReceive,
+  kTimePrepare,
+  kTimeLimits,
+  kTimeHandOver,
+  kTimeKill,
+  // of kSnapshot, kRollback, kFork
+  kTimeFlush,
+  kTimeFreeze,
+  kTimeSave,
+  kTimeCount
+};
 
 }  // namespace cloche

@@ -78,11 +78,17 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
                "keep the changes in memory: fast with many small files, gone with the daemon");
   AddText(app, "--on-violation", flags.on_violation, "what a violation does: report or kill",
           "ACTION");
+  AddText(app, "--auto-snapshot", flags.auto_snapshot,
+          "save its state by itself: every-command, or a time such as 5m", "WHEN");
   AddText(app, "--agent", flags.agent, "the agent this is for; a sandbox serves one", "NAME");
   AddText(app, "--task", flags.task, "what it is for", "TEXT");
   AddList(app, "--label", flags.labels, "a label to filter by", "KEY=VALUE");
-  AddLimits(app, kSandboxLimits, flags.limits);
-  AddLimits(app, kCommandLimits, flags.limits);
+  AddLimitFlags(app, flags.limits);
+}
+
+void AddLimitFlags(CLI::App& app, LimitFlags& limits) {
+  AddLimits(app, kSandboxLimits, limits);
+  AddLimits(app, kCommandLimits, limits);
 }
 
 void AddCommandFlags(CLI::App& app, CommandFlags& flags) {

@@ -18,6 +18,7 @@ struct OutputFlags {
 enum class Terminal { kAuto, kForce, kForbid };
 
 void AddSandboxFlags(CLI::App& app, SandboxFlags& flags);
+void AddLimitFlags(CLI::App& app, LimitFlags& limits);
 void AddCommandFlags(CLI::App& app, CommandFlags& flags);  // those of exec alone
 void AddTerminalFlags(CLI::App& app, Terminal& terminal);
 void AddSessionOutputFlags(CLI::App& app, OutputFlags& flags);

@@ -27,21 +27,6 @@ Result<Body> ParseLimit(const std::string& name, const std::string& text) {
   return count;
 }
 
-Result<Body> ParseLimits(const LimitFlags& flags) {
-  Body limits = Body::object();
-  for (const auto& [name, text] : flags) {
-    if (text.empty()) continue;
-    auto value = ParseLimit(name, text);
-    if (!value) {
-      Error error = value.error();
-      error.message = fmt::format("--{}: {}", name, error.message);
-      return std::unexpected(std::move(error));
-    }
-    limits[name] = *std::move(value);
-  }
-  return limits;
-}
-
 // "." and leading ".." are folded into `cwd`, which has no symlinks. A ".." after a name stays, for
 // the daemon to refuse: only the kernel knows where it leads.
 std::string Absolute(std::string_view cwd, std::string_view path) {
@@ -116,6 +101,21 @@ void AddText(Body& body, const char* key, const std::string& value) {
 
 }  // namespace
 
+Result<Body> LimitsBody(const LimitFlags& flags) {
+  Body limits = Body::object();
+  for (const auto& [name, text] : flags) {
+    if (text.empty()) continue;
+    auto value = ParseLimit(name, text);
+    if (!value) {
+      Error error = value.error();
+      error.message = fmt::format("--{}: {}", name, error.message);
+      return std::unexpected(std::move(error));
+    }
+    limits[name] = *std::move(value);
+  }
+  return limits;
+}
+
 Result<Environment> ChooseEnvironment(const std::vector<std::string>& environment,
                                       const std::vector<std::string>& wanted) {
   std::vector<std::string> all = environment;
@@ -159,7 +159,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
   body["env"] = std::move(environment.kept);
   if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);
-  ASSIGN_OR_RETURN(Body limits, ParseLimits(flags.limits));
+  ASSIGN_OR_RETURN(Body limits, LimitsBody(flags.limits));
   if (!limits.empty()) body["limits"] = std::move(limits);
   CLOCHE_TRY(AddPaths(body, "ro", flags.ro, around.cwd));
   CLOCHE_TRY(AddPaths(body, "rw", flags.rw, around.cwd));
@@ -171,6 +171,16 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   AddText(body, "task", flags.task);
   CLOCHE_TRY(AddLabels(body, flags.labels));
   AddText(body, "on_violation", flags.on_violation);
+  if (flags.auto_snapshot == "every-command") {
+    body["auto_snapshot"] = flags.auto_snapshot;
+  } else if (!flags.auto_snapshot.empty()) {
+    const auto seconds = ParseDuration(flags.auto_snapshot);
+    if (!seconds)
+      return Fail(Code::kInvalid,
+                  fmt::format("--auto-snapshot {}: unknown", EscapeForTerminal(flags.auto_snapshot)),
+                  "give every-command, or a time such as 5m");
+    body["auto_snapshot"] = *seconds;
+  }
   return body;
 }
 
@@ -187,7 +197,7 @@ Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& aroun
   body["stdin"] = flags.read_stdin;
   if (flags.background) body["background"] = true;
   if (flags.fresh) body["fresh"] = true;
-  ASSIGN_OR_RETURN(const Body limits, ParseLimits(flags.limits));
+  ASSIGN_OR_RETURN(const Body limits, LimitsBody(flags.limits));
   for (const auto& [name, value] : limits.items()) body[name] = value;
   if (flags.timing) body["timing"] = true;
   AddText(body, "agent", flags.agent);
@@ -227,6 +237,12 @@ std::string EncodeSegment(std::string_view text) {
     }
   }
   return out;
+}
+
+Result<std::string> SnapshotTarget(std::string_view ref, std::string_view rest) {
+  if (ref.empty())
+    return Fail(Code::kInvalid, "no snapshot named", "cloche snapshots SANDBOX shows them");
+  return fmt::format("/v1/snapshots/{}{}", EncodeSegment(ref), rest);
 }
 
 Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest) {

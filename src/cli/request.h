@@ -40,6 +40,7 @@ struct SandboxFlags {
   bool drop_root = false;
   bool in_memory = false;
   std::string on_violation;
+  std::string auto_snapshot;  // every-command, or a time
 };
 
 struct WindowSize {
@@ -67,6 +68,8 @@ Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& aroun
 Result<Body> RunRequest(const SandboxFlags& sandbox, const CommandFlags& command, bool keep,
                         const Surroundings& around);
 
+Result<Body> LimitsBody(const LimitFlags& flags);
+
 // What is sent of the environment, and what stays here.
 struct Environment {
   std::vector<std::string> kept;
@@ -82,6 +85,7 @@ Result<Environment> ChooseEnvironment(const std::vector<std::string>& environmen
 std::string FindProject(const std::string& cwd, const std::string& home,
                         const std::function<bool(const std::string&)>& exists);
 
+Result<std::string> SnapshotTarget(std::string_view ref, std::string_view rest = "");
 // "/v1/sandboxes/REF" with REF as one path segment, whatever is in it.
 Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest = "");
 std::string EncodeSegment(std::string_view text);

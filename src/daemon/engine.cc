@@ -21,18 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// There are 8,192 id ranges for all users of a machine: one of them does not get them all.
-constexpr ptrdiff_t kMostOfOneUser = 2000;
-
-std::string NewId() {
-  static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
-  unsigned char random[12];
-  sys::RandomBytes(random, sizeof random);
-  std::string id = "sb_";
-  for (unsigned char byte : random) id.push_back(kAlphabet[byte % (sizeof kAlphabet - 1)]);
-  return id;
-}
-
 Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
   Command image;
   image.argv = request.argv;
@@ -78,6 +66,15 @@ double Since(Clock::time_point start) {
 }
 
 }  // namespace
+
+std::string NewId(const char* prefix) {
+  static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
+  unsigned char random[12];
+  sys::RandomBytes(random, sizeof random);
+  std::string id = prefix;
+  for (unsigned char byte : random) id.push_back(kAlphabet[byte % (sizeof kAlphabet - 1)]);
+  return id;
+}
 
 Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
                Registry& registry)
@@ -127,8 +124,7 @@ Result<Planned> Engine::Plan(const SandboxRequest& request, const UserFacts& use
   return plans_.Plan(facts_, user, request, std::move(id));
 }
 
-Status Engine::Save(const Sandbox& sandbox) {
-  if (!sandbox.keep) return {};
+Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
   static constexpr const char* kStates[] = {"coming", "running", "stopped", "ended", "going"};
   Json record = {
       {"request", sandbox.request_json},
@@ -136,10 +132,21 @@ Status Engine::Save(const Sandbox& sandbox) {
       {"reason", sandbox.reason},
       {"commands", sandbox.commands_started},
       {"gid", sandbox.planned.plan.spec.caller.gid},
-      {"groups", sandbox.planned.plan.spec.caller.groups}};
-  return registry_.Put({sandbox.id, sandbox.name, sandbox.owner,
-                        kStates[static_cast<int>(sandbox.state)],
-                        record.dump(-1, ' ', false, Json::error_handler_t::replace)});
+      {"groups", sandbox.planned.plan.spec.caller.groups},
+      {"head", sandbox.head},
+      {"head_is_current", sandbox.head_is_current},
+      {"origin", sandbox.origin}};
+  return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
+          record.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Status Engine::Save(const Sandbox& sandbox) {
+  return sandbox.keep ? registry_.Put(RowOf(sandbox)) : Status();
+}
+
+Error Engine::Explained(const SpawnAnswer& answer) {
+  return ExplainLaunchFailure(answer.reply.stage, answer.reply.operation, answer.reply.value,
+                              answer.reply.detail, FreshFacts());
 }
 
 std::shared_ptr<Sandbox> Engine::MakeSandbox(const std::string& id, uint32_t owner) {
@@ -186,6 +193,9 @@ Status Engine::Load() {
             std::chrono::duration<double>(record.value("created", 0.0))));
     sandbox->reason = record.value("reason", "");
     sandbox->commands_started = record.value("commands", uint64_t{0});
+    sandbox->head = record.value("head", "");
+    sandbox->head_is_current = record.value("head_is_current", false);
+    sandbox->origin = record.value("origin", Json());
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
     if (row.state == "running") sandbox->reason = "cloched died while it ran";
     sys::PeerIdentity peer;
@@ -249,9 +259,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   }
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
   if (answer.reply.value != 0)
-    co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
-                                                   answer.reply.value, answer.reply.detail,
-                                                   FreshFacts()));
+    co_return std::unexpected(Explained(answer));
   if (answer.fds.size() < 3)
     co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
   if (steps) {
@@ -270,23 +278,12 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
 Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request,
                                                       bool keep, Client client, StepTimer* steps,
                                                       FirstCommand* first) {
-  if (!request.name.empty()) {
-    for (const auto& [id, other] : sandboxes_)
-      if (other->owner == client.peer.uid && other->name == request.name)
-        co_return Fail(
-            Code::kConflict,
-            fmt::format("make sandbox: the name {} is taken by {}", request.name, id),
-            fmt::format("choose another name, or remove it: cloche rm {}", request.name));
-  }
-  if (std::ranges::count_if(sandboxes_, [&](const auto& entry) {
-        return entry.second->owner == client.peer.uid;
-      }) >= kMostOfOneUser)
-    co_return Fail(Code::kExhausted,
-                   fmt::format("make sandbox: you have {} already", kMostOfOneUser),
-                   "remove some: cloche ls, then cloche rm");
+  std::vector<std::string> names;
+  if (!request.name.empty()) names.push_back(request.name);
+  CLOCHE_CO_TRY(CheckNewNames(names, 1, client));
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
-  auto sandbox = MakeSandbox(NewId(), client.peer.uid);
+  auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
   sandbox->name = request.name;
   sandbox->request = std::move(request);
   sandbox->keep = keep;
@@ -328,9 +325,10 @@ Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request) {
 Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox> sandbox,
                                                         CommandRequest request, Client client,
                                                         Watcher* watcher, StepTimer steps) {
+  const Turn turn = co_await TakeTurn(sandbox);
   const Limits& limits = sandbox->planned.limits;
   CLOCHE_CO_TRY(EndIfOutlived(*sandbox));
-  if (sandbox->state == Sandbox::State::kEnded)
+  if (sandbox->state == Sandbox::State::kEnded || sandbox->state == Sandbox::State::kGoing)
     co_return Fail(Code::kConflict,
                    fmt::format("run in {}: it has ended ({})", sandbox->id, sandbox->reason),
                    "make a new sandbox: cloche new");
@@ -341,11 +339,6 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
         Code::kExhausted,
         fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
         "make a new sandbox, or a larger budget with --commands");
-  // Somebody else is just starting it.
-  while (sandbox->state == Sandbox::State::kStarting) {
-    asio::steady_timer pause(io_, std::chrono::milliseconds(2));
-    co_await pause.async_wait(kAwait);
-  }
   if (sandbox->state == Sandbox::State::kStopped) {
     sandbox->state = Sandbox::State::kStarting;
     Status launched = co_await Launch(sandbox, client, &steps);
@@ -354,6 +347,12 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
       co_return std::unexpected(launched.error());
     }
     CLOCHE_CO_TRY(Save(*sandbox));
+  }
+  if (sandbox->request.snapshot_commands && sandbox->keep) {
+    SnapshotRequest unnamed;
+    auto saved =
+        co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kCommand, &steps);
+    if (!saved) co_return std::unexpected(saved.error());
   }
   auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
@@ -386,6 +385,12 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
 }
 
 Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  if (sandbox->state == Sandbox::State::kGoing) co_return Status{};
+  co_return co_await StopNow(sandbox, std::move(reason), ended);
+}
+
+Task<Status> Engine::StopNow(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
   if (sandbox->state == Sandbox::State::kRunning) {
     sandbox->reason = reason;
     sandbox->stopping = true;
@@ -410,6 +415,10 @@ Task<void> Engine::NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Co
 
 Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
                                    std::shared_ptr<CommandRun> command) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  if (sandbox->state == Sandbox::State::kGoing)
+    co_return Fail(Code::kNotFound, "remove " + sandbox->id + ": it is being removed already",
+                   "cloche ls shows the ones there are");
   bool had_processes = sandbox->state == Sandbox::State::kRunning;
   sandbox->state = Sandbox::State::kGoing;
   sandbox->reason = "removed";
@@ -419,13 +428,13 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
                                             command && had_processes ? kFlagSummary : 0);
   if (command) MarkFull(*sandbox, answer.reply.flags, *command);
   sandbox->Detach("its sandbox was removed");
+  if (sandbox->keep)
+    for (const Snapshot& snapshot : SnapshotsOf(*sandbox)) (void)co_await Forget(snapshot);
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
     unforgotten_.push_back(sandbox->id);
   if (sandbox->keep) RemoveLogs(sandbox->id);
   if (answer.reply.value != 0)
-    co_return std::unexpected(ExplainLaunchFailure(answer.reply.stage, answer.reply.operation,
-                                                   answer.reply.value, answer.reply.detail,
-                                                   FreshFacts()));
+    co_return std::unexpected(Explained(answer));
   co_return Json{{"added", answer.reply.added},
                  {"changed", answer.reply.changed},
                  {"deleted", answer.reply.deleted},

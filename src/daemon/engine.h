@@ -10,8 +10,10 @@
 #include "daemon/plan_memory.h"
 #include "daemon/registry.h"
 #include "daemon/sandbox.h"
+#include "daemon/snapshot.h"
 #include "daemon/spawn_link.h"
 #include "policy/request.h"
+#include "policy/snapshot_request.h"
 
 namespace cloche::daemon {
 
@@ -28,8 +30,23 @@ struct FirstCommand {
   std::shared_ptr<CommandRun> command;  // set when the sandbox was made
 };
 
+// While it is held nobody else saves, restores, starts or ends the sandbox.
+class Turn {
+ public:
+  Turn(asio::io_context& io, std::shared_ptr<Sandbox> sandbox);
+  Turn(Turn&&) = default;
+  Turn(const Turn&) = delete;
+  Turn& operator=(Turn&&) = delete;
+  ~Turn();
+
+ private:
+  std::shared_ptr<Sandbox> sandbox_;
+};
+
 // A sandbox serves one agent, and so does a fresh twin of it.
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
+
+std::string NewId(const char* prefix);
 
 // The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
 class Engine {
@@ -37,7 +54,8 @@ class Engine {
   Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
          Registry& registry);
 
-  Status Load();  // what an earlier daemon left
+  Status Load();            // what an earlier daemon left
+  Task<Status> Reconcile();  // saved states on disk with those on record
   void Close();   // records what is about to be ended
   void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
 
@@ -55,6 +73,19 @@ class Engine {
   // Whether a command that failed met a limit of files or bytes.
   Task<void> NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
   Task<Result<Json>> Explain(SandboxRequest request, Client client);
+
+  // time_travel.cc
+  Task<Result<Snapshot>> TakeSnapshot(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
+                                      SnapshotKind kind, StepTimer* steps = nullptr);
+  // Answers {id, rolled_back_to, kept_as, ...}.
+  Task<Result<Json>> Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRequest request);
+  using Sandboxes = std::vector<std::shared_ptr<Sandbox>>;
+  Task<Result<Sandboxes>> Fork(std::shared_ptr<Sandbox> parent, ForkRequest request, Client client);
+  Task<Result<Sandboxes>> Fork(Snapshot snapshot, ForkRequest request, Client client);
+  Task<Status> DropSnapshot(Snapshot snapshot);
+  Result<Snapshot> RenameSnapshot(const Snapshot& snapshot, const SnapshotRequest& request);
+  std::vector<Snapshot> SnapshotsOf(const Sandbox& sandbox) const;  // oldest first
+  Result<Snapshot> FindSnapshot(const std::string& ref, const Client& client) const;
 
   Result<std::shared_ptr<Sandbox>> Find(const std::string& ref, const Client& client) const;
   std::vector<std::shared_ptr<Sandbox>> List(const Client& client) const;
@@ -76,6 +107,18 @@ class Engine {
  private:
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                       FirstCommand* first = nullptr);
+  Task<Turn> TakeTurn(std::shared_ptr<Sandbox> sandbox);
+  // These three while it is our turn.
+  Task<Status> StopNow(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);
+  Task<Result<Snapshot>> SaveState(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
+                                   SnapshotKind kind, StepTimer* steps);
+  Task<Status> Forget(Snapshot snapshot);
+  Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
+  Task<void> Prune(std::shared_ptr<Sandbox> sandbox);
+  Status CheckNewNames(const std::vector<std::string>& names, size_t count,
+                       const Client& client) const;
+  Error Explained(const SpawnAnswer& answer);
+  Registry::Row RowOf(const Sandbox& sandbox) const;
   std::shared_ptr<Sandbox> MakeSandbox(const std::string& id, uint32_t owner);
   std::shared_ptr<CommandRun> MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                           Watcher* watcher, StepTimer steps);
@@ -115,6 +158,7 @@ class Engine {
   std::chrono::steady_clock::time_point trimmed_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
+  std::map<std::string, Snapshot> snapshots_;
   std::shared_ptr<const void> clients_ = std::make_shared<int>();
   bool spawn_lost_ = false;
 };

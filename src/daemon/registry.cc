@@ -12,7 +12,7 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;  // 1 had no snapshots
 constexpr off_t kReserveBytes = 1 << 20;
 
 Error SqlError(sqlite3* db, const char* what) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
   int version = -1;
   if (auto query = Prepare(db, "PRAGMA user_version"); sqlite3_step(query.get()) == SQLITE_ROW)
     version = sqlite3_column_int(query.get(), 0);
-  if (version != 0 && version != kSchema)
+  if (version < 0 || version > kSchema)
     return Fail(Code::kUnavailable,
                 fmt::format("open registry: {} has schema {}, this cloched knows {}", path, version,
                             kSchema),
@@ -87,7 +87,9 @@ Result<std::unique_ptr<Registry>> Registry::Open(const std::string& path) {
   CLOCHE_TRY(registry->Execute(
       "CREATE TABLE IF NOT EXISTS sandboxes (id TEXT PRIMARY KEY, name TEXT NOT NULL, "
       "owner INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL);"
-      "PRAGMA user_version=1;"));
+      "CREATE TABLE IF NOT EXISTS snapshots (id TEXT PRIMARY KEY, sandbox TEXT NOT NULL, "
+      "owner INTEGER NOT NULL, record TEXT NOT NULL);"
+      "PRAGMA user_version=2;"));
   registry->MakeReserve();
   return registry;
 }
@@ -124,6 +126,18 @@ Status Registry::Put(const Row& row) {
       });
 }
 
+Status Registry::Put(const std::vector<Row>& rows, const std::vector<SnapshotRow>& snapshots) {
+  CLOCHE_TRY(Execute("BEGIN"));
+  Status status;
+  for (const Row& row : rows)
+    if (status) status = Put(row);
+  for (const SnapshotRow& row : snapshots)
+    if (status) status = PutSnapshot(row);
+  if (status) status = Execute("COMMIT");
+  if (!status) (void)Execute("ROLLBACK");
+  return status;
+}
+
 Status Registry::Remove(const std::string& id) {
   return Write("DELETE FROM sandboxes WHERE id = ?1",
                [&](const Statement& statement) { Bind(statement, 1, id); });
@@ -140,6 +154,35 @@ Result<std::vector<Registry::Row>> Registry::All() {
                     static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)),
                     Text(statement, 3), Text(statement, 4)});
   // Half of a damaged registry would pass for all of it.
+  if (step != SQLITE_DONE) return std::unexpected(SqlError(db_, "read registry"));
+  return rows;
+}
+
+Status Registry::PutSnapshot(const SnapshotRow& row) {
+  return Write(
+      "INSERT INTO snapshots VALUES (?1, ?2, ?3, ?4) ON CONFLICT(id) DO UPDATE SET record = ?4",
+      [&](const Statement& statement) {
+        Bind(statement, 1, row.id);
+        Bind(statement, 2, row.sandbox);
+        sqlite3_bind_int64(statement.get(), 3, row.owner);
+        Bind(statement, 4, row.record);
+      });
+}
+
+Status Registry::RemoveSnapshot(const std::string& id) {
+  return Write("DELETE FROM snapshots WHERE id = ?1",
+               [&](const Statement& statement) { Bind(statement, 1, id); });
+}
+
+Result<std::vector<Registry::SnapshotRow>> Registry::AllSnapshots() {
+  auto statement = Prepare(db_, "SELECT id, sandbox, owner, record FROM snapshots ORDER BY rowid");
+  if (!statement) return std::unexpected(SqlError(db_, "read registry"));
+  std::vector<SnapshotRow> rows;
+  int step;
+  while ((step = sqlite3_step(statement.get())) == SQLITE_ROW)
+    rows.push_back({Text(statement, 0), Text(statement, 1),
+                    static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)),
+                    Text(statement, 3)});
   if (step != SQLITE_DONE) return std::unexpected(SqlError(db_, "read registry"));
   return rows;
 }

@@ -22,12 +22,25 @@ class Registry {
     std::string record;  // JSON: the request as it came, created, reason, counters
   };
 
+  // A saved state of a sandbox.
+  struct SnapshotRow {
+    std::string id;
+    std::string sandbox;
+    uint32_t owner = 0;
+    std::string record;  // JSON
+  };
+
   static Result<std::unique_ptr<Registry>> Open(const std::string& path);
   ~Registry();
 
   Status Put(const Row& row);
+  // All or none.
+  Status Put(const std::vector<Row>& rows, const std::vector<SnapshotRow>& snapshots = {});
   Status Remove(const std::string& id);
   Result<std::vector<Row>> All();
+  Status PutSnapshot(const SnapshotRow& row);
+  Status RemoveSnapshot(const std::string& id);
+  Result<std::vector<SnapshotRow>> AllSnapshots();
 
  private:
   Registry(sqlite3* db, std::string reserve) : db_(db), reserve_(std::move(reserve)) {}

@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kMaxDenialKinds = 64;
 constexpr size_t kMaxRemembered = 200;
 constexpr int kDenialsPerTurn = 32;
+constexpr std::chrono::seconds kPausePatience{5};
 
 const char* ClassName(sys::DenialClass kind) {
   switch (kind) {
@@ -103,6 +104,7 @@ void Sandbox::Detach(const std::string& why) {
   listener_.close(ignored);
   oom_.close(ignored);
   meter_ = {};
+  if (pausing_) pausing_->Set();
   for (auto& [number, command] : commands_) command->Lost(why);
   last_activity_ = std::chrono::steady_clock::now();
 }
@@ -143,7 +145,35 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
 void Sandbox::Adopt(const std::shared_ptr<CommandRun>& command) {
   AddCommand(command);
   ++commands_started;
+  head_is_current = false;
   last_activity_ = std::chrono::steady_clock::now();
+}
+
+Task<Result<bool>> Sandbox::Pause() {
+  if (state != State::kRunning || cgroup_version_ != sys::CgroupVersion::kNone ||
+      !control_.is_open())
+    co_return false;
+  InitMessage message{};
+  message.op = InitOp::kPause;
+  paused_ = false;
+  pausing_ = std::make_shared<Event>(io_);
+  const std::shared_ptr<Event> answered = pausing_;
+  asio::steady_timer patience(io_, kPausePatience);  // an init that hears nothing is ended later
+  patience.async_wait([answered](boost::system::error_code error) {
+    if (!error) answered->Set();
+  });
+  if (sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
+    co_await answered->Wait();
+  patience.cancel();
+  if (paused_) co_return true;
+  co_return Fail(Code::kUnavailable, "save " + id + ": its processes could not be stopped",
+                 "try again, or stop it first: cloche stop " + id);
+}
+
+void Sandbox::Resume() {
+  InitMessage message{};
+  message.op = InitOp::kResume;
+  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
 }
 
 void Sandbox::Signal(uint32_t command, int signal) {
@@ -201,6 +231,10 @@ Task<void> Sandbox::ReadInit([[maybe_unused]] std::shared_ptr<Sandbox> self) {
 }
 
 void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
+  if (message.op == InitOp::kPaused && pausing_) {
+    paused_ = message.value == 1;
+    pausing_->Set();
+  }
   auto found = commands_.find(message.command);
   if (found == commands_.end()) return;
   std::shared_ptr<CommandRun> command = found->second;
@@ -384,7 +418,9 @@ Json Sandbox::ToJson() const {
                {"limits", LimitsToJson(planned.limits)},
                {"not_enforced", planned.not_enforced},
                {"enforced", Enforced()},
-               {"commands", commands_started}};
+               {"commands", commands_started},
+               {"head", head},
+               {"forked_from", origin}};
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
   if (state == State::kRunning) {

@@ -56,6 +56,11 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
   uint64_t commands_started = 0;
+  std::string head;             // the snapshot its files were last equal to; "" = its base
+  bool head_is_current = true;  // and nothing has run since
+  Json origin;                  // of a fork: {sandbox, snapshot}
+  std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
+  std::shared_ptr<Event> turn;  // set while somebody saves, restores, starts or ends it
 
   // Takes over the fds of a successful launch.
   void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
@@ -64,6 +69,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // Sends the command to init; the command then reports for itself.
   Status Start(const std::shared_ptr<CommandRun>& command, const Command& image);
   void Adopt(const std::shared_ptr<CommandRun>& command);  // spawn has started it
+  // Without a cgroup to freeze, init stops everybody for a moment. False: there is no need to.
+  Task<Result<bool>> Pause();
+  void Resume();
   void Signal(uint32_t command, int signal);
   void KillAll();
 
@@ -100,6 +108,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
   std::vector<Denial> denials_;
   uint64_t denial_count_ = 0;
+  std::shared_ptr<Event> pausing_;  // set when init has answered
+  bool paused_ = false;
   std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
 };
 

@@ -41,8 +41,29 @@ Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox, uint32
   SpawnRequest request{};
   request.op = op;
   request.flags = flags;
-  request.number = next_++;
   strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
+  co_return co_await Finish(Send(request, fds));
+}
+
+Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox,
+                                  const std::string& snapshot, const std::string& other) {
+  return Finish(Begin(op, sandbox, snapshot, other));
+}
+
+std::shared_ptr<SpawnLink::Waiting> SpawnLink::Begin(SpawnOp op, const std::string& sandbox,
+                                                     const std::string& snapshot,
+                                                     const std::string& other) {
+  SpawnRequest request{};
+  request.op = op;
+  strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
+  strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
+  strncpy(request.other, other.c_str(), sizeof request.other - 1);
+  return Send(request, {});
+}
+
+std::shared_ptr<SpawnLink::Waiting> SpawnLink::Send(SpawnRequest request,
+                                                    std::span<const int> fds) {
+  request.number = next_++;
   auto waiting = std::make_shared<Waiting>(io_);
   waiting_[request.number] = waiting;
   long sent = -EPIPE;
@@ -51,8 +72,12 @@ Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox, uint32
     waiting_.erase(request.number);
     waiting->answer.reply.value = static_cast<int>(-sent);
     strncpy(waiting->answer.reply.operation, "reach cloche-spawn", 39);
-    co_return std::move(waiting->answer);
+    waiting->done.Set();
   }
+  return waiting;
+}
+
+Task<SpawnAnswer> SpawnLink::Finish(std::shared_ptr<Waiting> waiting) {
   co_await waiting->done.Wait();
   co_return std::move(waiting->answer);
 }

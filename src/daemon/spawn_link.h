@@ -29,20 +29,23 @@ class SpawnLink {
   uint32_t ready_flags() const { return ready_reply_.flags; }  // kFlagAppArmor...
   Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
                          std::vector<int> fds = std::vector<int>());
+  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, const std::string& snapshot,
+                         const std::string& other = "");
+  // The same in two steps: it is under way when Begin returns.
+  class Waiting;
+  std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
+                                 const std::string& snapshot = "", const std::string& other = "");
+  static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
   Task<void> Leave();  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:
   SpawnLink(asio::io_context& io, int socket)
       : io_(io), socket_(io, socket), ready_(io), left_(io) {}
+  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds);
   Task<void> ReadLoop();
   void FailAll();
 
-  struct Waiting {
-    explicit Waiting(asio::io_context& io) : done(io) {}
-    Event done;
-    SpawnAnswer answer;
-  };
   asio::io_context& io_;
   asio::posix::stream_descriptor socket_;
   Event ready_, left_;
@@ -52,6 +55,13 @@ class SpawnLink {
   std::map<uint64_t, std::shared_ptr<Waiting>> waiting_;
   std::function<void(const SpawnReply&)> on_exited_;
   std::function<void()> on_lost_;
+};
+
+class SpawnLink::Waiting {
+ public:
+  explicit Waiting(asio::io_context& io) : done(io) {}
+  Event done;
+  SpawnAnswer answer;
 };
 
 }  // namespace cloche::daemon

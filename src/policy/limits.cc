@@ -1,5 +1,7 @@
 #include "policy/limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "policy/fields.h"
@@ -79,6 +81,52 @@ Limits WithDefaults(const Limits& asked, const HostFacts& facts) {
       .commands = asked.commands.value_or(0),
       .denials = asked.denials.value_or(0),
   };
+}
+
+namespace {
+
+// Calls `take` with the name and both fields of each limit.
+template <typename Take>
+void ForEachLimit(const Limits& asked, Limits& other, Take take) {
+  take("cpu", asked.cpu, other.cpu);
+  take("memory", asked.memory, other.memory);
+  take("disk", asked.disk, other.disk);
+  take("inodes", asked.inodes, other.inodes);
+  take("pids", asked.pids, other.pids);
+  take("files", asked.files, other.files);
+  take("output", asked.output, other.output);
+  take("wall", asked.wall, other.wall);
+  take("idle", asked.idle, other.idle);
+  take("life", asked.life, other.life);
+  take("commands", asked.commands, other.commands);
+  take("denials", asked.denials, other.denials);
+}
+
+}  // namespace
+
+Limits OverLimits(const Limits& asked, const Limits& others) {
+  Limits both = others;
+  ForEachLimit(asked, both, [](const char*, const auto& wanted, auto& field) {
+    if (wanted) field = wanted;
+  });
+  return both;
+}
+
+Result<Limits> WithinLimits(const Limits& asked, const Limits& held) {
+  Limits both = held;
+  Status status;
+  ForEachLimit(asked, both, [&](const char* name, const auto& wanted, auto& field) {
+    if (!wanted) return;
+    const auto most = field.value_or(0);
+    if (most != 0 && (*wanted == 0 || *wanted > most) && status)
+      status = Fail(
+          Code::kDenied,
+          fmt::format("read limits.{}: more than the {} of what it is copied from", name, most),
+          "ask for less, or make a new sandbox: cloche new");
+    field = wanted;
+  });
+  CLOCHE_TRY(status);
+  return both;
 }
 
 }  // namespace cloche

@@ -11,6 +11,8 @@
 namespace cloche {
 namespace {
 
+constexpr double kLeastSnapshotSeconds = 1;
+
 using nlohmann::json;
 
 constexpr size_t kMaxString = 131'071;  // the kernel's MAX_ARG_STRLEN, less its NUL
@@ -113,6 +115,19 @@ void ReadPty(FieldReader& reader, std::optional<PtySize>& out) {
                 static_cast<uint16_t>(columns.value_or(80))};
 }
 
+void ReadAutoSnapshot(FieldReader& reader, SandboxRequest& out) {
+  const json* wanted = reader.Find("auto_snapshot");
+  if (!wanted) return;
+  out.snapshot_commands = *wanted == "every-command";
+  if (!out.snapshot_commands && wanted->is_number()) out.snapshot_every = wanted->get<double>();
+  const bool good =
+      out.snapshot_commands || (out.snapshot_every && *out.snapshot_every >= kLeastSnapshotSeconds &&
+                                *out.snapshot_every <= kMostSeconds);
+  if (!good)
+    reader.Refuse("auto_snapshot", "it is neither every-command nor a time of a second or more",
+                  "give every-command, or seconds");
+}
+
 void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   ReadName(reader, out.name);
   ReadBase(reader, out.base_directory);
@@ -143,6 +158,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   else if (on_violation != "report")
     reader.Refuse("on_violation", "it is neither report nor kill", "give report or kill");
 
+  ReadAutoSnapshot(reader, out);
   if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
     reader.Refuse("declared", "ro, rw and hide have no meaning beside it: nothing else is visible",
                   "name the paths as inputs or output");

@@ -43,6 +43,8 @@ struct SandboxRequest {
   std::string task;
   std::map<std::string, std::string> labels;
   OnViolation on_violation = OnViolation::kReport;
+  bool snapshot_commands = false;        // save the state before each command
+  std::optional<double> snapshot_every;  // seconds
   bool operator==(const SandboxRequest&) const = default;
 };
 

@@ -75,13 +75,16 @@ Outcome<void> CheckMounts(const std::vector<MountOp>& mounts) {
   return {};
 }
 
-}  // namespace
-
-bool IsSandboxId(std::string_view id) {
-  if (id.size() < 4 || id.size() > 31 || !id.starts_with("sb_")) return false;
+bool IsId(std::string_view id, std::string_view prefix) {
+  if (id.size() < 4 || id.size() > 31 || !id.starts_with(prefix)) return false;
   return std::all_of(id.begin() + 3, id.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
+
+}  // namespace
+
+bool IsSandboxId(std::string_view id) { return IsId(id, "sb_"); }
+bool IsSnapshotId(std::string_view id) { return IsId(id, "sn_"); }
 
 Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode) {
   const SandboxSpec& spec = plan.spec;

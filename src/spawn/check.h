@@ -15,5 +15,6 @@ Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, M
 
 // `sb_` and 1 to 28 of [a-z0-9]: it becomes a file name, so no request is served with another.
 bool IsSandboxId(std::string_view id);
+bool IsSnapshotId(std::string_view id);  // likewise, with `sn_`
 
 }  // namespace cloche::spawn

@@ -17,6 +17,7 @@
 
 #include "base/command_image.h"
 #include "spawn/child.h"
+#include "spawn/pause.h"
 #include "sys/message.h"
 #include "sys/process.h"
 
@@ -348,6 +349,13 @@ void RunInit(int control, int pts) {
                      static_cast<size_t>(got) - sizeof request);
       if (request.op == InitOp::kSignal) SignalCommand(request);
       if (request.op == InitOp::kKillAll) kill(-1, SIGKILL);
+      if (request.op == InitOp::kPause) {
+        InitMessage reply{};
+        reply.op = InitOp::kPaused;
+        reply.value = PauseOthers() ? 1 : 0;
+        Reply(control, reply);
+      }
+      if (request.op == InitOp::kResume) ResumeOthers();
     }
     for (int i = 0; i < fd_count; ++i) close(fds[i]);
   }

@@ -114,6 +114,8 @@ int Server::Run() {
         shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
         workshop_.ForgetMasks();
         mounts_changed_ = sys::MonotonicMicros();
+      } else if ((token & kJobBit) != 0) {
+        JobEnded(static_cast<pid_t>(token & ~kJobBit));
       } else if ((token & kReportBit) != 0) {
         FinishRefill(static_cast<pid_t>(token & ~kReportBit));
       } else if (token != kRequestToken) {
@@ -138,6 +140,11 @@ void Server::Shutdown() {
     CleanUp(sandbox);
   }
   alive_.clear();
+  for (auto& [pid, job] : jobs_) {
+    sys::PidfdSignal(job.pidfd.get(), SIGKILL);
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
   keeper_.Reset();  // it finishes what it was told and leaves
   while (waitpid(keeper_pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -152,7 +159,8 @@ void Server::HandleRequest() {
     quit_ = true;
     return;
   }
-  request.sandbox[sizeof request.sandbox - 1] = '\0';
+  for (auto* text : {&request.sandbox, &request.snapshot, &request.other})
+    (*text)[sizeof *text - 1] = '\0';
   if (got == static_cast<long>(sizeof request) && !IsSandboxId(request.sandbox)) {
     Failure failure{SpawnStage::kPlan, "sandbox id", EINVAL, request.sandbox};
     Answer(request, &failure);
@@ -167,16 +175,15 @@ void Server::HandleRequest() {
       case SpawnOp::kDiscard:
         End(request, true);
         break;
-      case SpawnOp::kFreeze:
-      case SpawnOp::kThaw: {
-        auto found = ids_.find(request.sandbox);
-        Failure failure{SpawnStage::kCgroup, "freeze", ESRCH, request.sandbox};
-        if (found != ids_.end())
-          failure.error =
-              -cgroups_.Freeze(alive_[found->second].name, request.op == SpawnOp::kFreeze);
-        Answer(request, failure.error == 0 ? nullptr : &failure);
+      case SpawnOp::kSnapshot:
+      case SpawnOp::kRollback:
+      case SpawnOp::kFork:
+      case SpawnOp::kDropSnapshot:
+        StartJob(request);
         break;
-      }
+      case SpawnOp::kRetain:
+        Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
       case SpawnOp::kRoom: {
         SpawnReply reply{};
         reply.op = SpawnOp::kReply;

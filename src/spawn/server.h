@@ -14,6 +14,7 @@ namespace cloche::spawn {
 
 // An epoll token with this bit is the control socket of a sandbox in preparation.
 inline constexpr uint64_t kReportBit = 1ull << 40;
+inline constexpr uint64_t kJobBit = 1ull << 41;  // the pidfd of a job
 
 // Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
 class Server {
@@ -39,6 +40,14 @@ class Server {
   void FinishRefill(pid_t pid);  // waits for its report and shelves it
   void FinishOneOf(const std::string& key);
   void FinishRefills();
+  // jobs.cc
+  void StartJob(const SpawnRequest& request);
+  Outcome<void> CheckJob(const SpawnRequest& request) const;
+  Outcome<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
+  Outcome<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
+                           SpawnReply& reply);
+  void JobEnded(pid_t pid);
+  void Retain(const SpawnRequest& request, std::span<const int> fds);
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
@@ -58,6 +67,12 @@ class Server {
     std::string key;
     Sandbox sandbox;
   };
+  struct Job {
+    SpawnRequest request;
+    std::string cgroup;  // that it freezes; "" = none
+    sys::Fd pidfd;
+  };
+  std::map<pid_t, Job> jobs_;
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;        // handed out

@@ -29,6 +29,7 @@ constexpr uint64_t kFirstSize = 4 * kGiB;
 constexpr uint64_t kStep = 4 * kGiB;
 constexpr uint64_t kLowWater = 3 * kGiB;
 constexpr uint64_t kLeastSize = kGiB / 4;
+constexpr size_t kMostStaleGroups = 256;
 
 sys::Fd OpenDirectory(int dir, const char* name) {
   mkdirat(dir, name, 0700);
@@ -135,6 +136,7 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   if (int error = sys::EnableQuota(root_.get()); error < 0)
     return Failed(SpawnStage::kPool, "enable quota", error);
   btrfs_ = true;
+  groups_ = sys::HasSimpleQuota(root_.get());
   return {};
 }
 
@@ -154,16 +156,20 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
   int root = store.root_.get();
   store.once_ = OpenDirectory(root, "once");
   store.kept_ = OpenDirectory(root, "kept");
+  store.snaps_ = OpenDirectory(root, "snaps");
   store.masks_ = OpenDirectory(privileged ? root : scratch, "masks");
   store.empty_ = OpenDirectory(privileged ? root : scratch, "empty");
   store.trash_ = OpenDirectory(root, "trash");
-  if (!store.once_.valid() || !store.kept_.valid() || !store.masks_.valid() ||
-      !store.trash_.valid() || !store.empty_.valid())
-    return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
+  for (const sys::Fd* dir : {&store.once_, &store.kept_, &store.snaps_, &store.masks_,
+                             &store.trash_, &store.empty_})
+    if (!dir->valid())
+      return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
   for (int dir : {store.once_.get(), store.masks_.get()}) {
     for (const std::string& name : NamesIn(dir))
       if (auto moved = store.MoveToTrash(dir, name); !moved) return std::unexpected(moved.error());
   }
+  if (auto completed = store.CompleteRollbacks(); !completed)
+    return std::unexpected(completed.error());
   return store;
 }
 
@@ -209,6 +215,10 @@ Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uin
   if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
     return Failed(SpawnStage::kPool, "keep upper", errno, id);
   if (fsync(kept_.get()) < 0) return Failed(SpawnStage::kPool, "keep upper", errno, id);
+  if (auto grouped = Group(sys::Fd(openat(kept_.get(), id.c_str(), O_RDONLY | O_CLOEXEC)),
+                           Limit::kOwn);
+      !grouped)
+    return std::unexpected(grouped.error());
   return OpenKept(id, owner);
 }
 
@@ -245,6 +255,11 @@ Outcome<void> Store::DiscardMask(const std::string& name) {
 
 Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
   if (!btrfs_) return {};
+  if (uint64_t group = GroupOf(upper); group != 0) {
+    if (int error = sys::LimitQuotaGroup(root_.get(), group, bytes); error < 0)
+      return Failed(SpawnStage::kPool, "set disk limit", error);
+    bytes = 0;  // not in addition
+  }
   if (int error = sys::LimitSubvolume(upper, bytes); error < 0)
     return Failed(SpawnStage::kPool, "set disk limit", error);
   return {};
@@ -279,18 +294,26 @@ uint32_t Store::FullFlags(int upper, const KernelLimits& limits) {
 void Store::EmptyTrash() {
   for (const std::string& name : NamesIn(trash_.get())) {
     int64_t id = -1;
+    uint64_t group = 0;
     if (btrfs_) {
       sys::Fd upper(openat(trash_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (upper.valid()) id = sys::SubvolumeId(upper.get());
+      if (upper.valid()) group = GroupOf(upper.get());
       upper.Reset();
       if (sys::DestroySubvolume(trash_.get(), name.c_str()) == 0) {
         // Fails while the cleaner still holds the tree; such groups go at the next round.
         if (id > 0) sys::DestroyQuotaGroup(root_.get(), static_cast<uint64_t>(id));
+        if (group != 0) stale_groups_.push_back(group);
         continue;
       }
     }
     sys::RemoveTree(trash_.get(), name.c_str());
   }
+  // A group that still has members stays: the last of them brings it here again.
+  std::erase_if(stale_groups_, [&](uint64_t group) {
+    return sys::DestroyQuotaGroup(root_.get(), group) == 0;
+  });
+  if (stale_groups_.size() > kMostStaleGroups) stale_groups_.clear();
 }
 
 Outcome<void> Store::Grow(uint64_t to_bytes) {

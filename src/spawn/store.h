@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/launch_plan.h"
 #include "spawn/failure.h"
@@ -10,7 +11,8 @@ namespace cloche::spawn {
 
 // Where uppers live: one directory (system: a btrfs subvolume in the pool image) per sandbox.
 //   once/   uppers of prepared and disposable sandboxes: whatever is here at start is rubbish
-//   kept/   uppers of `cloche new`, by sandbox id
+//   kept/   uppers of `cloche new`, by sandbox id; ID.next: what it is rolled back to
+//   snaps/  saved states of kept uppers, by snapshot id
 //   masks/  layers that hide files, shared by sandboxes; rubbish at start (rootless: in a tmpfs)
 //   trash/  to be deleted; being here *is* the record that it must be
 class Store {
@@ -40,6 +42,18 @@ class Store {
   Outcome<void> LeaveRoom(int upper, const std::string& kept_id);
   static uint32_t FullFlags(int upper, const KernelLimits& limits);  // kFlagDiskFull ...
 
+  // Saved states (snapshots.cc). Each takes its time and is called by a process of its own. Owners
+  // are those of what is copied: nobody gets another's files.
+  Outcome<void> Snapshot(const std::string& id, const std::string& snapshot);
+  // kept/id becomes a copy of the snapshot; what it was is kept as snapshot `abandoned`. After a
+  // crash at any point it is either of the two, whole.
+  Outcome<void> Rollback(const std::string& id, const std::string& snapshot,
+                         const std::string& abandoned);
+  Outcome<void> Fork(const std::string& snapshot, const std::string& new_id);
+  Outcome<void> DropSnapshot(const std::string& snapshot);
+  // Everything else in snaps/ is rubbish of a crash. Returns those of `known` that do not exist.
+  Outcome<std::vector<std::string>> Retain(const std::vector<std::string>& known);
+
   // Called by the keeper process, never in spawn's loop.
   void EmptyTrash();
   void GrowIfNeeded();
@@ -48,11 +62,19 @@ class Store {
   Outcome<void> OpenImage(int state_dir, const std::string& state_path);
   Outcome<void> MoveToTrash(int dir, const std::string& name);
   Outcome<void> Grow(uint64_t to_bytes);
-  sys::Fd root_, once_, kept_, masks_, trash_, empty_;
+  enum class Limit { kShared, kOwn };  // with what it was copied from
+  Outcome<void> Duplicate(int from_dir, const std::string& from, int to_dir, const std::string& to,
+                          Limit limit);
+  Outcome<void> Group(sys::Fd upper, Limit limit);
+  Outcome<void> CompleteRollbacks();
+  static uint64_t GroupOf(int upper);  // the quota group that holds its limit, 0 = none
+  sys::Fd root_, once_, kept_, snaps_, masks_, trash_, empty_;
   sys::Fd image_, loop_;
   std::string path_;  // of the pool
   bool btrfs_ = false;
+  bool groups_ = false;  // a kept upper and its snapshots share one limit
   unsigned serial_ = 0;
+  std::vector<uint64_t> stale_groups_;  // to be removed when the kernel lets them go
 };
 
 }  // namespace cloche::spawn

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include <string>
+
+#include "sys/file.h"
 #include "sys/kernel_abi.h"
 
 namespace cloche::sys {
@@ -40,6 +43,13 @@ int DestroySubvolume(int dir, const char* name) {
   return Ioctl(dir, BTRFS_IOC_SNAP_DESTROY, &arguments);
 }
 
+int SnapshotSubvolume(int source, int dir, const char* name) {
+  btrfs_ioctl_vol_args_v2 arguments{};
+  arguments.fd = source;
+  if (!CopyName(arguments.name, name)) return -ENAMETOOLONG;
+  return Ioctl(dir, BTRFS_IOC_SNAP_CREATE_V2, &arguments);
+}
+
 int64_t SubvolumeId(int subvolume) {
   btrfs_ioctl_ino_lookup_args arguments{};
   arguments.objectid = BTRFS_FIRST_FREE_OBJECTID;
@@ -65,11 +75,51 @@ int LimitSubvolume(int subvolume, uint64_t bytes) {
   return Ioctl(subvolume, BTRFS_IOC_QGROUP_LIMIT, &arguments);
 }
 
-int DestroyQuotaGroup(int pool, uint64_t subvolume_id) {
+uint64_t QuotaGroupId(uint64_t id) { return uint64_t{1} << 48 | id; }
+
+int CreateQuotaGroup(int pool, uint64_t group) {
+  btrfs_ioctl_qgroup_create_args arguments{};
+  arguments.create = 1;
+  arguments.qgroupid = group;
+  return Ioctl(pool, BTRFS_IOC_QGROUP_CREATE, &arguments);
+}
+
+int DestroyQuotaGroup(int pool, uint64_t group) {
   btrfs_ioctl_qgroup_create_args arguments{};
   arguments.create = 0;
-  arguments.qgroupid = subvolume_id;
+  arguments.qgroupid = group;
   return Ioctl(pool, BTRFS_IOC_QGROUP_CREATE, &arguments);
+}
+
+int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group) {
+  btrfs_ioctl_qgroup_assign_args arguments{};
+  arguments.assign = 1;
+  arguments.src = subvolume_id;
+  arguments.dst = group;
+  return Ioctl(pool, BTRFS_IOC_QGROUP_ASSIGN, &arguments);
+}
+
+int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes) {
+  btrfs_ioctl_qgroup_limit_args arguments{};
+  arguments.qgroupid = group;
+  arguments.lim.flags = BTRFS_QGROUP_LIMIT_MAX_RFER;
+  arguments.lim.max_rfer = bytes == 0 ? static_cast<uint64_t>(-1) : bytes;
+  return Ioctl(pool, BTRFS_IOC_QGROUP_LIMIT, &arguments);
+}
+
+bool HasSimpleQuota(int pool) {
+  btrfs_ioctl_fs_info_args info{};
+  if (Ioctl(pool, BTRFS_IOC_FS_INFO, &info) < 0) return false;
+  std::string path = "/sys/fs/btrfs/";
+  for (size_t i = 0; i < sizeof info.fsid; ++i) {
+    char digits[4];
+    const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+    snprintf(digits, sizeof digits, dash ? "-%02x" : "%02x", info.fsid[i]);
+    path += digits;
+  }
+  std::string mode;
+  return ReadFileAt(AT_FDCWD, (path + "/qgroups/mode").c_str(), mode) >= 0 &&
+         mode.starts_with("squota");
 }
 
 int ResizeToDevice(int pool) {

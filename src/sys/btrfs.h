@@ -8,12 +8,19 @@ namespace cloche::sys {
 
 // The btrfs ioctls the pool needs. 0 or -errno.
 int CreateSubvolume(int dir, const char* name);
+int SnapshotSubvolume(int source, int dir, const char* name);  // writable; on disk on return
 int DestroySubvolume(int dir, const char* name);
 int64_t SubvolumeId(int subvolume);
 // Simple quotas (6.7+), or quota groups before. Idempotent.
 int EnableQuota(int pool);
 int LimitSubvolume(int subvolume, uint64_t bytes);  // 0 = no limit
-int DestroyQuotaGroup(int pool, uint64_t subvolume_id);
+// A group 1/ID holds the limit of several subvolumes together.
+uint64_t QuotaGroupId(uint64_t id);
+int CreateQuotaGroup(int pool, uint64_t group);
+int DestroyQuotaGroup(int pool, uint64_t group);  // of a subvolume: its id. Not while it has members
+int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group);
+int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
+bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew
 int ResizeToDevice(int pool);
 
 // A free loop device over `file`, cleared by the kernel when its last user is gone. Fills `path`.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -279,8 +280,35 @@ int CgroupTree::Kill(const std::string& name) const {
   return Put(CorePath(name) + "/cgroup.kill", "1");
 }
 
-int CgroupTree::Freeze(const std::string& name, bool frozen) const {
-  return Put(CorePath(name) + "/cgroup.freeze", frozen ? "1" : "0");
+int CgroupTree::Freeze(const std::string& name, int timeout_ms) const {
+  const Fd events(open((CorePath(name) + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!events.valid()) return -errno;
+  if (int error = Put(CorePath(name) + "/cgroup.freeze", "1"); error < 0) return error;
+  const uint64_t deadline = MonotonicMicros() + static_cast<uint64_t>(timeout_ms) * 1000;
+  for (;;) {
+    char text[256];
+    const ssize_t size = pread(events.get(), text, sizeof text - 1, 0);
+    if (size < 0) return -errno;
+    text[size] = '\0';
+    if (NumberIn(text, "frozen") == 1) return 0;
+    const uint64_t now = MonotonicMicros();
+    if (now >= deadline) break;
+    pollfd wait{events.get(), POLLPRI, 0};
+    if (poll(&wait, 1, static_cast<int>((deadline - now) / 1000) + 1) < 0 && errno != EINTR)
+      return -errno;
+  }
+  Thaw(name);
+  return -ETIMEDOUT;
+}
+
+int CgroupTree::Thaw(const std::string& name) const {
+  return Put(CorePath(name) + "/cgroup.freeze", "0");
+}
+
+int64_t CgroupTree::DirtyBytes(const std::string& name) const {
+  const bool v2 = host_.version == CgroupVersion::kV2;
+  const std::string path = (v2 ? host_.unified : host_.memory) + PathOf(name) + "/memory.stat";
+  return ReadNumberAt(AT_FDCWD, path.c_str(), v2 ? "file_dirty" : "dirty");
 }
 
 int CgroupTree::Remove(const std::string& name) const {

@@ -42,7 +42,9 @@ class CgroupTree {
   int ClearLimits(const std::string& name, std::string& failed) const;  // before others are set
   Fd WatchOom(const std::string& name) const;
   int Kill(const std::string& name) const;
-  int Freeze(const std::string& name, bool frozen) const;
+  int Freeze(const std::string& name, int timeout_ms) const;  // returns when all of it stands still
+  int Thaw(const std::string& name) const;
+  int64_t DirtyBytes(const std::string& name) const;  // written, not yet on disk; -1 = unknown
   int Remove(const std::string& name) const;  // -EBUSY while processes remain
   void RemoveAll() const;                     // kill and remove every child, then the parent
 

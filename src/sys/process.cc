@@ -107,6 +107,8 @@ void SeeAsOurselves() {
   if (SetEffective(true) < 0 || setgroups(0, nullptr) < 0 || SetFsIds(0, 0) < 0) abort();
 }
 
+int OpenPidfd(pid_t pid) { return Checked(syscall(SYS_pidfd_open, pid, 0)); }
+
 int PidfdSignal(int pidfd, int signal) {
   return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }

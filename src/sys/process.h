@@ -29,6 +29,7 @@ int SetEffectiveUid(uid_t uid);  // of this thread, capabilities kept
 // ends the process if it fails: half-borrowed rights are nobody's.
 int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
 void SeeAsOurselves();
+int OpenPidfd(pid_t pid);
 int PidfdSignal(int pidfd, int signal);
 uint64_t RaiseFileLimit();      // of open files, as far as it goes: the new one
 int CloseFrom(unsigned first);  // close_range to the end

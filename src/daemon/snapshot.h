@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/event.h"
+#include "daemon/registry.h"
+
+namespace cloche::daemon {
+
+// Why a state was saved. Those of a person stay until he removes them, the others are pruned.
+enum class SnapshotKind {
+  kManual,
+  kCommand,   // before a command
+  kTime,      // because so much time had passed
+  kRollback,  // what a rollback abandoned
+  kFork,      // for the moment of a fork
+};
+
+// A saved state of a sandbox.
+struct Snapshot {
+  std::string id;
+  std::string sandbox;
+  uint32_t owner = 0;
+  std::string name;
+  std::string note;
+  std::string parent;  // the snapshot that the sandbox was equal to before; "" = its base
+  SnapshotKind kind = SnapshotKind::kManual;
+  uint64_t command = 0;  // kCommand: its number
+  std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
+
+  Json ToJson() const;
+  Registry::SnapshotRow ToRow() const;
+  static Result<Snapshot> FromRow(const Registry::SnapshotRow& row);
+};
+
+}  // namespace cloche::daemon

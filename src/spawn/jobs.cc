@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "spawn/check.h"
+#include "spawn/server.h"
+#include "sys/file.h"
+#include "sys/message.h"
+#include "sys/process.h"
+
+// Saving, restoring and copying states. Each is done by a process of its own, which answers for
+// itself: spawn's loop never waits for a disk.
+namespace cloche::spawn {
+namespace {
+
+constexpr int kFreezeMs = 2000;
+constexpr int64_t kMuchDirty = 4 << 20;
+constexpr size_t kMaxIds = 32 << 20;
+constexpr size_t kMostJobs = 64;
+
+void Describe(const Failure& failure, SpawnReply& reply) {
+  reply.value = failure.error == 0 ? EIO : failure.error;
+  reply.stage = failure.stage;
+  snprintf(reply.operation, sizeof reply.operation, "%s", failure.operation.c_str());
+  snprintf(reply.detail, sizeof reply.detail, "%s", failure.detail.c_str());
+}
+
+SpawnReply ReplyTo(const SpawnRequest& request) {
+  SpawnReply reply{};
+  reply.op = SpawnOp::kReply;
+  reply.number = request.number;
+  memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
+  return reply;
+}
+
+uint32_t MicrosSince(uint64_t start) {
+  return static_cast<uint32_t>(sys::MonotonicMicros() - start);
+}
+
+}  // namespace
+
+Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
+  if (!IsSnapshotId(request.snapshot) ||
+      (request.op == SpawnOp::kRollback && !IsSnapshotId(request.other)))
+    return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
+  if (jobs_.size() >= kMostJobs) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
+  for (const auto& [pid, job] : jobs_)
+    if (strcmp(job.request.sandbox, request.sandbox) == 0)
+      return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
+  const bool runs = ids_.contains(request.sandbox);
+  if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
+    return Failed(SpawnStage::kPlan, "sandbox runs", EBUSY, request.sandbox);
+  return {};
+}
+
+void Server::StartJob(const SpawnRequest& request) {
+  if (auto checked = CheckJob(request); !checked) return Answer(request, &checked.error());
+  std::string cgroup;
+  if (auto found = ids_.find(request.sandbox); found != ids_.end()) {
+    const Sandbox& sandbox = alive_[found->second];
+    if (sandbox.in_memory) {
+      Failure failure{SpawnStage::kPool, "save what is in memory", EOPNOTSUPP, request.sandbox};
+      return Answer(request, &failure);
+    }
+    if (cgroups_.host().version != sys::CgroupVersion::kNone) cgroup = sandbox.name;
+  }
+  const pid_t pid = fork();
+  if (pid == 0) {
+    sys::DieWithParent();
+    SpawnReply reply = ReplyTo(request);
+    if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
+    _exit(sys::SendMessage(daemon_.get(), &reply, sizeof reply) > 0 ? 0 : 1);
+  }
+  Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1)};
+  epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kJobBit}};
+  if (pid > 0 && job.pidfd.valid() &&
+      epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, job.pidfd.get(), &event) == 0) {
+    jobs_.emplace(pid, std::move(job));
+    return;
+  }
+  Failure failure{SpawnStage::kPool, "start a job", errno, request.sandbox};
+  if (pid > 0) kill(pid, SIGKILL);
+  if (pid > 0) waitpid(pid, nullptr, 0);
+  if (!cgroup.empty()) cgroups_.Thaw(cgroup);
+  Answer(request, &failure);
+}
+
+Outcome<void> Server::DoJob(const SpawnRequest& request, const std::string& cgroup,
+                            SpawnReply& reply) {
+  const uint64_t start = sys::MonotonicMicros();
+  auto done = request.op == SpawnOp::kSnapshot ? SaveFrozen(request, cgroup, reply)
+              : request.op == SpawnOp::kRollback
+                  ? store_.Rollback(request.sandbox, request.snapshot, request.other)
+              : request.op == SpawnOp::kFork ? store_.Fork(request.snapshot, request.sandbox)
+                                             : store_.DropSnapshot(request.snapshot);
+  if (request.op != SpawnOp::kSnapshot) reply.timing_us[kTimeSave] = MicrosSince(start);
+  return done;
+}
+
+// What was written before the freeze is in it, and nothing that was written after.
+Outcome<void> Server::SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
+                                 SpawnReply& reply) {
+  uint64_t start = sys::MonotonicMicros();
+  if (cgroup.empty()) {
+    auto saved = store_.Snapshot(request.sandbox, request.snapshot);
+    reply.timing_us[kTimeSave] = MicrosSince(start);
+    return saved;
+  }
+  // Much that is not on disk yet gets there while the sandbox still runs.
+  if (cgroups_.DirtyBytes(cgroup) > kMuchDirty) syncfs(store_.root());
+  reply.timing_us[kTimeFlush] = MicrosSince(start);
+  start = sys::MonotonicMicros();
+  if (int error = cgroups_.Freeze(cgroup, kFreezeMs); error < 0)
+    return Failed(SpawnStage::kCgroup, "freeze", error, request.sandbox);
+  reply.timing_us[kTimeFreeze] = MicrosSince(start);
+  start = sys::MonotonicMicros();
+  auto saved = store_.Snapshot(request.sandbox, request.snapshot);
+  const int thawed = cgroups_.Thaw(cgroup);
+  reply.timing_us[kTimeSave] = MicrosSince(start);
+  if (saved && thawed < 0) return Failed(SpawnStage::kCgroup, "thaw", thawed, request.sandbox);
+  return saved;
+}
+
+void Server::JobEnded(pid_t pid) {
+  int status = 0;
+  auto found = jobs_.find(pid);
+  if (found == jobs_.end() || waitpid(pid, &status, WNOHANG) != pid) return;
+  const Job job = std::move(found->second);
+  jobs_.erase(found);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
+  Sweep("");
+  if (status == 0) return;
+  // Killed half-way: it answered nobody, and may have left everything frozen.
+  if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
+  Failure failure{SpawnStage::kPool, "a process of ours was killed", EINTR, job.request.sandbox};
+  Answer(job.request, &failure);
+}
+
+void Server::Retain(const SpawnRequest& request, std::span<const int> fds) {
+  auto outcome = [&]() -> Outcome<std::vector<std::string>> {
+    struct stat info;
+    if (fds.size() != 1 || !sys::IsSealed(fds[0]) || fstat(fds[0], &info) < 0 ||
+        info.st_size > static_cast<off_t>(kMaxIds))
+      return Failed(SpawnStage::kPlan, "list is not a sealed memfd", EBADMSG);
+    std::string text(static_cast<size_t>(info.st_size), '\0');
+    if (pread(fds[0], text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+      return Failed(SpawnStage::kPlan, "read list", EIO);
+    std::vector<std::string> known;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      known.push_back(text.substr(at, end - at));
+      if (!IsSnapshotId(known.back()))
+        return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, known.back());
+      at = end + 1;
+    }
+    return store_.Retain(known);
+  }();
+  if (!outcome) return Answer(request, &outcome.error());
+  std::string text;
+  for (const std::string& id : *outcome) text += id + "\n";
+  sys::Fd memory(sys::SealedMemfd("missing", text.data(), text.size()));
+  Failure failure{SpawnStage::kPool, "answer", ENOMEM, ""};
+  if (!memory.valid()) return Answer(request, &failure);
+  const int answer[] = {memory.get()};
+  Tell(ReplyTo(request), answer);
+  Sweep("");
+}
+
+}  // namespace cloche::spawn

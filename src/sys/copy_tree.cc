@@ -1,0 +1,209 @@
+#include "sys/copy_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "sys/directory.h"
+#include "sys/fd.h"
+
+namespace cloche::sys {
+namespace {
+
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr const char* kLinks = ".links";  // in `to`, while we copy
+
+// There is no getxattrat before 6.13; /proc/self/fd/N/NAME is one, as long as NAME is the last
+// part.
+std::string PathOf(int dir, const char* name) {
+  return "/proc/self/fd/" + std::to_string(dir) + "/" + name;
+}
+
+int CopyAttributes(const std::string& from, const std::string& to) {
+  std::vector<char> names(1024), value(1024);
+  ssize_t size;
+  while ((size = llistxattr(from.c_str(), names.data(), names.size())) < 0 && errno == ERANGE)
+    names.resize(names.size() * 2);
+  if (size < 0) return errno == EOPNOTSUPP ? 0 : -errno;
+  for (const char* name = names.data(); name < names.data() + size; name += strlen(name) + 1) {
+    ssize_t length;
+    while ((length = lgetxattr(from.c_str(), name, value.data(), value.size())) < 0 &&
+           errno == ERANGE)
+      value.resize(value.size() * 2);
+    if (length < 0) return -errno;
+    if (lsetxattr(to.c_str(), name, value.data(), static_cast<size_t>(length), 0) < 0)
+      return -errno;
+  }
+  return 0;
+}
+
+// Owner first: chown takes setuid bits away. Times last: everything else changes them.
+int CopyStatus(const struct stat& info, int to, const char* name) {
+  if (fchownat(to, name, info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) < 0) {
+    // Without privileges there is one owner; ids that are not ours show as nobody's.
+    struct stat made;
+    if (fstatat(to, name, &made, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
+    if (made.st_uid != info.st_uid || made.st_gid != info.st_gid) return -EPERM;
+  }
+  if (!S_ISLNK(info.st_mode) && fchmodat(to, name, info.st_mode & 07777, 0) < 0) return -errno;
+  const timespec times[2] = {info.st_atim, info.st_mtim};
+  return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+int CopyData(int from, int to, off_t size) {
+  for (off_t at = 0; at < size;) {
+    const off_t data = lseek(from, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // only a hole is left
+    if (data < 0) return -errno;
+    const off_t hole = lseek(from, data, SEEK_HOLE);
+    if (hole < 0) return -errno;
+    for (off_t in = data, out = data; in < hole;) {
+      const ssize_t copied =
+          copy_file_range(from, &in, to, &out, static_cast<size_t>(hole - in), 0);
+      if (copied < 0) return -errno;
+      if (copied == 0) break;
+    }
+    at = hole;
+  }
+  return ftruncate(to, size) < 0 ? -errno : 0;
+}
+
+class Copy {
+ public:
+  Copy(int to, CopyCount& count) : top_(to), count_(count) {}
+
+  int Run(int from) {
+    struct stat info;
+    if (fstat(from, &info) < 0) return -errno;
+    device_ = info.st_dev;
+    int error = Walk(from);
+    const int removed = RemoveTree(top_, kLinks);
+    return error != 0 ? error : removed;
+  }
+
+ private:
+  // One directory of each tree is open at a time, and for each one above only how far it was read.
+  int Walk(int from) {
+    Fd source(openat(from, ".", kDirectoryFlags)), target(openat(top_, ".", kDirectoryFlags));
+    std::vector<long> above;
+    long position = -1;
+    for (;;) {
+      if (!source.valid() || !target.valid()) return -errno;
+      std::string down;
+      if (int error = CopyEntries(source.get(), target.get(), position, down); error < 0)
+        return error;
+      if (!down.empty()) {
+        above.push_back(position);
+        position = -1;
+        source = Fd(openat(source.get(), down.c_str(), kDirectoryFlags));
+        target = Fd(openat(target.get(), down.c_str(), kDirectoryFlags));
+        continue;
+      }
+      if (above.empty()) return 0;
+      struct stat info;
+      if (fstat(source.get(), &info) < 0) return -errno;
+      if (int error = CopyStatus(info, target.get(), "."); error < 0) return error;
+      position = above.back();
+      above.pop_back();
+      source = Fd(openat(source.get(), "..", kDirectoryFlags));
+      target = Fd(openat(target.get(), "..", kDirectoryFlags));
+    }
+  }
+
+  // From `position` up to a directory that has entries of its own, or to the end.
+  int CopyEntries(int from, int to, long& position, std::string& down) {
+    Fd again(openat(from, ".", kDirectoryFlags));
+    if (!again.valid()) return -errno;
+    DIR* list = fdopendir(again.get());
+    if (list == nullptr) return -errno;
+    (void)again.Release();
+    if (position >= 0) seekdir(list, position);
+    int error = 0;
+    errno = 0;
+    while (const dirent* entry = readdir(list)) {
+      if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+      bool directory = false;
+      if (error = CopyEntry(from, to, entry->d_name, directory); error < 0) break;
+      if (directory) {
+        down = entry->d_name;
+        position = telldir(list);
+        break;
+      }
+      errno = 0;
+    }
+    if (error == 0 && down.empty()) error = -errno;
+    closedir(list);
+    return error;
+  }
+
+  int CopyEntry(int from, int to, const char* name, bool& directory) {
+    struct stat info;
+    if (fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
+    if (info.st_dev != device_) return -EXDEV;
+    ++count_.entries;
+    directory = S_ISDIR(info.st_mode);
+    if (directory) {
+      if (mkdirat(to, name, 0700) < 0) return -errno;
+      return CopyAttributes(PathOf(from, name), PathOf(to, name));
+    }
+    const std::string link = std::string(kLinks) + "/" + std::to_string(info.st_ino);
+    if (info.st_nlink > 1) {
+      if (linkat(top_, link.c_str(), to, name, 0) == 0) return 0;
+      if (errno != ENOENT) return -errno;
+    }
+    if (int error = Make(from, to, name, info); error < 0) return error;
+    if (int error = CopyAttributes(PathOf(from, name), PathOf(to, name)); error < 0) return error;
+    if (int error = CopyStatus(info, to, name); error < 0) return error;
+    if (info.st_nlink < 2) return 0;
+    if (mkdirat(top_, kLinks, 0700) < 0 && errno != EEXIST) return -errno;
+    return linkat(to, name, top_, link.c_str(), 0) < 0 ? -errno : 0;
+  }
+
+  int Make(int from, int to, const char* name, const struct stat& info) {
+    if (S_ISREG(info.st_mode)) return MakeFile(from, to, name, info);
+    if (!S_ISLNK(info.st_mode))
+      return mknodat(to, name, info.st_mode & (S_IFMT | 0600), info.st_rdev) < 0 ? -errno : 0;
+    char target[4097];
+    const ssize_t length = readlinkat(from, name, target, sizeof target - 1);
+    if (length < 0) return -errno;
+    target[length] = '\0';
+    return symlinkat(target, to, name) < 0 ? -errno : 0;
+  }
+
+  int MakeFile(int from, int to, const char* name, const struct stat& info) {
+    Fd in(openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME));
+    if (!in.valid() && errno == EPERM)  // not ours: O_NOATIME is refused
+      in = Fd(openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!in.valid()) return -errno;
+    Fd out(openat(to, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!out.valid()) return -errno;
+    const auto blocks = static_cast<uint64_t>(info.st_blocks) * 512;
+    if (share_ && ioctl(out.get(), FICLONE, in.get()) == 0) {
+      count_.shared += blocks;
+      return 0;
+    }
+    share_ = share_ && errno != EOPNOTSUPP && errno != EXDEV && errno != ENOTTY;
+    count_.bytes += blocks;
+    return CopyData(in.get(), out.get(), info.st_size);
+  }
+
+  int top_;
+  CopyCount& count_;
+  dev_t device_ = 0;
+  bool share_ = true;
+};
+
+}  // namespace
+
+int CopyTree(int from, int to, CopyCount& count) { return Copy(to, count).Run(from); }
+
+}  // namespace cloche::sys

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <stdint.h>
+
+namespace cloche::sys {
+
+struct CopyCount {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;   // of files that had to be copied
+  uint64_t shared = 0;  // of files that share their blocks with the original
+};
+
+// Copies what is in directory `from` into the empty directory `to`: contents (blocks are shared
+// where the file system can), holes, modes, owners, times, extended attributes, hard links,
+// symlinks, devices, whiteouts. Nobody may change either meanwhile. Follows no symlink, crosses no
+// mount, and takes the same memory however large or deep the tree is. 0 or -errno of the first
+// thing that could not be copied; what was copied until then stays.
+int CopyTree(int from, int to, CopyCount& count);
+
+}  // namespace cloche::sys
