@@ -9,7 +9,7 @@ import re
 import repo
 
 LEAVES = {"spawn", "storage", "change", "egress"}
-PURE = {"policy", "authority", "ledger"}
+PURE = {"policy", "authority", "ledger", "diff"}
 MAY_INCLUDE = {
     "base": set(),
     "sys": {"base"},
