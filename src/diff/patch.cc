@@ -49,15 +49,19 @@ std::optional<Blob> BlobOf(const std::string& path, const std::optional<Side>& s
   return blob;
 }
 
-// "a/name", quoted as a whole.
-std::string Prefixed(std::string_view prefix, std::string_view name) {
-  return GitQuote(fmt::format("{}{}", prefix, name));
-}
-
 // In the lines of --- and +++ a name with a space ends with a tab: patch would cut it otherwise.
 std::string LabelLine(std::string_view marker, std::string_view label) {
-  return fmt::format("{} {}{}\n", marker, label,
-                     label.find(' ') == std::string_view::npos ? "" : "\t");
+  const bool bare_space = !label.starts_with('"') && label.find(' ') != std::string_view::npos;
+  return fmt::format("{} {}{}\n", marker, label, bare_space ? "\t" : "");
+}
+
+// patch reads a name with spaces from --- and +++ only, and not when a space is its last character.
+// In quotes it reads it anywhere, and git does too, though it never writes them for a space.
+std::string QuoteForPatch(std::string_view name, bool spaces_too) {
+  std::string quoted = GitQuote(name);
+  if (spaces_too && !quoted.starts_with('"') && quoted.find(' ') != std::string::npos)
+    quoted = fmt::format("\"{}\"", quoted);
+  return quoted;
 }
 
 std::string RangeText(size_t first, size_t count) {
@@ -150,14 +154,19 @@ unsigned Similarity(const std::optional<LineDiff>& diff, const Blob& from, const
 
 // From one blob to another, or from or to nothing. Both are of one type.
 void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& options) {
-  const std::string from_label = Prefixed("a/", (from != nullptr ? from : to)->name);
-  const std::string to_label = Prefixed("b/", (to != nullptr ? to : from)->name);
+  const std::string& old_name = (from != nullptr ? from : to)->name;
+  const std::string& new_name = (to != nullptr ? to : from)->name;
   const std::string_view old_content = from != nullptr ? from->content : std::string_view();
   const std::string_view new_content = to != nullptr ? to->content : std::string_view();
-  const bool binary = IsBinary(old_content) || IsBinary(new_content);
+  const bool same = old_content == new_content;
   std::optional<LineDiff> diff;
-  if (!binary) diff = DiffLines(old_content, new_content, options.bounds);
+  if (!IsBinary(old_content) && !IsBinary(new_content))
+    diff = DiffLines(old_content, new_content, options.bounds);
 
+  const bool renamed = old_name != new_name;
+  const bool quote = same || renamed || new_name.ends_with(' ');
+  const std::string from_label = QuoteForPatch("a/" + old_name, quote);
+  const std::string to_label = QuoteForPatch("b/" + new_name, quote);
   std::string head = fmt::format("diff --git {} {}\n", from_label, to_label);
   if (from == nullptr) {
     head += fmt::format("new file mode {}\n", to->Mode());
@@ -166,20 +175,25 @@ void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& 
   } else {
     if (from->Mode() != to->Mode())
       head += fmt::format("old mode {}\nnew mode {}\n", from->Mode(), to->Mode());
-    if (from->name != to->name)
+    if (renamed)
       head += fmt::format("similarity index {}%\nrename from {}\nrename to {}\n",
-                          Similarity(diff, *from, *to), GitQuote(from->name), GitQuote(to->name));
+                          Similarity(diff, *from, *to), QuoteForPatch(old_name, quote),
+                          QuoteForPatch(new_name, quote));
   }
-  // patch believes this line that a file is a symlink, or that it is to be empty.
-  if (old_content != new_content && from != nullptr && to != nullptr && from->symlink)
+  // From this line alone patch knows that it may touch a symlink, and delete an empty file.
+  if (from != nullptr && to != nullptr && from->symlink && !same) {
     head += fmt::format("index {}..{} {}\n", GitBlobName(old_content), GitBlobName(new_content),
                         from->Mode());
+  } else if (same && (from == nullptr || to == nullptr)) {
+    const std::string empty = GitBlobName("");
+    const std::string none(empty.size(), '0');
+    head +=
+        fmt::format("index {}..{}\n", from != nullptr ? empty : none, to != nullptr ? empty : none);
+  }
   const std::string from_side = from != nullptr ? from_label : "/dev/null";
   const std::string to_side = to != nullptr ? to_label : "/dev/null";
-  if (old_content != new_content && !diff)
-    head += fmt::format("Binary files {} and {} differ\n", from_side, to_side);
-  if (old_content != new_content && diff)
-    head += LabelLine("---", from_side) + LabelLine("+++", to_side);
+  if (!same && !diff) head += fmt::format("Binary files {} and {} differ\n", from_side, to_side);
+  if (!same && diff) head += LabelLine("---", from_side) + LabelLine("+++", to_side);
   out.Put(head);
   if (diff) PutHunks(out, *diff, options.context);
 }
@@ -214,8 +228,10 @@ PatchResult WritePatch(const Change& change, std::string_view old_content,
   if (from && to && from->name == to->name && from->Mode() == to->Mode() &&
       from->content == to->content)
     return PatchResult::kNotHeld;
-  // git writes another type as one file deleted and one made.
-  const bool apart = from && to && from->symlink != to->symlink;
+  // git writes another type as one file deleted and one made. It would write a symlink that moved
+  // as a rename, but patch takes that for files only.
+  const bool apart =
+      from && to && (from->symlink != to->symlink || (from->symlink && from->name != to->name));
   const Blob* const old_blob = from ? &*from : nullptr;
   const Blob* const new_blob = to ? &*to : nullptr;
   Output out(sink);
