@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
+#include "diff/noise.h"
 
 namespace cloche::diff {
 namespace {
@@ -48,11 +50,6 @@ std::string_view FaultOf(const Side& side) {
   }
   if (names > kMaxXattrNames || values > kMaxXattrValues) return "too many xattrs";
   return "";
-}
-
-bool IsGroupName(std::string_view name) {
-  return name.size() <= 32 &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") == std::string_view::npos;
 }
 
 }  // namespace
@@ -113,7 +110,7 @@ Status CheckChange(const Change& change) {
   if (differs.type != (change.kind == ChangeKind::kTypeChanged))
     return Bad(change, "type and kind disagree");
   if (change.lines && change.binary) return Bad(change, "lines of a binary file");
-  if (!IsGroupName(change.noise)) return Bad(change, "not the name of a group");
+  if (!GroupFromName(change.noise)) return Bad(change, "not the name of a group");
   return {};
 }
 

@@ -147,7 +147,8 @@ TEST(ChangeLine, RefusesWhatItDoesNotFullyUnderstand) {
                                   with("/p/a.txt", "/p//a"),
                                   with("/p/a.txt", "/p/a\\u0000"),
                                   with("\"lines\"", "\"binary\":true,\"lines\""),
-                                  with("\"lines\"", "\"noise\":\"\\u001b\",\"lines\"")})
+                                  with("\"lines\"", "\"noise\":\"\\u001b\",\"lines\""),
+                                  with("\"lines\"", "\"noise\":\"quiet\",\"lines\"")})
     EXPECT_FALSE(DecodeJsonLine(line)) << line;
 }
 

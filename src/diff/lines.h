@@ -45,7 +45,7 @@ struct LineDiff {
 
 struct DiffBounds {
   size_t bytes = 256 << 20;  // of one text; the index has 32 bits
-  size_t lines = 4'000'000;  // of one text; a line costs about 30 bytes of memory
+  size_t lines = 4'000'000;  // of one text; a line costs about 40 bytes of memory
   // Steps of the search, a few nanoseconds each. When they are used up the rest is one block.
   uint64_t work = 100'000'000;
 };

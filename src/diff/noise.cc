@@ -8,6 +8,9 @@ namespace {
 using enum Group;
 using enum Place;
 
+constexpr std::array<std::string_view, kGroups> kNames = {"",          "packages", "caches", "logs",
+                                                          "temporary", "history",  "system"};
+
 constexpr std::string_view kRegenerated = "made again from the source beside it";
 constexpr std::string_view kDownloaded = "downloads kept to save time";
 constexpr std::string_view kInstalled = "what is installed, noted by whoever installed it";
@@ -136,10 +139,12 @@ size_t MatchedLength(const NoiseRow& row, std::string_view path, std::string_vie
 
 }  // namespace
 
-std::string_view GroupName(Group group) {
-  constexpr std::array<std::string_view, 7> kNames = {"",          "packages", "caches", "logs",
-                                                      "temporary", "history",  "system"};
-  return kNames.at(static_cast<size_t>(group));
+std::string_view GroupName(Group group) { return kNames.at(static_cast<size_t>(group)); }
+
+std::optional<Group> GroupFromName(std::string_view name) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<Group>(i);
+  return std::nullopt;
 }
 
 std::span<const NoiseRow> NoiseTable() { return kTable; }

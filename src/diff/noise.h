@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +21,8 @@ enum class Group : uint8_t {
 };
 
 std::string_view GroupName(Group group);  // "" for kReal, else "packages", ...
+std::optional<Group> GroupFromName(std::string_view name);
+inline constexpr size_t kGroups = 7;
 
 enum class Place : uint8_t {
   kRoot,      // an absolute path
