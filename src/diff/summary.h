@@ -45,7 +45,7 @@ struct StatOptions {
 };
 
 // The text of `--stat`: a line per change, with a graph of added and removed lines, as git's
-// --compact-summary. Names are escaped for a terminal.
+// --compact-summary. Names are escaped for a terminal. Changes must have passed CheckChange.
 class StatTable {
  public:
   explicit StatTable(StatOptions options);

@@ -46,5 +46,7 @@ bool FuzzFrames(Random& random);
 bool FuzzMessages(Random& random);
 bool FuzzSeccomp(Random& random);
 bool FuzzCures(Random& random);
+bool FuzzChanges(Random& random);
+bool FuzzPatches(Random& random);
 
 }  // namespace cloche::fuzz

@@ -19,7 +19,8 @@ struct Target {
 constexpr Target kTargets[] = {
     {"plan", FuzzPlan},       {"request", FuzzRequest},   {"text", FuzzText},
     {"frames", FuzzFrames},   {"quantity", FuzzQuantity}, {"messages", FuzzMessages},
-    {"seccomp", FuzzSeccomp}, {"cures", FuzzCures},
+    {"seccomp", FuzzSeccomp}, {"cures", FuzzCures},       {"changes", FuzzChanges},
+    {"patches", FuzzPatches},
 };
 
 uint64_t round_number = 0;
