@@ -47,8 +47,14 @@ Json SideJson(const Side& side) {
   return object;
 }
 
-// Deep nesting costs a parser more memory than it costs the writer; our lines have three levels.
-bool IsShallow(std::string_view line) {
+// What can be seen of a line before it is parsed.
+struct Outline {
+  bool shallow = true;  // deep nesting costs a parser much memory; our lines have three levels
+  size_t keys = 0;
+};
+
+Outline OutlineOf(std::string_view line) {
+  Outline outline;
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -58,13 +64,22 @@ bool IsShallow(std::string_view line) {
       if (c == '"') in_string = false;
     } else if (c == '"') {
       in_string = true;
+    } else if (c == ':') {
+      ++outline.keys;
     } else if (c == '{' || c == '[') {
-      if (++depth > 3) return false;
+      if (++depth > 3) outline.shallow = false;
     } else if (c == '}' || c == ']') {
       --depth;
     }
   }
-  return true;
+  return outline;
+}
+
+size_t CountKeys(const Json& value) {
+  size_t keys = value.is_object() ? value.size() : 0;
+  if (value.is_structured())
+    for (const Json& inner : value) keys += CountKeys(inner);
+  return keys;
 }
 
 // Takes the fields of an object one by one. What is missing keeps its value; what is of another
@@ -247,9 +262,13 @@ std::string EncodeJsonLine(const Change& change) {
 
 Result<Change> DecodeJsonLine(std::string_view line) {
   if (line.size() > kMaxChangeLine) return Fail(Code::kInvalid, "read change: line too long");
-  if (!IsShallow(line)) return Fail(Code::kInvalid, "read change: nested too deeply");
+  const Outline outline = OutlineOf(line);
+  if (!outline.shallow) return Fail(Code::kInvalid, "read change: nested too deeply");
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) return Fail(Code::kInvalid, "read change: not JSON");
+  // Of a key that is there twice one reader takes the first value and another the last.
+  if (CountKeys(object) != outline.keys)
+    return Fail(Code::kInvalid, "read change: a field is there twice");
   Change change;
   if (!ReadChange(object, change))
     return Fail(Code::kInvalid, "read change: a field is unknown or not as it should be");

@@ -136,6 +136,7 @@ TEST(ChangeLine, RefusesWhatItDoesNotFullyUnderstand) {
                                   with("\"uid\":0", "\"uid\":4294967296"),
                                   with("\"uid\":0", "\"uid\":0.5"),
                                   with("\"uid\":0", "\"uid\":0,\"more\":1"),
+                                  with("\"uid\":0", "\"uid\":0,\"uid\":0"),
                                   with("cba0", "CBA0"),
                                   with("cba0", "cba"),
                                   with("content", "contents"),

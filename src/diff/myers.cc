@@ -108,6 +108,7 @@ class Search {
         const int64_t before = x;
         while (x < box.a_end && y < box.b_end && Equal(x, y)) ++x, ++y;
         Spend(x - before);
+        if (exhausted_) return {};
         Forward(k) = static_cast<int32_t>(x);
         if (odd && backward_low <= k && k <= backward_high && Backward(k) <= x) return {x, y};
       }
@@ -120,6 +121,7 @@ class Search {
         const int64_t before = x;
         while (x > box.a_begin && y > box.b_begin && Equal(x - 1, y - 1)) --x, --y;
         Spend(before - x);
+        if (exhausted_) return {};
         Backward(k) = static_cast<int32_t>(x);
         if (!odd && forward_low <= k && k <= forward_high && x <= Forward(k)) return {x, y};
       }

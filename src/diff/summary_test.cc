@@ -56,7 +56,7 @@ TEST(Summary, HugeCountsDoNotWrap) {
 
 TEST(StatTable, LooksLikeGits) {
   StatTable table({.root = "/p", .width = 60});
-  table.Add(Lines("/p/src/main.cc", 6, 2));
+  table.Add(Lines("/p/code/main.cc", 6, 2));
   table.Add(Lines("/p/a", 0, 1));
   Change binary = Added("/p/logo.png", {.size = 2000});
   binary.binary = true;
@@ -68,7 +68,7 @@ TEST(StatTable, LooksLikeGits) {
   mode.differs = {.mode = true};
   table.Add(mode);
   EXPECT_EQ(table.Render(),
-            " src/main.cc                   | 8 ++++++--\n"
+            " code/main.cc                  | 8 ++++++--\n"
             " a                             | 1 -\n"
             " logo.png (new)                | Bin 0 -> 2000 bytes\n"
             " out (new directory)           | -\n"
