@@ -126,6 +126,11 @@ TEST(DiffLines, InsertedFunctionBeginsAtItsFirstLine) {
   EXPECT_EQ(diff->blocks, (std::vector<Block>{{4, 0, 4, 4}}));
   const auto back = DiffLines(new_text, old_text);
   EXPECT_EQ(back->blocks, (std::vector<Block>{{4, 4, 4, 0}}));
+  // The first line of both comments is the same: it belongs to the new one.
+  const std::string commented = "/**\n * x\n */\nx();\n";
+  const std::string two = "/**\n * w\n */\nw();\n" + commented;
+  EXPECT_EQ(DiffLines(commented, two)->blocks, (std::vector<Block>{{0, 0, 0, 4}}));
+  EXPECT_EQ(DiffLines(two, commented)->blocks, (std::vector<Block>{{0, 4, 0, 0}}));
 }
 
 TEST(DiffLines, TextsBeyondTheBoundsAreNotCompared) {

@@ -54,8 +54,8 @@ class Applier {
   std::string_view Line() {
     const size_t end = patch_.find('\n');
     EXPECT_NE(end, std::string_view::npos) << "patch ends within a line";
-    const std::string_view line = patch_.substr(0, end + 1);
-    patch_.remove_prefix(std::min(line.size(), patch_.size()));
+    const std::string_view line = patch_.substr(0, end == std::string_view::npos ? end : end + 1);
+    patch_.remove_prefix(line.size());
     return line;
   }
 
@@ -107,6 +107,7 @@ class Applier {
   }
 
   std::string TakeOld() {
+    if (old_.empty()) return "(beyond the end)";
     const size_t end = std::min(old_.find('\n'), old_.size() - 1) + 1;
     const std::string line(old_.substr(0, end));
     old_.remove_prefix(end);
