@@ -101,7 +101,7 @@ std::string Graph(uint64_t added, uint64_t removed, size_t width, uint64_t large
       plus = total - std::min(minus, total);
     }
   }
-  const auto painted = [colour](std::string text, const char* code) {
+  const auto painted = [colour](const std::string& text, const char* code) {
     return colour && !text.empty() ? code + text + "\x1b[0m" : text;
   };
   return painted(std::string(plus, '+'), "\x1b[32m") + painted(std::string(minus, '-'), "\x1b[31m");
