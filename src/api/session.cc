@@ -119,6 +119,16 @@ Task<void> Session::Serve() {
     } else if (request->upgrade) {
       if (co_await RouteUpgrade(*request)) co_return;
       response = ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
+    } else if (request->method == "GET" && request->path.size() == 3 &&
+               request->path[0] == "sandboxes" && request->path[2] == "changes") {
+      auto sandbox = engine_.Find(request->path[1], client_);
+      if (sandbox) {
+        auto answer = co_await ServeChanges(engine_, client_, *request, *sandbox, socket_);
+        if (!answer) co_return;
+        response = std::move(*answer);
+      } else {
+        response = ErrorResponse(sandbox.error());
+      }
     } else {
       response = co_await Route(*request);
     }

@@ -5,6 +5,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,11 @@ Task<Response> ServeCommands(Engine& engine, const Client& client, const Request
 // snapshots, rollback and fork of a sandbox; and /v1/snapshots.
 Task<Response> ServeSavedStates(Engine& engine, const Client& client, const Request& request,
                                 std::shared_ptr<daemon::Sandbox> sandbox);
+// Nothing: it has answered by itself, and the connection is over.
+Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
+                                           const Request& request,
+                                           std::shared_ptr<daemon::Sandbox> sandbox,
+                                           Socket& socket);
 Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request);
 Response ServeDoctor(Engine& engine);
 

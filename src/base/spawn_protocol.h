@@ -11,16 +11,19 @@ enum class SpawnOp : uint32_t {
                  // to save a round trip, the image of command 1, which is passed on to init
   kKill = 2,     // SIGKILL to every process of the sandbox; its upper stays
   kDiscard = 3,  // kill, count what changed (kFlagSummary), remove the upper
-  kRoom = 9,    // is its upper full? Answered by kFlagDiskFull and kFlagFilesFull
+  kRoom = 9,     // is its upper full? Answered by kFlagDiskFull and kFlagFilesFull
   kSnapshot = 10,      // saves the upper of `sandbox` as `snapshot`; frozen meanwhile if it runs
   kRollback = 11,      // `sandbox` (stopped) becomes `snapshot`; what it was is saved as `other`
   kFork = 12,          // makes the upper of the new `sandbox` from `snapshot`
   kDropSnapshot = 13,  // removes `snapshot`
+  kLook = 15,  // what did `sandbox` (stopped), or its `snapshot`, change, against the base or the
+               // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
+               // answer, what it is asked. The reply comes when it has ended
   kRetain = 14,  // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                  // reply has a memfd with those that do not exist
-  kReady = 6,   // from spawn, once: `detail` = "" or why it cannot work here
-  kReply = 7,   // from spawn, to the request with the same number
-  kExited = 8,  // from spawn: the init of `sandbox` ended, `value` = wait status
+  kReady = 6,    // from spawn, once: `detail` = "" or why it cannot work here
+  kReply = 7,    // from spawn, to the request with the same number
+  kExited = 8,   // from spawn: the init of `sandbox` ended, `value` = wait status
 };
 
 inline constexpr uint32_t kFlagSummary = 1;
@@ -31,6 +34,7 @@ inline constexpr uint32_t kFlagCgroupV1 = 8;
 // it.
 inline constexpr uint32_t kFlagAppArmor = 16;
 inline constexpr uint32_t kFlagAppArmorMissing = 32;
+inline constexpr uint32_t kFlagLive = 256;  // kLook: it runs, and stands still
 // kRoom and a summary: the limit of bytes, of files was met.
 inline constexpr uint32_t kFlagDiskFull = 64;
 inline constexpr uint32_t kFlagFilesFull = 128;

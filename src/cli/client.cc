@@ -77,7 +77,7 @@ std::unexpected<Error> Lost(int error) {
 }
 
 // `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP.
-Result<Response> Receive(OwnedFd socket, int& error) {
+Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
   http::response_parser<http::string_body> parser;
   parser.body_limit(boost::none);
   parser.eager(true);
@@ -105,6 +105,10 @@ Result<Response> Receive(OwnedFd socket, int& error) {
                     fmt::format("read the answer of cloched: {}", code.message()));
       if (used == 0) break;
     }
+    if (sink && parser.is_header_done() && parser.get().result_int() == 200) {
+      (*sink)(parser.get().body());
+      parser.get().body().clear();
+    }
   }
   Response response;
   response.status = static_cast<int>(parser.get().result_int());
@@ -114,7 +118,8 @@ Result<Response> Receive(OwnedFd socket, int& error) {
   return response;
 }
 
-Result<Response> Exchange(const std::string& request, StartDaemon start) {
+Result<Response> Exchange(const std::string& request, StartDaemon start,
+                          const PieceSink* sink = nullptr) {
   for (bool first = true;; first = false) {
     ASSIGN_OR_RETURN(OwnedFd socket, ConnectToDaemon(start));
     const double connected_ms = SinceStartMs();
@@ -122,7 +127,7 @@ Result<Response> Exchange(const std::string& request, StartDaemon start) {
     const bool sent = Send(socket.get(), request);
     if (!sent) error = errno;
     // A refusal may have been written before the daemon stopped reading.
-    Result<Response> response = Receive(std::move(socket), error);
+    Result<Response> response = Receive(std::move(socket), error, sink);
     if (response) {
       response->connected_ms = connected_ms;
       return response;
@@ -162,6 +167,13 @@ Result<std::string> CallForBytes(const std::string& target) {
                    Exchange(Render("GET", target, nullptr, false), StartDaemon::kIfNeeded));
   if (response.status != 200) return std::unexpected(ErrorOf(response));
   return std::move(response.body);
+}
+
+Status CallForPieces(const std::string& target, const PieceSink& sink) {
+  ASSIGN_OR_RETURN(const Response response,
+                   Exchange(Render("GET", target, nullptr, false), StartDaemon::kIfNeeded, &sink));
+  if (response.status != 200) return std::unexpected(ErrorOf(response));
+  return {};
 }
 
 Result<Upgraded> CallForStream(const std::string& target, const Json& body) {

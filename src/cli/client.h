@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/connect.h"
@@ -14,6 +16,9 @@ namespace cloche::cli {
 Result<Json> Call(const char* method, const std::string& target, const Json& body = nullptr,
                   StartDaemon start = StartDaemon::kIfNeeded);
 Result<std::string> CallForBytes(const std::string& target);
+// An answer that may be long, piece by piece as it comes. An error: what came is not all.
+using PieceSink = std::function<void(std::string_view)>;
+Status CallForPieces(const std::string& target, const PieceSink& sink);
 
 // A connection that speaks frames (base/frames.h) from here on.
 struct Upgraded {

@@ -21,6 +21,7 @@ int Snapshots(Arguments arguments);
 int Rollback(Arguments arguments);
 int UndoCommand(Arguments arguments);
 int Fork(Arguments arguments);
+int Diff(Arguments arguments);
 int Explain(Arguments arguments);
 int Doctor(Arguments arguments);
 int Probe(Arguments arguments);

@@ -54,9 +54,9 @@ class Engine {
   Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
          Registry& registry);
 
-  Status Load();            // what an earlier daemon left
+  Status Load();             // what an earlier daemon left
   Task<Status> Reconcile();  // saved states on disk with those on record
-  void Close();   // records what is about to be ended
+  void Close();              // records what is about to be ended
   void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
 
   Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request,
@@ -84,6 +84,12 @@ class Engine {
   Task<Result<Sandboxes>> Fork(Snapshot snapshot, ForkRequest request, Client client);
   Task<Status> DropSnapshot(Snapshot snapshot);
   Result<Snapshot> RenameSnapshot(const Snapshot& snapshot, const SnapshotRequest& request);
+  // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
+  // the state stays as it is while this is held.
+  class Look;
+  Task<Result<std::shared_ptr<Look>>> StartLook(std::shared_ptr<Sandbox> sandbox,
+                                                LookRequest request, Client client);
+  Task<Status> FinishLook(std::shared_ptr<Look> look);
   std::vector<Snapshot> SnapshotsOf(const Sandbox& sandbox) const;  // oldest first
   Result<Snapshot> FindSnapshot(const std::string& ref, const Client& client) const;
 
@@ -114,6 +120,8 @@ class Engine {
                                    SnapshotKind kind, StepTimer* steps);
   Task<Status> Forget(Snapshot snapshot);
   Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
+  Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
+                                         Client client, Look& look);
   Task<void> Prune(std::shared_ptr<Sandbox> sandbox);
   Status CheckNewNames(const std::vector<std::string>& names, size_t count,
                        const Client& client) const;
@@ -161,6 +169,20 @@ class Engine {
   std::map<std::string, Snapshot> snapshots_;
   std::shared_ptr<const void> clients_ = std::make_shared<int>();
   bool spawn_lost_ = false;
+};
+
+class Engine::Look {
+ public:
+  explicit Look(asio::io_context& io) : answer(io) {}
+  asio::posix::stream_descriptor answer;
+
+ private:
+  friend class Engine;
+  std::shared_ptr<Sandbox> sandbox;
+  std::optional<Turn> turn;
+  bool paused = false;
+  std::vector<Snapshot> passing;  // taken for this, removed afterwards
+  std::shared_ptr<SpawnLink::Waiting> waiting;
 };
 
 }  // namespace cloche::daemon

@@ -35,6 +35,7 @@ class SpawnLink {
   class Waiting;
   std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
                                  const std::string& snapshot = "", const std::string& other = "");
+  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds);
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
   Task<void> Leave();  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
@@ -42,7 +43,6 @@ class SpawnLink {
  private:
   SpawnLink(asio::io_context& io, int socket)
       : io_(io), socket_(io, socket), ready_(io), left_(io) {}
-  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds);
   Task<void> ReadLoop();
   void FailAll();
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,7 @@ class Sha256Stream {
 
 Sha256 HashOf(std::string_view bytes);
 
+std::string BytesToHex(std::span<const unsigned char> bytes);
 std::string ToHex(const Sha256& hash);                      // 64 of [0-9a-f]
 std::optional<Sha256> Sha256FromHex(std::string_view hex);  // exactly that form
 

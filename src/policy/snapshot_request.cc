@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "policy/fields.h"
+#include "policy/paths.h"
 #include "policy/request.h"
 
 namespace cloche {
@@ -19,6 +20,34 @@ constexpr size_t kMaxName = 4096;
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 }  // namespace
+
+Result<LookRequest> ParseLookRequest(
+    const std::vector<std::pair<std::string, std::string>>& query) {
+  LookRequest request;
+  for (const auto& [key, value] : query) {
+    if (key == "snapshot") {
+      request.snapshot = value;
+    } else if (key == "against") {
+      request.against = value == "reality" ? "" : value;
+    } else if (key == "format" && (value == "patch" || value == "json")) {
+      request.patch = value == "patch";
+    } else if (key == "lines") {
+      request.lines = value == "1";
+    } else if (key == "root" || key == "path") {
+      ASSIGN_OR_RETURN(std::string path, CleanPath(value, key));
+      if (key == "root")
+        request.root = std::move(path);
+      else
+        request.paths.push_back(std::move(path));
+    } else {
+      return Fail(Code::kInvalid,
+                  fmt::format("read query: {} = '{}' is unknown", EscapeForTerminal(key),
+                              EscapeForTerminal(value.substr(0, 100))),
+                  "see openapi.yaml");
+    }
+  }
+  return request;
+}
 
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body) {
   SnapshotRequest request;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +27,18 @@ struct ForkRequest {
   std::vector<std::string> names;  // none, or one each
   Limits limits;                   // those that are smaller than the parent's
 };
+
+struct LookRequest {
+  std::string snapshot;  // of the sandbox; "" = its present state
+  std::string against;   // snapshot of it, or another sandbox; "" = reality
+  bool patch = false;
+  bool lines = false;
+  std::string root;  // of names in a patch; "" = the project
+  std::vector<std::string> paths;
+};
+
+// From the query of a URL.
+Result<LookRequest> ParseLookRequest(const std::vector<std::pair<std::string, std::string>>& query);
 
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body);
 Result<RollbackRequest> ParseRollbackRequest(const nlohmann::json& body);

@@ -68,24 +68,32 @@ void Server::StartJob(const SpawnRequest& request) {
     }
     if (cgroups_.host().version != sys::CgroupVersion::kNone) cgroup = sandbox.name;
   }
+  StartProcess(request, cgroup, nullptr, [&] {
+    SpawnReply reply = ReplyTo(request);
+    if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
+    return sys::SendMessage(daemon_.get(), &reply, sizeof reply) > 0 ? 0 : 1;
+  });
+}
+
+void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup,
+                          std::shared_ptr<Mask> mask, const std::function<int()>& work) {
   const pid_t pid = fork();
   if (pid == 0) {
     sys::DieWithParent();
-    SpawnReply reply = ReplyTo(request);
-    if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
-    _exit(sys::SendMessage(daemon_.get(), &reply, sizeof reply) > 0 ? 0 : 1);
+    _exit(work());
   }
-  Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1)};
+  Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1), std::move(mask)};
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kJobBit}};
   if (pid > 0 && job.pidfd.valid() &&
       epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, job.pidfd.get(), &event) == 0) {
     jobs_.emplace(pid, std::move(job));
     return;
   }
-  Failure failure{SpawnStage::kPool, "start a job", errno, request.sandbox};
+  Failure failure{SpawnStage::kPool, "start a process", errno, request.sandbox};
   if (pid > 0) kill(pid, SIGKILL);
   if (pid > 0) waitpid(pid, nullptr, 0);
   if (!cgroup.empty()) cgroups_.Thaw(cgroup);
+  workshop_.ReleaseMask(std::move(job.mask));
   Answer(request, &failure);
 }
 
@@ -129,11 +137,17 @@ void Server::JobEnded(pid_t pid) {
   int status = 0;
   auto found = jobs_.find(pid);
   if (found == jobs_.end() || waitpid(pid, &status, WNOHANG) != pid) return;
-  const Job job = std::move(found->second);
+  Job job = std::move(found->second);
   jobs_.erase(found);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
+  workshop_.ReleaseMask(std::move(job.mask));
   Sweep("");
-  if (status == 0) return;
+  const bool looked = job.request.op == SpawnOp::kLook;
+  if (status == 0) return looked ? Answer(job.request, nullptr) : void();
+  if (looked) {
+    Failure failure{SpawnStage::kPool, "cloche-diff failed", EIO, job.request.sandbox};
+    return Answer(job.request, &failure);
+  }
   // Killed half-way: it answered nobody, and may have left everything frozen.
   if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Failure failure{SpawnStage::kPool, "a process of ours was killed", EINTR, job.request.sandbox};

@@ -31,19 +31,6 @@ void Fill(char (&to)[N], const std::string& from) {
   to[size] = '\0';
 }
 
-Outcome<LaunchPlan> ReadPlan(int memfd) {
-  struct stat info;
-  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 ||
-      info.st_size > static_cast<off_t>(kMaxPlan))
-    return Failed(SpawnStage::kPlan, "plan is not a sealed memfd", EINVAL);
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  if (pread(memfd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return Failed(SpawnStage::kPlan, "read plan", EIO);
-  auto plan = DecodePlan(bytes);
-  if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
-  return std::move(*plan);
-}
-
 bool IsUntouched(int upper) {
   sys::Directory slots(upper, ".");
   while (const dirent* slot = slots.Next())
@@ -60,6 +47,19 @@ uint32_t AppArmorFlag(sys::AppArmor apparmor) {
 uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end - start); }
 
 }  // namespace
+
+Outcome<LaunchPlan> ReadPlan(int memfd) {
+  struct stat info;
+  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 ||
+      info.st_size > static_cast<off_t>(kMaxPlan))
+    return Failed(SpawnStage::kPlan, "plan is not a sealed memfd", EINVAL);
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  if (pread(memfd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return Failed(SpawnStage::kPlan, "read plan", EIO);
+  auto plan = DecodePlan(bytes);
+  if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
+  return std::move(*plan);
+}
 
 Server::Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store,
                sys::CgroupTree& cgroups, Workshop& workshop)
@@ -181,6 +181,9 @@ void Server::HandleRequest() {
       case SpawnOp::kDropSnapshot:
         StartJob(request);
         break;
+      case SpawnOp::kLook:
+        StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
       case SpawnOp::kRetain:
         Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
@@ -221,65 +224,78 @@ void Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
   if (sys::SendMessage(daemon_.get(), &reply, sizeof reply, fds) < 0) quit_ = true;
 }
 
+// Rootless there is nobody's right to borrow: cloched is the caller.
+Outcome<void> Server::IdentifyClient(int socket, sys::PeerIdentity& peer) const {
+  if (mode_ == Mode::kSystem)
+    if (int error = sys::AcceptedAtFileOfRoot(socket); error < 0)
+      return Failed(SpawnStage::kPlan, "not a client's socket", error);
+  if (int error = sys::PeerOf(socket, peer); error < 0)
+    return Failed(SpawnStage::kPlan, "read the client's credentials", error);
+  return {};
+}
+
 void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
-  uint64_t received = sys::MonotonicMicros();
+  const uint64_t received = sys::MonotonicMicros();
   auto outcome = [&]() -> Outcome<void> {
     if (fds.size() != 2 && fds.size() != 3)
       return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
-    const int first = fds.size() == 3 ? fds[2] : -1;
     auto plan = ReadPlan(fds[0]);
     if (!plan) return std::unexpected(plan.error());
-    // Rootless there is nobody's right to borrow: cloched is the caller.
-    if (mode_ == Mode::kSystem)
-      if (int error = sys::AcceptedAtFileOfRoot(fds[1]); error < 0)
-        return Failed(SpawnStage::kPlan, "not a client's socket", error);
     sys::PeerIdentity peer;
-    if (int error = sys::PeerOf(fds[1], peer); error < 0)
-      return Failed(SpawnStage::kPlan, "read the client's credentials", error);
+    if (auto known = IdentifyClient(fds[1], peer); !known) return known;
     if (auto checked = CheckPlan(*plan, peer, mode_); !checked) return checked;
     if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStage::kPlan, "sandbox runs", EEXIST);
-
-    // Special uppers are built to order; the rest comes from the shelf.
-    UpperChoice choice;
-    if (plan->keep) {
-      auto kept = store_.OpenKept(plan->sandbox_id, peer.uid);
-      if (kept)
-        choice.kept_id = plan->sandbox_id;
-      else if (kept.error().error != ENOENT)
-        return std::unexpected(kept.error());
-    }
-    choice.in_memory = plan->in_memory;
-    choice.memory_bytes = plan->limits.disk_bytes;
-    choice.memory_inodes = plan->limits.inodes;
-    if (plan->keep && choice.kept_id.empty()) choice.memory_id = plan->sandbox_id;
-    if (!choice.kept_id.empty() || choice.in_memory) {
-      auto built = workshop_.Build(plan->spec, choice);
-      if (!built) return std::unexpected(built.error());
-      if (auto watched = Watch(*built); !watched) return watched;
-      return HandOver(request, *plan, std::move(*built), first, false, received,
-                      sys::MonotonicMicros());
-    }
-    std::string key = EncodeSpec(plan->spec);
-    auto dispose = [&](Sandbox s) { Dispose(std::move(s)); };
-    auto prepared = shelf_.Take(key, *plan, dispose);
-    if (!prepared && !preparing_.empty()) {  // sooner there than a new one
-      FinishOneOf(key);
-      prepared = shelf_.Take(key, *plan, dispose);
-    }
-    bool from_shelf = prepared.has_value();
-    if (!from_shelf) {
-      auto built = workshop_.Build(plan->spec);
-      shelf_.MarkBroken(key, !built.has_value());
-      if (!built) return std::unexpected(built.error());
-      if (auto watched = Watch(*built); !watched) return watched;
-      prepared = std::move(*built);
-    }
-    return HandOver(request, *plan, std::move(*prepared), first, from_shelf, received,
-                    sys::MonotonicMicros());
+    auto choice = ChooseUpper(*plan, peer.uid);
+    if (!choice) return std::unexpected(choice.error());
+    bool from_shelf = false;
+    auto sandbox = *choice ? BuildToOrder(plan->spec, **choice) : TakeOrBuild(*plan, from_shelf);
+    if (!sandbox) return std::unexpected(sandbox.error());
+    return HandOver(request, *plan, std::move(*sandbox), fds.size() == 3 ? fds[2] : -1, from_shelf,
+                    received, sys::MonotonicMicros());
   }();
   if (outcome) return;
   Answer(request, &outcome.error());
   Sweep("");
+}
+
+// Nothing: an ordinary new upper, which the shelf has.
+Outcome<std::optional<UpperChoice>> Server::ChooseUpper(const LaunchPlan& plan, uint32_t owner) {
+  UpperChoice choice;
+  if (plan.keep) {
+    auto kept = store_.OpenKept(plan.sandbox_id, owner);
+    if (kept)
+      choice.kept_id = plan.sandbox_id;
+    else if (kept.error().error != ENOENT)
+      return std::unexpected(kept.error());
+  }
+  choice.in_memory = plan.in_memory;
+  choice.memory_bytes = plan.limits.disk_bytes;
+  choice.memory_inodes = plan.limits.inodes;
+  if (plan.keep && choice.kept_id.empty()) choice.memory_id = plan.sandbox_id;
+  if (choice.kept_id.empty() && !choice.in_memory) return std::nullopt;
+  return choice;
+}
+
+Outcome<Sandbox> Server::BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice) {
+  auto built = workshop_.Build(spec, choice);
+  if (!built) return built;
+  if (auto watched = Watch(*built); !watched) return std::unexpected(watched.error());
+  return built;
+}
+
+Outcome<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
+  const std::string key = EncodeSpec(plan.spec);
+  const auto dispose = [&](Sandbox s) { Dispose(std::move(s)); };
+  auto prepared = shelf_.Take(key, plan, dispose);
+  if (!prepared && !preparing_.empty()) {  // sooner there than a new one
+    FinishOneOf(key);
+    prepared = shelf_.Take(key, plan, dispose);
+  }
+  from_shelf = prepared.has_value();
+  if (from_shelf) return std::move(*prepared);
+  auto built = BuildToOrder(plan.spec, {});
+  shelf_.MarkBroken(key, !built.has_value());
+  return built;
 }
 
 Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,

@@ -1,20 +1,25 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "base/spawn_protocol.h"
+#include "base/state_layout.h"
 #include "spawn/keeper.h"
 #include "spawn/shelf.h"
 #include "spawn/store.h"
 #include "spawn/workshop.h"
+#include "sys/process.h"
 
 namespace cloche::spawn {
 
 // An epoll token with this bit is the control socket of a sandbox in preparation.
 inline constexpr uint64_t kReportBit = 1ull << 40;
 inline constexpr uint64_t kJobBit = 1ull << 41;  // the pidfd of a job
+
+Outcome<LaunchPlan> ReadPlan(int memfd);
 
 // Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
 class Server {
@@ -26,6 +31,9 @@ class Server {
  private:
   void HandleRequest();
   void Launch(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<std::optional<UpperChoice>> ChooseUpper(const LaunchPlan& plan, uint32_t owner);
+  Outcome<Sandbox> BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice);
+  Outcome<Sandbox> TakeOrBuild(const LaunchPlan& plan, bool& from_shelf);
   Outcome<void> HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
                          int first_command, bool from_shelf, uint64_t received, uint64_t prepared);
   Outcome<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
@@ -43,11 +51,25 @@ class Server {
   // jobs.cc
   void StartJob(const SpawnRequest& request);
   Outcome<void> CheckJob(const SpawnRequest& request) const;
+  // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
+  void StartProcess(const SpawnRequest& request, const std::string& cgroup,
+                    std::shared_ptr<Mask> mask, const std::function<int()>& work);
   Outcome<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
   Outcome<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
                            SpawnReply& reply);
   void JobEnded(pid_t pid);
   void Retain(const SpawnRequest& request, std::span<const int> fds);
+  // look.cc
+  struct Look {
+    sys::PeerIdentity caller;
+    StateLayout layout;
+    std::vector<sys::Fd> fds;  // of the layout, from its first number on
+    std::shared_ptr<Mask> mask;
+    int answer = -1, question = -1;
+  };
+  void StartLook(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
@@ -71,6 +93,7 @@ class Server {
     SpawnRequest request;
     std::string cgroup;  // that it freezes; "" = none
     sys::Fd pidfd;
+    std::shared_ptr<Mask> mask;  // that it looks at
   };
   std::map<pid_t, Job> jobs_;
   std::map<pid_t, Preparation> preparing_;  // by init's pid

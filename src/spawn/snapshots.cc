@@ -147,6 +147,16 @@ Outcome<void> Store::DropSnapshot(const std::string& snapshot) {
   return MoveToTrash(snaps_.get(), snapshot);
 }
 
+Outcome<sys::Fd> Store::OpenSnapshot(const std::string& snapshot, uint32_t owner) {
+  sys::Fd upper = OpenUpper(snaps_.get(), snapshot);
+  struct stat info;
+  if (!upper.valid() || fstat(upper.get(), &info) < 0)
+    return std::unexpected(PoolFailure("open saved state", errno, snapshot));
+  if (info.st_uid != owner)
+    return std::unexpected(PoolFailure("open somebody else's upper", EPERM, snapshot));
+  return upper;
+}
+
 Outcome<std::vector<std::string>> Store::Retain(const std::vector<std::string>& known) {
   std::vector<std::string> found;
   sys::Directory list(snaps_.get(), ".");

@@ -51,6 +51,7 @@ class Store {
                          const std::string& abandoned);
   Outcome<void> Fork(const std::string& snapshot, const std::string& new_id);
   Outcome<void> DropSnapshot(const std::string& snapshot);
+  Outcome<sys::Fd> OpenSnapshot(const std::string& snapshot, uint32_t owner);
   // Everything else in snaps/ is rubbish of a crash. Returns those of `known` that do not exist.
   Outcome<std::vector<std::string>> Retain(const std::vector<std::string>& known);
 

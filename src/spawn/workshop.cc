@@ -82,9 +82,31 @@ Outcome<uint32_t> Workshop::TakeSlot() {
 
 void Workshop::Release(Sandbox& sandbox) {
   slots_.erase(sandbox.slot);
-  if (sandbox.mask && sandbox.mask.use_count() == 1) (void)store_.DiscardMask(sandbox.mask->name());
-  sandbox.mask.reset();
+  ReleaseMask(std::move(sandbox.mask));
+}
+
+void Workshop::ReleaseMask(std::shared_ptr<Mask> mask) {
+  if (mask && mask.use_count() == 1) (void)store_.DiscardMask(mask->name());
+  mask.reset();
   std::erase_if(masks_, [](const auto& entry) { return entry.second.expired(); });
+}
+
+Outcome<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
+  BaseView view;
+  for (const MountOp& op : spec.mounts) {
+    Source source;
+    source.identity.lasting = true;
+    if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
+      auto opened = OpenSource(spec, op);
+      if (!opened) return std::unexpected(opened.error());
+      source = std::move(*opened);
+    }
+    view.sources.push_back(std::move(source));
+  }
+  auto mask = MaskFor(spec, view.sources);
+  if (!mask) return std::unexpected(mask.error());
+  view.mask = std::move(*mask);
+  return view;
 }
 
 Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
@@ -384,22 +406,15 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   sandbox.uid_base = kFirstId + *slot * kSlotSize;
   sandbox.name = "s" + std::to_string(++serial_);
 
-  std::vector<Source> sources;
-  for (const MountOp& op : spec.mounts) {
-    Source source;
-    source.identity.lasting = true;
-    if (op.kind == MountKind::kOverlay || op.kind == MountKind::kBind) {
-      auto opened = OpenSource(spec, op);
-      if (!opened) return std::unexpected(opened.error());
-      source = std::move(*opened);
-    }
-    if (op.kind == MountKind::kBind && !op.read_only) sandbox.writes_outside = true;
-    sandbox.sources.push_back(source.identity);
-    sources.push_back(std::move(source));
+  auto view = View(spec);
+  if (!view) return std::unexpected(view.error());
+  const std::vector<Source>& sources = view->sources;
+  sandbox.mask = std::move(view->mask);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (spec.mounts[i].kind == MountKind::kBind && !spec.mounts[i].read_only)
+      sandbox.writes_outside = true;
+    sandbox.sources.push_back(sources[i].identity);
   }
-  auto mask = MaskFor(spec, sources);
-  if (!mask) return std::unexpected(mask.error());
-  sandbox.mask = *mask;
 
   sandbox.in_memory = choice.in_memory;
   auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id, spec.caller.uid)

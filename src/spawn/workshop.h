@@ -35,6 +35,13 @@ class Workshop {
   // when its control socket is readable, its report. A failed one is cleaned up.
   Outcome<Sandbox> Begin(const SandboxSpec& spec, const UpperChoice& choice = {});
   Outcome<void> Finish(Sandbox& sandbox);
+  // The base of a sandbox of this spec as the caller would be given it now.
+  struct BaseView {
+    std::vector<Source> sources;  // by mount
+    std::shared_ptr<Mask> mask;
+  };
+  Outcome<BaseView> View(const SandboxSpec& spec);
+  void ReleaseMask(std::shared_ptr<Mask> mask);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
   void ForgetMasks() { masks_.clear(); }                // the host's mounts changed

@@ -159,6 +159,7 @@ int SealedMemfd(const char* name, const void* data, size_t size) {
     at += written;
     size -= static_cast<size_t>(written);
   }
+  if (lseek(memory.get(), 0, SEEK_SET) < 0) return -errno;  // for those who read(2)
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) < 0) return -errno;
   return memory.Release();
 }
@@ -187,6 +188,25 @@ int BecomeUser(uid_t uid, gid_t gid) {
   if (int error = SetNoNewPrivileges(); error < 0) return error;
   if (getuid() != uid || geteuid() != uid || getgid() != gid) return -EPERM;
   return HoldsNothing() ? 0 : -EPERM;
+}
+
+int BecomeReader(const PeerIdentity& who, bool privileged) {
+  const uint64_t keep = !privileged || who.uid == 0 ? uint64_t{1} << CAP_DAC_READ_SEARCH : 0;
+  if (int error = DropBoundingExcept(keep); error < 0) return error;
+  if (privileged &&
+      (setgroups(who.group_count, who.groups) < 0 || setresgid(who.gid, who.gid, who.gid) < 0 ||
+       setresuid(who.uid, who.uid, who.uid) < 0))
+    return -errno;
+  if (int error = SetCapabilities(keep); error < 0) return error;
+  if (keep != 0) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct data[2] = {};
+    data[0].effective = data[0].permitted = data[0].inheritable = static_cast<uint32_t>(keep);
+    if (syscall(SYS_capset, &header, data) < 0) return -errno;
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) < 0) return -errno;
+  }
+  if (getuid() != who.uid || geteuid() != who.uid) return -EPERM;
+  return SetNoNewPrivileges();
 }
 
 int DropBoundingExcept(uint64_t keep) {

@@ -43,6 +43,10 @@ bool IsSealed(int memfd);
 // environment; returns our end or -errno.
 int StartWithSocket(const char* program, const char* argument);
 int BecomeUser(uid_t uid, gid_t gid);  // for good, no groups, no_new_privs, verified
+struct PeerIdentity;
+// For good: reads what `who` may read. Root may still read everything, and so may without
+// `privileged` (where our uid is his) whoever owns a file he made unreadable.
+int BecomeReader(const PeerIdentity& who, bool privileged);
 
 // Allocation-free.
 int DropBoundingExcept(uint64_t keep);

@@ -17,7 +17,8 @@ MAY_INCLUDE = {
     **{folder: {"base"} for folder in PURE},
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
-    "cli": {"base", "policy"},
+    "differ": {"base", "sys", "diff"},
+    "cli": {"base", "policy", "diff"},
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

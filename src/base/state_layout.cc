@@ -1,0 +1,101 @@
+#include "base/state_layout.h"
+
+#include <cstring>
+
+namespace cloche {
+namespace {
+
+constexpr std::string_view kMagic = "CLL1";
+
+void Put(std::string& out, uint32_t number) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+void Put(std::string& out, const std::string& text) {
+  Put(out, static_cast<uint32_t>(text.size()));
+  out += text;
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  uint32_t Number() {
+    uint32_t number = 0;
+    if (bytes_.size() < sizeof number) return Stop();
+    std::memcpy(&number, bytes_.data(), sizeof number);
+    bytes_.remove_prefix(sizeof number);
+    return number;
+  }
+
+  std::string Text() {
+    const uint32_t size = Number();
+    if (size > bytes_.size()) Stop();
+    if (!good_) return "";
+    std::string text(bytes_.substr(0, size));
+    bytes_.remove_prefix(size);
+    return text;
+  }
+
+  bool good() const { return good_; }
+  bool AtEnd() const { return good_ && bytes_.empty(); }
+
+ private:
+  uint32_t Stop() {
+    good_ = false;
+    return 0;
+  }
+
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::string EncodeLayout(const StateLayout& layout) {
+  std::string out(kMagic);
+  Put(out, layout.against_other ? 1u : 0u);
+  Put(out, static_cast<uint32_t>(layout.slots.size()));
+  for (const LayoutSlot& slot : layout.slots) {
+    Put(out, slot.target);
+    for (int32_t fd : {slot.base, slot.mask, slot.state, slot.other})
+      Put(out, static_cast<uint32_t>(fd));
+  }
+  Put(out, static_cast<uint32_t>(layout.special.size()));
+  for (const SpecialDirectory& special : layout.special) {
+    Put(out, (special.of_other ? 1u : 0u) | (special.opaque ? 2u : 0u));
+    Put(out, special.slot);
+    Put(out, special.path);
+    Put(out, special.redirect);
+  }
+  return out;
+}
+
+Result<StateLayout> DecodeLayout(std::string_view bytes) {
+  const auto bad = [] { return Fail(Code::kInternal, "read layout: it is malformed"); };
+  if (!bytes.starts_with(kMagic)) return bad();
+  Reader reader(bytes.substr(kMagic.size()));
+  StateLayout layout;
+  layout.against_other = reader.Number() == 1;
+  for (uint32_t count = reader.Number(); reader.good() && count > 0; --count) {
+    LayoutSlot slot;
+    slot.target = reader.Text();
+    for (int32_t* fd : {&slot.base, &slot.mask, &slot.state, &slot.other})
+      *fd = static_cast<int32_t>(reader.Number());
+    layout.slots.push_back(std::move(slot));
+  }
+  for (uint32_t count = reader.Number(); reader.good() && count > 0; --count) {
+    SpecialDirectory special;
+    const uint32_t flags = reader.Number();
+    special.of_other = (flags & 1) != 0;
+    special.opaque = (flags & 2) != 0;
+    special.slot = reader.Number();
+    special.path = reader.Text();
+    special.redirect = reader.Text();
+    layout.special.push_back(std::move(special));
+  }
+  if (!reader.AtEnd()) return bad();
+  return layout;
+}
+
+}  // namespace cloche

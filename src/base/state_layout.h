@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cloche {
+
+// What cloche-spawn hands to cloche-diff besides descriptors: where they belong, and what only root
+// can read of an upper.
+
+// One overlay of a sandbox, as descriptor numbers; -1 = there is none.
+struct LayoutSlot {
+  std::string target;  // absolute path inside
+  int32_t base = -1;   // its lower directory
+  int32_t mask = -1;   // what hides parts of it
+  int32_t state = -1;  // the upper that is shown
+  int32_t other = -1;  // the upper it is compared with; with none of them it is the base
+};
+
+// A directory of an upper that is not simply merged with the base.
+struct SpecialDirectory {
+  bool of_other = false;
+  uint32_t slot = 0;
+  std::string path;      // below the upper, without a leading slash
+  bool opaque = false;   // nothing of the base shows through
+  std::string redirect;  // the base directory it was; "/..." from the root, else beside it
+};
+
+struct StateLayout {
+  bool against_other = false;
+  std::vector<LayoutSlot> slots;
+  std::vector<SpecialDirectory> special;
+};
+
+std::string EncodeLayout(const StateLayout& layout);
+Result<StateLayout> DecodeLayout(std::string_view bytes);
+
+}  // namespace cloche

@@ -1,0 +1,115 @@
+#include "differ/compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "diff/lines.h"
+#include "diff/noise.h"
+
+namespace cloche::differ {
+namespace {
+
+constexpr uint64_t kMostText = 32 << 20;  // larger files are compared, but not line by line
+
+// The content of a file: its hash and, if it is wanted and small, the content itself.
+struct Content {
+  std::optional<diff::Sha256> hash;
+  std::optional<std::string> text;
+};
+
+Result<Content> ReadContent(const Place& place, bool keep) {
+  Content content;
+  const sys::Fd file = OpenFile(place);
+  if (!file.valid()) return content;
+  diff::Sha256Stream stream;
+  std::string text;
+  keep = keep && static_cast<uint64_t>(place.info.st_size) <= kMostText;
+  static char buffer[256 << 10];
+  for (;;) {
+    const ssize_t size = read(file.get(), buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0)
+      return Fail(Code::kUnavailable,
+                  fmt::format("read {}: {}", EscapeForTerminal(place.name), strerror(errno)));
+    if (size == 0) break;
+    const std::string_view piece(buffer, static_cast<size_t>(size));
+    stream.Update(piece);
+    if (keep && text.size() + piece.size() > kMostText) keep = false;  // it grew meanwhile
+    if (keep) text += piece;
+  }
+  content.hash = stream.Finish();
+  if (keep) content.text = std::move(text);
+  return content;
+}
+
+diff::ChangeKind KindOf(const diff::Change& change) {
+  if (!change.old_side) return diff::ChangeKind::kAdded;
+  if (!change.new_side) return diff::ChangeKind::kDeleted;
+  if (change.differs.type) return diff::ChangeKind::kTypeChanged;
+  return change.old_path.empty() ? diff::ChangeKind::kModified : diff::ChangeKind::kRenamed;
+}
+
+void CountLines(const std::optional<std::string>& before, const std::optional<std::string>& after,
+                bool count, diff::Change& change) {
+  const std::string_view old_text = before ? std::string_view(*before) : "";
+  const std::string_view new_text = after ? std::string_view(*after) : "";
+  change.binary = diff::IsBinary(old_text) || diff::IsBinary(new_text);
+  if (change.binary || !count) return;
+  if (auto lines = diff::DiffLines(old_text, new_text))
+    change.lines = diff::LineCounts{lines->added, lines->removed};
+}
+
+}  // namespace
+
+Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOptions& options) {
+  Compared compared;
+  diff::Change& change = compared.change;
+  change.path = entry.path;
+  if (entry.before) {
+    ASSIGN_OR_RETURN(change.old_side, DescribePlace(*entry.before));
+  }
+  if (entry.after) {
+    ASSIGN_OR_RETURN(change.new_side, DescribePlace(*entry.after));
+  }
+  const bool both = entry.before && entry.after;
+  const bool same_file = both && entry.before->info.st_ino == entry.after->info.st_ino &&
+                         entry.before->info.st_dev == entry.after->info.st_dev;
+  if (same_file && entry.old_path.empty()) return std::nullopt;
+  const bool keep = options.lines || options.texts;
+  Content before, after;
+  // What was deleted is only read for its lines: a whole tree may be gone. The change is the same,
+  // whoever asks.
+  if (entry.before && entry.before->IsFile() && (entry.after || keep)) {
+    ASSIGN_OR_RETURN(before, ReadContent(*entry.before, keep));
+    if (entry.after) change.old_side->sha256 = before.hash;
+  }
+  if (entry.after && entry.after->IsFile()) {
+    ASSIGN_OR_RETURN(after, ReadContent(*entry.after, keep));
+    change.new_side->sha256 = after.hash;
+  }
+  if (both) change.differs = diff::Compare(*change.old_side, *change.new_side);
+  if (both && entry.old_path.empty() && change.differs == diff::Aspects()) return std::nullopt;
+  change.old_path = entry.old_path;
+  change.kind = KindOf(change);
+  if (change.kind != diff::ChangeKind::kRenamed) change.old_path.clear();
+  const bool old_readable = !entry.before || !entry.before->IsFile() || before.text;
+  const bool new_readable = !entry.after || !entry.after->IsFile() || after.text;
+  const bool has_file =
+      (entry.before && entry.before->IsFile()) || (entry.after && entry.after->IsFile());
+  if (keep && has_file && old_readable && new_readable)
+    CountLines(before.text, after.text, options.lines, change);
+  change.noise = diff::GroupName(diff::Classify(change.path, options.project, options.home));
+  if (options.texts) {
+    compared.old_text = std::move(before.text).value_or("");
+    compared.new_text = std::move(after.text).value_or("");
+    // What could not be read must not look empty.
+    if (!old_readable || !new_readable) change.binary = true;
+  }
+  return compared;
+}
+
+}  // namespace cloche::differ

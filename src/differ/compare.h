@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "diff/change.h"
+#include "differ/walk.h"
+
+namespace cloche::differ {
+
+// A change with the texts it was found in, for a patch.
+struct Compared {
+  diff::Change change;
+  std::string old_text, new_text;  // only where asked for, and small enough
+};
+
+struct CompareOptions {
+  bool lines = false;  // count them
+  bool texts = false;  // keep them
+  std::string project, home;
+};
+
+// Nothing: the two sides are equal. A file that the caller may not read has no hash.
+Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOptions& options);
+
+}  // namespace cloche::differ

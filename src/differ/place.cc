@@ -1,0 +1,117 @@
+#include "differ/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/text.h"
+
+namespace cloche::differ {
+namespace {
+
+// Of overlayfs and of ours: they say how a layer is stored, not what is in it.
+bool IsBookkeeping(std::string_view name) {
+  return name.starts_with("trusted.overlay.") || name.starts_with("user.overlay.") ||
+         name.starts_with("trusted.cloche.");
+}
+
+diff::FileType TypeOf(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return diff::FileType::kDirectory;
+    case S_IFLNK:
+      return diff::FileType::kSymlink;
+    case S_IFIFO:
+      return diff::FileType::kFifo;
+    case S_IFSOCK:
+      return diff::FileType::kSocket;
+    case S_IFCHR:
+      return diff::FileType::kChar;
+    case S_IFBLK:
+      return diff::FileType::kBlock;
+    default:
+      return diff::FileType::kFile;
+  }
+}
+
+Status ReadAttributes(const Place& place, diff::Side& side) {
+  // There is no *at version before 6.13.
+  const std::string path = fmt::format("/proc/self/fd/{}/{}", place.directory->get(), place.name);
+  std::vector<char> names(1024), value(1024);
+  ssize_t size;
+  while ((size = llistxattr(path.c_str(), names.data(), names.size())) < 0 && errno == ERANGE)
+    names.resize(names.size() * 2);
+  if (size < 0 && (errno == EOPNOTSUPP || errno == EACCES || errno == ENOENT)) return {};
+  if (size < 0)
+    return Fail(Code::kUnavailable, fmt::format("read attributes of {}: {}",
+                                                EscapeForTerminal(place.name), strerror(errno)));
+  for (const char* name = names.data(); name < names.data() + size; name += strlen(name) + 1) {
+    if (IsBookkeeping(name)) continue;
+    ssize_t length;
+    while ((length = lgetxattr(path.c_str(), name, value.data(), value.size())) < 0 &&
+           errno == ERANGE)
+      value.resize(value.size() * 2);
+    if (length >= 0) side.xattrs[name] = std::string(value.data(), static_cast<size_t>(length));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Place> Look(const SharedFd& directory, const std::string& name) {
+  if (!directory) return std::nullopt;
+  Place place{directory, name, {}};
+  if (fstatat(directory->get(), name.c_str(), &place.info, AT_SYMLINK_NOFOLLOW) < 0)
+    return std::nullopt;
+  return place;
+}
+
+SharedFd OpenDirectory(const Place& place) {
+  sys::Fd fd(openat(place.directory->get(), place.name.c_str(),
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return fd.valid() ? std::make_shared<const sys::Fd>(std::move(fd)) : nullptr;
+}
+
+sys::Fd OpenFile(const Place& place) {
+  sys::Fd fd(openat(place.directory->get(), place.name.c_str(),
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat info;
+  if (!fd.valid() || fstat(fd.get(), &info) < 0 || info.st_ino != place.info.st_ino ||
+      info.st_dev != place.info.st_dev || !S_ISREG(info.st_mode))
+    return {};
+  return fd;
+}
+
+Result<diff::Side> DescribePlace(const Place& place) {
+  diff::Side side;
+  side.type = TypeOf(place.info.st_mode);
+  side.mode = place.info.st_mode & 07777;
+  side.uid = place.info.st_uid;
+  side.gid = place.info.st_gid;
+  if (side.type == diff::FileType::kFile) {
+    side.size = static_cast<uint64_t>(place.info.st_size);
+    if (place.info.st_nlink > 1) side.hard_link = place.info.st_ino;
+  } else if (side.type == diff::FileType::kSymlink) {
+    side.mode = 0777;
+    char target[diff::kMaxTarget + 1];
+    const ssize_t size =
+        readlinkat(place.directory->get(), place.name.c_str(), target, sizeof target);
+    if (size < 0 || size > static_cast<ssize_t>(diff::kMaxTarget))
+      return Fail(Code::kUnavailable, fmt::format("read symlink {}: {}",
+                                                  EscapeForTerminal(place.name), strerror(errno)));
+    side.target.assign(target, static_cast<size_t>(size));
+  } else if (side.type == diff::FileType::kChar || side.type == diff::FileType::kBlock) {
+    side.rdev_major = major(place.info.st_rdev);
+    side.rdev_minor = minor(place.info.st_rdev);
+  }
+  CLOCHE_TRY(ReadAttributes(place, side));
+  return side;
+}
+
+}  // namespace cloche::differ

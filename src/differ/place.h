@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "diff/change.h"
+#include "sys/fd.h"
+
+namespace cloche::differ {
+
+using SharedFd = std::shared_ptr<const sys::Fd>;
+
+// A file as it lies in one directory of one layer. Whoever wrote the layer may be an attacker: only
+// the last component is looked at, and no symlink is followed.
+struct Place {
+  SharedFd directory;
+  std::string name;
+  struct stat info {};
+
+  bool IsDirectory() const { return S_ISDIR(info.st_mode); }
+  bool IsFile() const { return S_ISREG(info.st_mode); }
+  // How overlayfs writes "deleted".
+  bool IsWhiteout() const { return S_ISCHR(info.st_mode) && info.st_rdev == 0; }
+};
+
+std::optional<Place> Look(const SharedFd& directory, const std::string& name);
+SharedFd OpenDirectory(const Place& place);  // null: it cannot be read
+sys::Fd OpenFile(const Place& place);        // not valid: it cannot be read, or is none any more
+
+// Everything but the content.
+Result<diff::Side> DescribePlace(const Place& place);
+
+}  // namespace cloche::differ

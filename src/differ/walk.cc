@@ -1,0 +1,212 @@
+#include "differ/walk.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "sys/directory.h"
+
+namespace cloche::differ {
+namespace {
+
+SharedFd Duplicate(int fd) {
+  if (fd < 0) return nullptr;
+  sys::Fd copy(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return copy.valid() ? std::make_shared<const sys::Fd>(std::move(copy)) : nullptr;
+}
+
+std::string Join(const std::string& parent, const std::string& name) {
+  return parent.empty() ? name : parent + "/" + name;
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames)
+    : slot_(layout.slots[slot]), renames_(renames) {
+  const std::string prefix = slot_.target == "/" ? "/" : slot_.target + "/";
+  for (const LayoutSlot& other : layout.slots)
+    if (&other != &slot_ && other.target.starts_with(prefix))
+      covered_.insert(other.target.substr(prefix.size()));
+  for (const SpecialDirectory& special : layout.special)
+    if (special.slot == slot && special.of_other == of_other) special_[special.path] = &special;
+  Frame root;
+  root.upper = Duplicate(of_other ? slot_.other : slot_.state);
+  root.before = {Duplicate(slot_.base), Duplicate(slot_.mask), ""};
+  root.origin = root.before;
+  struct stat info;
+  if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
+    device_ = info.st_dev;
+  for (const auto& [path, special] : special_)
+    if (!special->redirect.empty()) moved_[BasePathOf(path)] = path;
+  if (root.upper) stack_.push_back(std::move(root));
+  if (!stack_.empty()) (void)Prepare(stack_.back());
+}
+
+std::string SlotWalk::Absolute(const std::string& path) const {
+  if (path.empty()) return slot_.target;
+  return (slot_.target == "/" ? "" : slot_.target) + "/" + path;
+}
+
+bool SlotWalk::Covered(const std::string& path) const { return covered_.contains(path); }
+
+// An absolute redirect counts from the root of the overlay; a mere name is beside what the parent
+// shows of the base.
+std::string SlotWalk::BasePathOf(const std::string& path) const {
+  if (path.empty()) return "";
+  const std::string parent = ParentOf(path);
+  const auto special = special_.find(path);
+  if (special == special_.end() || special->second->redirect.empty())
+    return Join(BasePathOf(parent), NameOf(path));
+  const std::string& redirect = special->second->redirect;
+  return redirect.starts_with('/') ? redirect.substr(1) : Join(BasePathOf(parent), redirect);
+}
+
+SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
+  Lower lower{Duplicate(slot_.base), Duplicate(slot_.mask), ""};
+  for (size_t at = 0; at < path.size() && lower.valid();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    lower = LowerChild(lower, path.substr(at, end - at));
+    at = end + 1;
+  }
+  return lower;
+}
+
+// What hides a name is between the base and the upper; what it puts in the name's place counts.
+std::optional<Place> SlotWalk::Child(const Lower& lower, const std::string& name) const {
+  if (auto masked = Look(lower.mask, name)) {
+    if (masked->IsWhiteout()) return std::nullopt;
+    if (!masked->IsDirectory()) return masked;
+  }
+  auto place = Look(lower.directory, name);
+  if (place && place->info.st_dev != device_) return std::nullopt;  // another mount
+  return place;
+}
+
+SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name) const {
+  const auto place = Child(lower, name);
+  if (!place || !place->IsDirectory()) return {};
+  Lower child;
+  child.directory = OpenDirectory(*place);
+  if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
+    child.mask = OpenDirectory(*masked);
+  child.path = Join(lower.path, name);
+  return child;
+}
+
+// A rename is told as one only if nothing of the base had to make way for it.
+bool SlotWalk::Reported(const std::string& path) {
+  if (renames_ == Renames::kExpand) return false;
+  const auto there = Child(LowerAt(ParentOf(path)), NameOf(path));
+  return !there || moved_.contains(path);
+}
+
+bool SlotWalk::MovedAway(const std::string& base_path) {
+  const auto found = moved_.find(base_path);
+  return found != moved_.end() && Reported(found->second);
+}
+
+Status SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
+  if (!directory) return {};
+  sys::Directory list(directory->get(), ".");
+  while (const dirent* entry = list.Next()) frame.events.emplace(entry->d_name, entry->d_name);
+  if (list.error() == 0) return {};
+  return Fail(
+      Code::kUnavailable,
+      fmt::format("read {}: {}", EscapeForTerminal(Absolute(frame.path)), strerror(list.error())));
+}
+
+Status SlotWalk::Prepare(Frame& frame) {
+  CLOCHE_TRY(AddNames(frame, frame.upper));
+  if (!frame.same) {
+    CLOCHE_TRY(AddNames(frame, frame.before.directory));
+    CLOCHE_TRY(AddNames(frame, frame.before.mask));
+  }
+  if (!frame.same || (frame.renamed && renames_ == Renames::kFiles)) {
+    CLOCHE_TRY(AddNames(frame, frame.origin.directory));
+    CLOCHE_TRY(AddNames(frame, frame.origin.mask));
+  }
+  return {};
+}
+
+Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& name) {
+  const std::string path = Join(frame.path, name);
+  if (Covered(path)) return std::nullopt;
+  Entry entry{Absolute(path), "", Child(frame.before, name), Look(frame.upper, name)};
+  const bool in_upper = entry.after.has_value();
+  if (in_upper && entry.after->IsWhiteout()) {
+    entry.after.reset();
+  } else if (!in_upper) {
+    entry.after = Child(frame.origin, name);
+  }
+  if (entry.before && MovedAway(Join(frame.before.path, name))) entry.before.reset();
+  if (frame.renamed && entry.before) entry.old_path = Absolute(Join(frame.before.path, name));
+
+  Frame child;
+  child.path = path;
+  const auto special = special_.find(path);
+  const bool own_directory = in_upper && entry.after && entry.after->IsDirectory();
+  const bool redirected =
+      own_directory && special != special_.end() && !special->second->redirect.empty();
+  const bool opaque = own_directory && special != special_.end() && special->second->opaque;
+  if (own_directory) child.upper = OpenDirectory(*entry.after);
+  if (own_directory && !child.upper)
+    return Fail(Code::kUnavailable, "read " + EscapeForTerminal(entry.path) + ": not permitted");
+  if (redirected)
+    child.origin = LowerAt(BasePathOf(path));
+  else if (entry.after && entry.after->IsDirectory() && !opaque)
+    child.origin = LowerChild(frame.origin, name);
+  if (redirected && Reported(path)) {
+    child.before = child.origin;
+    child.renamed = true;
+    entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path));
+    entry.old_path = Absolute(child.origin.path);
+  } else {
+    if (entry.before && entry.before->IsDirectory()) child.before = LowerChild(frame.before, name);
+    child.same =
+        frame.same && !redirected && !opaque && child.origin.valid() && child.before.valid();
+    child.renamed = frame.renamed && child.before.valid();
+  }
+  const bool enter = child.upper ||
+                     (!child.same && (child.before.valid() || child.origin.valid())) ||
+                     (child.renamed && renames_ == Renames::kFiles);
+  if (enter) {
+    frame.events.emplace(name + "/", name);
+    frame.children.emplace(name, std::move(child));
+  }
+  if (!entry.before && !entry.after) return std::nullopt;
+  return entry;
+}
+
+Result<std::optional<Entry>> SlotWalk::Next() {
+  while (!stack_.empty()) {
+    Frame& frame = stack_.back();
+    if (frame.events.empty()) {
+      stack_.pop_back();
+      continue;
+    }
+    const auto event = frame.events.begin();
+    const std::string name = event->second;
+    const bool enter = event->first.ends_with('/');
+    frame.events.erase(event);
+    if (enter) {
+      auto node = frame.children.extract(name);
+      stack_.push_back(std::move(node.mapped()));
+      CLOCHE_TRY(Prepare(stack_.back()));
+      continue;
+    }
+    auto entry = Visit(frame, name);
+    if (!entry || *entry) return entry;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cloche::differ

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/state_layout.h"
+#include "differ/place.h"
+
+namespace cloche::differ {
+
+// A path where an upper and its base may differ. One side may be missing, not both.
+struct Entry {
+  std::string path;
+  std::string old_path;  // where the old side is, if it was moved
+  std::optional<Place> before;
+  std::optional<Place> after;
+};
+
+// What becomes of a directory that was renamed as a whole.
+enum class Renames {
+  kBrief,   // one entry for it, and one for what differs in it
+  kFiles,   // and one for every file in it
+  kExpand,  // deleted there, added here
+};
+
+// What the upper of one overlay changed, in ascending order of the bytes of the path. Walks the
+// upper, never the whole base: of that only what was deleted.
+class SlotWalk {
+ public:
+  SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames);
+  Result<std::optional<Entry>> Next();  // nothing: that was all
+
+ private:
+  // A directory of the base, with what hides parts of it.
+  struct Lower {
+    SharedFd directory, mask;
+    std::string path;  // in the base, below the target
+    bool valid() const { return directory != nullptr || mask != nullptr; }
+  };
+  struct Frame {
+    std::string path;  // below the target
+    SharedFd upper;
+    Lower origin;                               // shows through the upper
+    Lower before;                               // what the base has at this path
+    bool same = true;                           // both are the same directory
+    bool renamed = false;                       // `before` is elsewhere in the base
+    std::map<std::string, std::string> events;  // name to look at; with a slash: to go into
+    std::map<std::string, Frame> children;      // to go into
+  };
+
+  Result<std::optional<Entry>> Visit(Frame& frame, const std::string& name);
+  Status AddNames(Frame& frame, const SharedFd& directory);
+  Status Prepare(Frame& frame);
+  std::optional<Place> Child(const Lower& lower, const std::string& name) const;
+  Lower LowerChild(const Lower& lower, const std::string& name) const;
+  Lower LowerAt(const std::string& path) const;
+  bool MovedAway(const std::string& base_path);
+  bool Reported(const std::string& path);                 // a redirected directory: as a rename
+  std::string BasePathOf(const std::string& path) const;  // what shows through there
+  bool Covered(const std::string& path) const;
+  std::string Absolute(const std::string& path) const;
+
+  const LayoutSlot& slot_;
+  Renames renames_;
+  dev_t device_ = 0;
+  std::set<std::string> covered_;  // by other overlays, below the target
+  std::unordered_map<std::string, const SpecialDirectory*> special_;
+  std::unordered_map<std::string, std::string> moved_;  // base path -> path
+  std::vector<Frame> stack_;
+};
+
+}  // namespace cloche::differ

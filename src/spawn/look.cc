@@ -1,0 +1,137 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/state_layout.h"
+#include "spawn/check.h"
+#include "spawn/server.h"
+#include "spawn/special.h"
+#include "sys/process.h"
+
+// Hands saved states to cloche-diff: the descriptors it needs, the rights of whoever asks, and what
+// only root can read of an upper.
+namespace cloche::spawn {
+namespace {
+
+constexpr int kFirstFd = 3;
+
+// The program beside ours.
+std::string DifferPath() {
+  char self[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (size <= 0) return "";
+  self[size] = '\0';
+  char* slash = strrchr(self, '/');
+  if (!slash) return "";
+  *slash = '\0';
+  return std::string(self) + "/cloche-diff";
+}
+
+// Descriptors in this order from 3 on, and no others. They are moved out of the way first.
+int Arrange(const std::vector<int>& wanted) {
+  const int above = kFirstFd + static_cast<int>(wanted.size());
+  std::vector<int> copies;
+  for (int fd : wanted) {
+    const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD, above);
+    if (fd >= 0 && copy < 0) return -errno;
+    copies.push_back(copy);
+  }
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const int target = kFirstFd + static_cast<int>(i);
+    if (copies[i] < 0)
+      close(target);
+    else if (dup2(copies[i], target) < 0)
+      return -errno;
+  }
+  return sys::CloseFrom(static_cast<unsigned>(above));
+}
+
+}  // namespace
+
+Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span<const int> fds) {
+  if (fds.size() != 4) return Failed(SpawnStage::kPlan, "look needs four descriptors", EBADMSG);
+  auto plan = ReadPlan(fds[0]);
+  if (!plan) return std::unexpected(plan.error());
+  Look look;
+  if (auto known = IdentifyClient(fds[1], look.caller); !known)
+    return std::unexpected(known.error());
+  if (auto checked = CheckPlan(*plan, look.caller, mode_); !checked)
+    return std::unexpected(checked.error());
+  for (const char* snapshot : {request.snapshot, request.other})
+    if (*snapshot != '\0' && !IsSnapshotId(snapshot))
+      return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, snapshot);
+  if (*request.snapshot == '\0' && ids_.contains(request.sandbox) &&
+      (request.flags & kFlagLive) == 0)
+    return Failed(SpawnStage::kPlan, "sandbox runs", EBUSY, request.sandbox);
+  auto state = *request.snapshot != '\0' ? store_.OpenSnapshot(request.snapshot, look.caller.uid)
+                                         : store_.OpenKept(request.sandbox, look.caller.uid);
+  if (!state) return std::unexpected(state.error());
+  sys::Fd other;
+  if (*request.other != '\0') {
+    auto opened = store_.OpenSnapshot(request.other, look.caller.uid);
+    if (!opened) return std::unexpected(opened.error());
+    other = std::move(*opened);
+    look.layout.against_other = true;
+  }
+  auto view = workshop_.View(plan->spec);
+  if (!view) return std::unexpected(view.error());
+  look.mask = view->mask;
+  const auto add = [&](int dir, const std::string& path) {
+    sys::Fd fd(openat(dir, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid()) return -1;
+    look.fds.push_back(std::move(fd));
+    return kFirstFd + 3 + static_cast<int>(look.fds.size()) - 1;
+  };
+  for (size_t i = 0, index = 0; i < plan->spec.mounts.size(); ++i) {
+    const MountOp& op = plan->spec.mounts[i];
+    if (op.kind != MountKind::kOverlay) continue;
+    const std::string name = std::to_string(index++);
+    if (op.read_only || !view->sources[i].valid() || !view->sources[i].directory) continue;
+    LayoutSlot slot;
+    slot.target = op.target;
+    slot.state = add(state->get(), name + "/u");
+    if (other.valid()) slot.other = add(other.get(), name + "/u");
+    if (slot.state < 0 && slot.other < 0) continue;  // never mounted: nothing was changed there
+    slot.base = add(view->sources[i].get(), ".");
+    if (view->mask->HasLayer(index - 1)) slot.mask = add(view->mask->root(), name);
+    if (slot.base < 0) return Failed(SpawnStage::kMounts, "open base", errno, op.source);
+    look.layout.slots.push_back(std::move(slot));
+  }
+  look.answer = fds[2];
+  look.question = fds[3];
+  return look;
+}
+
+void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
+  auto look = PrepareLook(request, fds);
+  if (!look) return Answer(request, &look.error());
+  StartProcess(request, "", look->mask, [&]() -> int {
+    const bool user_xattr = mode_ == Mode::kRootless;
+    for (uint32_t i = 0; i < look->layout.slots.size(); ++i) {
+      const LayoutSlot& slot = look->layout.slots[i];
+      const auto fd = [&](int32_t number) {
+        return look->fds[static_cast<size_t>(number - kFirstFd - 3)].get();
+      };
+      for (const bool of_other : {false, true}) {
+        const int32_t upper = of_other ? slot.other : slot.state;
+        if (upper < 0) continue;
+        if (!FindSpecial(fd(upper), i, of_other, user_xattr, look->layout)) return 1;
+      }
+    }
+    const std::string bytes = EncodeLayout(look->layout);
+    sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
+    const std::string program = DifferPath();
+    std::vector<int> wanted = {look->answer, look->question, layout.get()};
+    for (const sys::Fd& each : look->fds) wanted.push_back(each.get());
+    if (!layout.valid() || program.empty() || Arrange(wanted) < 0) return 1;
+    if (sys::BecomeReader(look->caller, mode_ == Mode::kSystem) < 0) return 1;
+    const char* arguments[] = {"cloche-diff", nullptr};
+    const char* environment[] = {nullptr};
+    execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
+    return 1;
+  });
+}
+
+}  // namespace cloche::spawn
