@@ -89,6 +89,7 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
   const Json question = {{"sandbox", sandbox->id},
                          {"format", request.patch ? "patch" : "json"},
                          {"lines", request.lines},
+                         {"one_owner", mode_ == Mode::kRootless},
                          {"project", project},
                          {"home", sandbox->request.home},
                          {"root", !request.root.empty() ? request.root

@@ -76,9 +76,14 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     ASSIGN_OR_RETURN(change.new_side, DescribePlace(*entry.after));
   }
   const bool both = entry.before && entry.after;
+  if (both && options.one_owner) {
+    change.new_side->uid = change.old_side->uid;
+    change.new_side->gid = change.old_side->gid;
+  }
   const bool same_file = both && entry.before->info.st_ino == entry.after->info.st_ino &&
                          entry.before->info.st_dev == entry.after->info.st_dev;
-  if (same_file && entry.old_path.empty()) return std::nullopt;
+  const bool stayed = entry.old_path.empty() || entry.implied;
+  if (same_file && stayed) return std::nullopt;
   const bool keep = options.lines || options.texts;
   Content before, after;
   // What was deleted is only read for its lines: a whole tree may be gone. The change is the same,
@@ -92,7 +97,7 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     change.new_side->sha256 = after.hash;
   }
   if (both) change.differs = diff::Compare(*change.old_side, *change.new_side);
-  if (both && entry.old_path.empty() && change.differs == diff::Aspects()) return std::nullopt;
+  if (both && stayed && change.differs == diff::Aspects()) return std::nullopt;
   change.old_path = entry.old_path;
   change.kind = KindOf(change);
   if (change.kind != diff::ChangeKind::kRenamed) change.old_path.clear();

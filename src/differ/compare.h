@@ -16,8 +16,9 @@ struct Compared {
 };
 
 struct CompareOptions {
-  bool lines = false;  // count them
-  bool texts = false;  // keep them
+  bool lines = false;      // count them
+  bool texts = false;      // keep them
+  bool one_owner = false;  // without privileges nobody is changed to, and a copy may lose its group
   std::string project, home;
 };
 

@@ -68,6 +68,7 @@ Result<Question> ReadQuestion() {
   question.patch = json.value("format", "json") == "patch";
   question.compare.lines = json.value("lines", false);
   question.compare.texts = question.patch;
+  question.compare.one_owner = json.value("one_owner", false);
   question.compare.project = json.value("project", "");
   question.compare.home = json.value("home", "");
   question.root = json.value("root", "/");

@@ -140,7 +140,8 @@ Status SlotWalk::Prepare(Frame& frame) {
 Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& name) {
   const std::string path = Join(frame.path, name);
   if (Covered(path)) return std::nullopt;
-  Entry entry{Absolute(path), "", Child(frame.before, name), Look(frame.upper, name)};
+  Entry entry{Absolute(path), "", Child(frame.before, name), Look(frame.upper, name),
+              frame.renamed && renames_ == Renames::kBrief};
   const bool in_upper = entry.after.has_value();
   if (in_upper && entry.after->IsWhiteout()) {
     entry.after.reset();
@@ -169,6 +170,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
     child.renamed = true;
     entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path));
     entry.old_path = Absolute(child.origin.path);
+    entry.implied = false;
   } else {
     if (entry.before && entry.before->IsDirectory()) child.before = LowerChild(frame.before, name);
     child.same =

@@ -21,6 +21,7 @@ struct Entry {
   std::string old_path;  // where the old side is, if it was moved
   std::optional<Place> before;
   std::optional<Place> after;
+  bool implied = false;  // that it moved is told by a directory above it
 };
 
 // What becomes of a directory that was renamed as a whole.

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# What a sandbox changed: complete, exact, as statistics, patch, names and JSON; and nothing more than
+# whoever asks may read.
+. "$(dirname "$0")/../harness/lib.sh"
+
+as_caller git init -q -b main . && as_caller git config user.email a@b && as_caller git config user.name a
+as_caller mkdir -p src dir/deep empty swap
+as_caller sh -c 'printf "a\nb\nc\n" > src/a; printf x > src/gone; echo k > dir/deep/k; echo m > dir/m
+  ln -s a src/link; echo same > src/same; echo mode > src/mode; printf "\0bin" > src/bin; echo .env > .gitignore
+  echo f > swap/f; echo file > tofile; echo s > "odd name"; echo SECRET=1 > .env'
+as_caller git add -A && as_caller git commit -qm base
+try cloche new --name box
+check "a sandbox" exits 0
+
+try cloche diff box
+check "nothing changed: nothing is said" prints ''
+check "and that is success" exits 0
+cloche exec box -- sh -c 'cat src/a > /dev/null; : >> src/same; chmod 644 src/same; touch src/same' > "$OUT" 2> "$ERR"
+try cloche diff box --name-only
+check "what was only opened or touched has not changed" prints ''
+
+cloche exec box -- sh -c 'printf "a\nB\nc\n" > src/a; rm src/gone; ln -sf b src/link; chmod 755 src/mode
+  printf "\0more" > src/bin; rm -r swap; echo now > swap; rm tofile; mkdir tofile; echo in > tofile/in
+  mv "odd name" "odd
+name"; mkdir -p new/er; echo n > new/er/n; ln new/er/n new/hard; mkfifo pipe; rmdir empty
+  printf "\033[31mred" > "$(printf "esc\033[2J")"; echo mine > .env'
+try cloche diff box --json
+check "all kinds, each once" is "$("$PYTHON" "$BIN/changes.py" kinds "$WORK" < "$OUT")" 'added .env
+deleted empty
+added esc\x1b[2J
+added new
+added new/er
+added new/er/n
+added new/hard
+added odd\x0aname
+deleted odd name
+added pipe
+modified src/a
+modified src/bin
+deleted src/gone
+modified src/link
+modified src/mode
+type_changed swap
+deleted swap/f
+type_changed tofile
+added tofile/in'
+digest=$(field digest) id=$(field id)
+check "hard links are one group" is "$("$PYTHON" "$BIN/changes.py" links "$WORK/new" < "$OUT")" '2 files, 1 inode'
+check "and it has a digest" test "${digest#sha256:}" != "$digest"
+try cloche show box --json
+check "and the sandbox's id" field_is id "$id"
+try cloche diff box --json
+check "the digest is the same when asked again" field_is digest "$digest"
+try cloche diff box --json src
+check "and another for a part" not field_is digest "$digest"
+try cloche diff box
+check "statistics name what changed" mentions 'src/a .*|.*2 +-'
+check "names from inside are escaped" mentions 'esc\\x1b\[2J'
+check "no escape sequence gets through" is "$(grep -c "$(printf '\033')" "$OUT")" 0
+check "the hidden file of the project is shown as new, not as changed" mentions '\.env (new)'
+
+# A patch that git and patch take.
+try cloche diff box --patch
+check "binary files are named" mentions 'Binary files'
+for tool in 'git apply' 'patch -sp1'; do
+  copy=$CALLER_HOME/copy
+  rm -rf "$copy" && as_caller git clone -q "$WORK" "$copy"
+  try cloche diff box --patch src/a src/gone src/link src/mode new
+  cp "$OUT" "$CALLER_HOME/some.patch" && chmod a+r "$CALLER_HOME/some.patch"
+  try as_caller sh -c "cd '$copy' && $tool < ../some.patch"
+  check "$tool accepts it" exits 0
+  check "$tool: contents" is "$(cat "$copy/src/a" "$copy/new/er/n")" "$(printf 'a\nB\nc\nn')"
+  check "$tool: deletions, modes and links" \
+    is "$([ ! -e "$copy/src/gone" ] && [ -x "$copy/src/mode" ] && readlink "$copy/src/link")" b
+done
+
+# Against a snapshot, against another sandbox, of a snapshot.
+try cloche snapshot box --name then
+check "a snapshot" exits 0
+try cloche diff box --against then --name-only
+check "against itself: nothing" prints ''
+cloche exec box -- sh -c 'echo more >> src/a; rm -r new; echo back > src/gone' 2> "$ERR"
+try cloche diff box --against then --name-only
+check "against a snapshot: only what came after" prints "$WORK/new
+$WORK/new/er
+$WORK/new/er/n
+$WORK/new/hard
+$WORK/src/a
+$WORK/src/gone"
+try cloche diff box --snapshot then --json
+check "of a snapshot: what it was" field_is digest "$digest"
+try cloche fork box --name twin
+check "a fork" exits 0
+try cloche diff twin --against box --name-only
+check "a fork equals what it came from" prints ''
+cloche exec twin -- sh -c 'echo other > src/same' 2> "$ERR"
+try cloche diff twin --against box --name-only
+check "until it changes" prints "$WORK/src/same"
+try cloche diff box --against twin --name-only
+check "seen from both sides" prints "$WORK/src/same"
+
+# Running, stopped, with a writer.
+cloche exec box -d -- sh -c 'while :; do date > clock; done' > "$OUT" 2> "$ERR"
+try cloche diff box --name-only
+check "while it runs" mentions "$WORK/clock"
+cloche stop box > "$OUT" 2>&1
+try cloche diff box --name-only
+check "and stopped" mentions "$WORK/clock"
+
+# Whole directories. (Rootless a rename of one is a copy.)
+cloche new --name move > "$OUT" 2>&1
+if [ "$MODE" != rootless ]; then
+  cloche exec move -- sh -c 'mv dir elsewhere; echo x >> elsewhere/m' 2> "$ERR"
+  try cloche diff move --json
+  check "a renamed directory is one change, and what changed in it another" \
+    is "$("$PYTHON" "$BIN/changes.py" kinds "$WORK" < "$OUT")" 'renamed elsewhere from dir
+renamed elsewhere/m from dir/m'
+  try cloche diff move --patch
+  check "in a patch every file is renamed" is "$(grep -c '^rename from' "$OUT")" 2
+  cloche exec move -- sh -c 'mv elsewhere dir; sed -i "\$d" dir/m' 2> "$ERR"
+  try cloche diff move --name-only
+  check "moved back it has not changed" prints ''
+  cloche exec move -- sh -c 'mv dir a; mv a/deep b; mkdir dir; echo new > dir/new' 2> "$ERR"
+  try cloche diff move --name-only
+  check "moved, taken apart, made anew" prints "$WORK/a
+$WORK/b
+$WORK/dir
+$WORK/dir/new"
+fi
+cloche exec move -- sh -c 'rm -rf src; mkdir src; echo only > src/only' 2> "$ERR"
+try cloche diff move --name-only src
+check "a directory made anew shows what is gone" prints "$WORK/src/a
+$WORK/src/bin
+$WORK/src/gone
+$WORK/src/link
+$WORK/src/mode
+$WORK/src/only
+$WORK/src/same"
+
+# Rights and mistakes.
+if [ "$MODE" = shared ]; then
+  try as_user $((CALLER_UID + 1)) "$BIN/cloche" diff box
+  check "somebody else's sandbox is not there" says 'there is no box'
+fi
+refused not_found diff nobody
+refused not_found diff box --against nobody
+try cloche diff box --stat --patch
+check "two formats are refused" exits 2
