@@ -1,5 +1,7 @@
 #include "base/frames.h"
 
+#include <cstring>
+
 namespace cloche {
 namespace {
 
@@ -42,6 +44,26 @@ bool ParseFrameHead(const unsigned char (&bytes)[kFrameHeader], FrameHead& head)
   head.length = uint32_t{bytes[4]} << 24 | uint32_t{bytes[5]} << 16 | uint32_t{bytes[6]} << 8 |
                 uint32_t{bytes[7]};
   return head.length <= kMaxFramePayload;
+}
+
+void FrameReader::Add(std::string_view bytes) {
+  bytes_.erase(0, taken_);
+  taken_ = 0;
+  bytes_.append(bytes);
+}
+
+FrameReader::Got FrameReader::Next(FrameType& type, std::string_view& payload) {
+  const std::string_view left = std::string_view(bytes_).substr(taken_);
+  if (left.size() < kFrameHeader) return Got::kNothing;
+  unsigned char bytes[kFrameHeader];
+  memcpy(bytes, left.data(), kFrameHeader);
+  FrameHead head;
+  if (!ParseFrameHead(bytes, head)) return Got::kNonsense;
+  if (left.size() - kFrameHeader < head.length) return Got::kNothing;
+  type = head.type;
+  payload = left.substr(kFrameHeader, head.length);
+  taken_ += kFrameHeader + head.length;
+  return Got::kFrame;
 }
 
 }  // namespace cloche

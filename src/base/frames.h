@@ -34,4 +34,16 @@ void AppendFrame(std::string& out, FrameType type, std::string_view payload);
 // False when the header is not one of ours (unknown type, nonzero padding, too long).
 bool ParseFrameHead(const unsigned char (&bytes)[kFrameHeader], FrameHead& head);
 
+// Takes the frames out of what arrives in pieces.
+class FrameReader {
+ public:
+  enum class Got { kFrame, kNothing, kNonsense };
+  void Add(std::string_view bytes);
+  Got Next(FrameType& type, std::string_view& payload);  // which is valid until the next Add
+
+ private:
+  std::string bytes_;
+  size_t taken_ = 0;
+};
+
 }  // namespace cloche

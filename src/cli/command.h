@@ -22,6 +22,7 @@ int Rollback(Arguments arguments);
 int UndoCommand(Arguments arguments);
 int Fork(Arguments arguments);
 int Diff(Arguments arguments);
+int Race(Arguments arguments);
 int Explain(Arguments arguments);
 int Doctor(Arguments arguments);
 int Probe(Arguments arguments);

@@ -36,6 +36,7 @@ constexpr std::array kCommands = {
     Entry{"rollback", "return a sandbox to a saved state", Rollback},
     Entry{"undo-command", "return a sandbox to the state before its last command", UndoCommand},
     Entry{"fork", "make sandboxes that start from the state of another", Fork},
+    Entry{"race", "try several approaches in sandboxes of their own, check and compare them", Race},
     Entry{"explain", "print what a sandbox would be made of, and how it differs from the host",
           Explain},
     Entry{"doctor", "say what works on this machine, what is missing and what fixes it", Doctor},

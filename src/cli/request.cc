@@ -6,26 +6,10 @@
 
 #include "base/text.h"
 #include "policy/environment.h"
+#include "policy/limits.h"
 
 namespace cloche::cli {
 namespace {
-
-Result<Body> ParseLimit(const std::string& name, const std::string& text) {
-  if (name == "cpu") {
-    ASSIGN_OR_RETURN(const double cpus, ParseCpu(text));
-    return cpus;
-  }
-  if (name == "memory" || name == "disk" || name == "output") {
-    ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(text));
-    return bytes;
-  }
-  if (name == "wall" || name == "idle" || name == "life") {
-    ASSIGN_OR_RETURN(const double seconds, ParseDuration(text));
-    return seconds;
-  }
-  ASSIGN_OR_RETURN(const uint64_t count, ParseCount(text));
-  return count;
-}
 
 // "." and leading ".." are folded into `cwd`, which has no symlinks. A ".." after a name stays, for
 // the daemon to refuse: only the kernel knows where it leads.
@@ -105,7 +89,7 @@ Result<Body> LimitsBody(const LimitFlags& flags) {
   Body limits = Body::object();
   for (const auto& [name, text] : flags) {
     if (text.empty()) continue;
-    auto value = ParseLimit(name, text);
+    auto value = ParseLimitText(name, text);
     if (!value) {
       Error error = value.error();
       error.message = fmt::format("--{}: {}", name, error.message);
@@ -176,9 +160,10 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   } else if (!flags.auto_snapshot.empty()) {
     const auto seconds = ParseDuration(flags.auto_snapshot);
     if (!seconds)
-      return Fail(Code::kInvalid,
-                  fmt::format("--auto-snapshot {}: unknown", EscapeForTerminal(flags.auto_snapshot)),
-                  "give every-command, or a time such as 5m");
+      return Fail(
+          Code::kInvalid,
+          fmt::format("--auto-snapshot {}: unknown", EscapeForTerminal(flags.auto_snapshot)),
+          "give every-command, or a time such as 5m");
     body["auto_snapshot"] = *seconds;
   }
   return body;

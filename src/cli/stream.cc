@@ -44,9 +44,9 @@ class Loop {
   Loop(Upgraded connection, const StreamOptions& options)
       : options_(options),
         socket_(std::move(connection.socket)),
-        incoming_(std::move(connection.unread)),
         reading_stdin_(options.read_stdin),
         stdin_is_terminal_(isatty(STDIN_FILENO) == 1) {
+    incoming_.Add(connection.unread);
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     signals_ = WatchSignals(options.follow_only);
     if (options.pty && stdin_is_terminal_) raw_.emplace(STDIN_FILENO);
@@ -191,25 +191,20 @@ class Loop {
                 "cloche status"};
       return;
     }
-    incoming_.append(buffer, static_cast<size_t>(count));
+    incoming_.Add({buffer, static_cast<size_t>(count)});
     TakeFrames();
   }
 
   void TakeFrames() {
-    size_t at = 0;
-    while (!ended_ && incoming_.size() - at >= kFrameHeader) {
-      unsigned char bytes[kFrameHeader];
-      memcpy(bytes, incoming_.data() + at, kFrameHeader);
-      FrameHead head;
-      if (!ParseFrameHead(bytes, head)) {
+    FrameType type{};
+    std::string_view payload;
+    while (!ended_) {
+      const FrameReader::Got got = incoming_.Next(type, payload);
+      if (got == FrameReader::Got::kNonsense)
         error_ = {Code::kInternal, "read the stream of cloched: not a frame", ""};
-        return;
-      }
-      if (incoming_.size() - at - kFrameHeader < head.length) break;
-      Take(head.type, std::string_view(incoming_).substr(at + kFrameHeader, head.length));
-      at += kFrameHeader + head.length;
+      if (got != FrameReader::Got::kFrame) return;
+      Take(type, payload);
     }
-    incoming_.erase(0, at);
   }
 
   void Take(FrameType type, std::string_view payload) {
@@ -239,7 +234,7 @@ class Loop {
   OwnedFd socket_;
   OwnedFd signals_;
   std::optional<RawTerminal> raw_;
-  std::string incoming_;
+  FrameReader incoming_;
   std::string outgoing_;
   Sink out_{STDOUT_FILENO};
   Sink err_{STDERR_FILENO};

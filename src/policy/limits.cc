@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "policy/fields.h"
 
 namespace cloche {
@@ -44,6 +45,23 @@ Result<Limits> ParseLimits(const nlohmann::json& object) {
                  {.least = 1, .most = 1'000'000'000, .zero_is_unlimited = true});
   CLOCHE_TRY(reader.Finish());
   return limits;
+}
+
+Result<nlohmann::json> ParseLimitText(std::string_view name, std::string_view text) {
+  if (name == "cpu") {
+    ASSIGN_OR_RETURN(const double cpus, ParseCpu(text));
+    return cpus;
+  }
+  if (name == "memory" || name == "disk" || name == "output") {
+    ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(text));
+    return bytes;
+  }
+  if (name == "wall" || name == "idle" || name == "life") {
+    ASSIGN_OR_RETURN(const double seconds, ParseDuration(text));
+    return seconds;
+  }
+  ASSIGN_OR_RETURN(const uint64_t count, ParseCount(text));
+  return count;
 }
 
 nlohmann::json LimitsToJson(const Limits& limits) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "policy/facts.h"
@@ -33,6 +34,8 @@ inline constexpr double kLeastSeconds = 0.001;
 inline constexpr double kMostSeconds = 366.0 * 24 * 3600;
 
 Result<Limits> ParseLimits(const nlohmann::json& object);
+// A limit as people write it, "512M", "5m", as the number that ParseLimits takes.
+Result<nlohmann::json> ParseLimitText(std::string_view name, std::string_view text);
 nlohmann::json LimitsToJson(const Limits& limits);
 
 // Every field set: the caller's where given, else the default for this machine.

@@ -18,7 +18,8 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
-    "cli": {"base", "policy", "diff"},
+    "race": {"base", "policy"},
+    "cli": {"base", "policy", "diff", "race"},
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

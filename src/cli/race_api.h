@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/frames.h"
+#include "base/result.h"
+#include "cli/owned_fd.h"
+#include "cli/request.h"
+#include "policy/limits.h"
+#include "race/result.h"
+
+namespace cloche::cli {
+
+// What a race asks of the daemon.
+
+// The limits that belong to a sandbox. Time and output belong to each command.
+Limits OfSandbox(Limits limits);
+
+Result<std::string> ForkForLane(const std::string& base, const std::string& name,
+                                const Limits& limits);  // the new sandbox's id
+
+// The files a lane changed since it was forked from `base`, without caches and the like
+// (docs/formats/changes.md).
+Result<race::Changes> FetchChanges(const std::string& lane, const std::string& base);
+
+uint64_t CountViolations(const std::string& sandbox);
+
+// The sandboxes of one race. What was not kept goes with it.
+class RaceSandboxes {
+ public:
+  RaceSandboxes() = default;
+  RaceSandboxes(const RaceSandboxes&) = delete;
+  RaceSandboxes& operator=(const RaceSandboxes&) = delete;
+  ~RaceSandboxes() { RemoveAll(); }
+  void Add(const std::string& id) { ids_.push_back(id); }
+  void Keep(const std::string& id) { std::erase(ids_, id); }
+  void RemoveAll();
+
+ private:
+  std::vector<std::string> ids_;
+};
+
+// Ends what runs in it. That it has ended already is fine, too.
+void StopSandbox(const std::string& id);
+
+// A command of a lane, read without waiting.
+class LaneCommand {
+ public:
+  static Result<LaneCommand> Start(const std::string& sandbox, const Body& body);
+  int fd() const { return socket_.get(); }
+  void Receive();  // when it can be read
+  bool ended() const { return ended_; }
+  bool lost() const { return lost_; }  // the daemon went away meanwhile
+  race::Step Outcome(race::StepKind kind, const std::string& text) const;
+  const std::string& printed() const { return stdout_; }  // the end of it
+
+ private:
+  void TakeFrames();
+
+  OwnedFd socket_;
+  FrameReader frames_;
+  std::string tail_;
+  std::string stdout_;
+  std::string result_;
+  bool ended_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace cloche::cli
