@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +19,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr int kFreezeMs = 2000;
+constexpr int kEndMs = 200;
 constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
 constexpr size_t kMostJobs = 64;
@@ -43,14 +45,25 @@ uint32_t MicrosSince(uint64_t start) {
 
 }  // namespace
 
-Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
+// A job answers before it ends: whoever has its answer may come back sooner than we see its end.
+bool Server::IsBusy(const char* sandbox) {
+  for (auto& [pid, job] : jobs_) {
+    if (strcmp(job.request.sandbox, sandbox) != 0) continue;
+    pollfd end{job.pidfd.get(), POLLIN, 0};
+    if (poll(&end, 1, kEndMs) != 1) return true;
+    JobEnded(pid);
+    return IsBusy(sandbox);
+  }
+  return false;
+}
+
+Outcome<void> Server::CheckJob(const SpawnRequest& request) {
   if (!IsSnapshotId(request.snapshot) ||
       (request.op == SpawnOp::kRollback && !IsSnapshotId(request.other)))
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
   if (jobs_.size() >= kMostJobs) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
-  for (const auto& [pid, job] : jobs_)
-    if (strcmp(job.request.sandbox, request.sandbox) == 0)
-      return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
+  if (IsBusy(request.sandbox))
+    return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
     return Failed(SpawnStage::kPlan, "sandbox runs", EBUSY, request.sandbox);

@@ -50,7 +50,8 @@ class Server {
   void FinishRefills();
   // jobs.cc
   void StartJob(const SpawnRequest& request);
-  Outcome<void> CheckJob(const SpawnRequest& request) const;
+  Outcome<void> CheckJob(const SpawnRequest& request);
+  bool IsBusy(const char* sandbox);
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
                     std::shared_ptr<Mask> mask, const std::function<int()>& work);
