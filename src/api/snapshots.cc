@@ -85,6 +85,7 @@ Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Reques
   if (!body) co_return ErrorResponse(body.error());
   auto parsed = ParseSnapshotRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
+  if (!body->contains("name")) parsed->name = snapshot->name;
   auto renamed = engine.RenameSnapshot(*snapshot, *parsed);
   co_return renamed ? JsonResponse(renamed->ToJson()) : ErrorResponse(renamed.error());
 }

@@ -15,6 +15,8 @@
 namespace cloche::cli {
 namespace {
 
+constexpr size_t kMostIndent = 60;  // bytes; beyond it a branch is not told from its stem
+
 std::string DescribeOrigin(const Json& snapshot) {
   const std::string kind = Text(snapshot, "kind");
   if (kind == "command") return fmt::format("before command {:.0f}", Number(snapshot, "command"));
@@ -42,7 +44,8 @@ std::string Tree(const Json& snapshots, bool colour) {
                         Text(each, "name", "-").empty() ? "-" : Text(each, "name"),
                         DescribeAge(Text(each, "created"), now), DescribeOrigin(each),
                         Text(each, "note")});
-          if (indent.size() < 200) add(id, indent + (alone ? "" : last ? "  " : "│ "));
+          const bool wide = indent.size() > kMostIndent;
+          add(id, indent + (alone || wide ? "" : last ? "  " : "│ "));
         }
       };
   add("", "");

@@ -240,6 +240,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
                    "stop cloched; the next command starts it again");
   auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
   if (!planned) co_return std::unexpected(planned.error());
+  if (planned->plan.in_memory &&
+      (sandbox->request.snapshot_commands || sandbox->request.snapshot_every))
+    co_return Fail(Code::kUnavailable, "make sandbox: what is kept in memory cannot be saved",
+                   "leave out --auto-snapshot, or --in-memory and --inodes (rootless also --disk)");
   sandbox->planned = std::move(*planned);
   sandbox->planned.plan.keep = sandbox->keep;
   if (steps) steps->Mark("plan");
@@ -258,8 +262,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     fds.push_back(image.get());
   }
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
-  if (answer.reply.value != 0)
-    co_return std::unexpected(Explained(answer));
+  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   if (answer.fds.size() < 3)
     co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
   if (steps) {
@@ -281,6 +284,9 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   std::vector<std::string> names;
   if (!request.name.empty()) names.push_back(request.name);
   CLOCHE_CO_TRY(CheckNewNames(names, 1, client));
+  if (!keep && (request.snapshot_commands || request.snapshot_every))
+    co_return Fail(Code::kInvalid, "auto_snapshot: a disposable sandbox is not saved",
+                   "make one that stays: cloche new --auto-snapshot ...");
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
@@ -350,8 +356,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
   }
   if (sandbox->request.snapshot_commands && sandbox->keep) {
     SnapshotRequest unnamed;
-    auto saved =
-        co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kCommand, &steps);
+    auto saved = co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kCommand, &steps);
     if (!saved) co_return std::unexpected(saved.error());
   }
   auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
@@ -393,7 +398,7 @@ Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, 
 Task<Status> Engine::StopNow(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
   if (sandbox->state == Sandbox::State::kRunning) {
     sandbox->reason = reason;
-    sandbox->stopping = true;
+    sandbox->stopping = true;  // who waits for it is told our reason, not that init is gone
     SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
     sandbox->stopping = false;
     if (answer.reply.value != 0 && !spawn_lost_)
@@ -433,8 +438,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
     unforgotten_.push_back(sandbox->id);
   if (sandbox->keep) RemoveLogs(sandbox->id);
-  if (answer.reply.value != 0)
-    co_return std::unexpected(Explained(answer));
+  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   co_return Json{{"added", answer.reply.added},
                  {"changed", answer.reply.changed},
                  {"deleted", answer.reply.deleted},
@@ -487,7 +491,7 @@ void Engine::InitExited(const SpawnReply& event) {
   auto found = sandboxes_.find(event.sandbox);
   if (found == sandboxes_.end()) return;
   std::shared_ptr<Sandbox> sandbox = found->second;
-  if (sandbox->state != Sandbox::State::kRunning) return;
+  if (sandbox->state != Sandbox::State::kRunning || sandbox->stopping) return;
   // Nobody asked for it: the kernel's OOM killer took init, or something inside found a way.
   std::string why = "its init ended unexpectedly";
   if (sandbox->Usage().oom_kills > 0) why = "killed: memory limit";

@@ -114,11 +114,14 @@ class Engine {
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                       FirstCommand* first = nullptr);
   Task<Turn> TakeTurn(std::shared_ptr<Sandbox> sandbox);
-  // These three while it is our turn.
+  // These while it is our turn.
   Task<Status> StopNow(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);
   Task<Result<Snapshot>> SaveState(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
                                    SnapshotKind kind, StepTimer* steps);
   Task<Status> Forget(Snapshot snapshot);
+  Task<Result<Sandboxes>> Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
+                               ForkRequest request, Client client);
+  void Unlink(const Snapshot& snapshot);  // from the tree
   Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
   Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
                                          Client client, Look& look);
@@ -147,6 +150,7 @@ class Engine {
   void EnforceTimes();
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
+  void SaveLater(std::shared_ptr<Sandbox> sandbox);
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
 
   asio::io_context& io_;

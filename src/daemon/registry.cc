@@ -108,7 +108,8 @@ Status Registry::Write(const char* sql, Bind bind) {
     if (!statement) return std::unexpected(SqlError(db_, "write registry"));
     bind(statement);
     if (sqlite3_step(statement.get()) == SQLITE_DONE) return {};
-    if (!again || unlink(reserve_.c_str()) < 0)
+    // In a transaction: it is over, and whoever began it begins again.
+    if (!again || in_transaction_ || unlink(reserve_.c_str()) < 0)
       return std::unexpected(SqlError(db_, "write registry"));
   }
 }
@@ -127,15 +128,20 @@ Status Registry::Put(const Row& row) {
 }
 
 Status Registry::Put(const std::vector<Row>& rows, const std::vector<SnapshotRow>& snapshots) {
-  CLOCHE_TRY(Execute("BEGIN"));
-  Status status;
-  for (const Row& row : rows)
-    if (status) status = Put(row);
-  for (const SnapshotRow& row : snapshots)
-    if (status) status = PutSnapshot(row);
-  if (status) status = Execute("COMMIT");
-  if (!status) (void)Execute("ROLLBACK");
-  return status;
+  for (bool again = true;; again = false) {
+    CLOCHE_TRY(Execute("BEGIN"));
+    in_transaction_ = true;
+    Status status;
+    for (const Row& row : rows)
+      if (status) status = Put(row);
+    for (const SnapshotRow& row : snapshots)
+      if (status) status = PutSnapshot(row);
+    if (status) status = Execute("COMMIT");
+    in_transaction_ = false;
+    if (status) return status;
+    (void)Execute("ROLLBACK");  // unless SQLite has done so already
+    if (!again || unlink(reserve_.c_str()) < 0) return status;
+  }
 }
 
 Status Registry::Remove(const std::string& id) {

@@ -49,6 +49,7 @@ class Registry {
   template <typename Bind>
   Status Write(const char* sql, Bind bind);
   sqlite3* db_;
+  bool in_transaction_ = false;
   std::string reserve_;  // a file given up when the disk is full, so that things can be removed
 };
 

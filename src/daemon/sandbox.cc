@@ -165,6 +165,7 @@ Task<Result<bool>> Sandbox::Pause() {
   if (sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
     co_await answered->Wait();
   patience.cancel();
+  pausing_.reset();
   if (paused_) co_return true;
   co_return Fail(Code::kUnavailable, "save " + id + ": its processes could not be stopped",
                  "try again, or stop it first: cloche stop " + id);
@@ -234,6 +235,8 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   if (message.op == InitOp::kPaused && pausing_) {
     paused_ = message.value == 1;
     pausing_->Set();
+  } else if (message.op == InitOp::kPaused && message.value == 1) {
+    Resume();  // too late: nobody waits for it any more
   }
   auto found = commands_.find(message.command);
   if (found == commands_.end()) return;

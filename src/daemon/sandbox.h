@@ -52,7 +52,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Planned planned;
   bool keep = false;
   State state = State::kStarting;
-  bool stopping = false;  // spawn was asked to end it
+  bool stopping = false;       // spawn was asked to end it
+  bool to_be_stopped = false;  // as soon as it is our turn
   std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
   uint64_t commands_started = 0;

@@ -37,7 +37,8 @@ class SpawnLink {
                                  const std::string& snapshot = "", const std::string& other = "");
   std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds);
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
-  Task<void> Leave();  // tells spawn to end everything and waits until it has
+  bool lost() const { return lost_; }  // what it was doing may be done or not
+  Task<void> Leave();                  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:

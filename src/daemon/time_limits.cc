@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "daemon/engine.h"
 
-// What ends a command or a sandbox because of the time: wall, idle and life.
+// What happens because of the time: wall, idle and life end a command or a sandbox; states are
+// saved by themselves.
 namespace cloche::daemon {
 namespace {
 
@@ -29,6 +31,15 @@ std::string InitIsDeaf(const Sandbox& sandbox) {
       return "its init did not start a command";
   }
   return "";
+}
+
+// Nothing has run since the last one: it would be the same again.
+bool IsToBeSaved(const Sandbox& sandbox) {
+  const auto every = sandbox.request.snapshot_every;
+  const std::chrono::duration<double> since =
+      std::chrono::steady_clock::now() - sandbox.last_snapshot;
+  return every && sandbox.keep && since.count() >= *every &&
+         (!sandbox.head_is_current || sandbox.running_commands() > 0);
 }
 
 }  // namespace
@@ -58,10 +69,12 @@ void Engine::EndLater(const std::string& id, const char* limit, const std::strin
   if (found == sandboxes_.end() || found->second->state != Sandbox::State::kRunning) return;
   for (const auto& [number, command] : found->second->commands())
     command->MarkLimit({limit, 0, "killed: " + reason});
+  if (std::exchange(found->second->to_be_stopped, true)) return;
   asio::co_spawn(
       io_,
       [](Engine& engine, std::shared_ptr<Sandbox> sandbox, std::string why) -> Task<void> {
         co_await engine.Stop(sandbox, why, true);
+        sandbox->to_be_stopped = false;
       }(*this, found->second, reason),
       asio::detached);
 }
@@ -76,19 +89,38 @@ Status Engine::EndIfOutlived(Sandbox& sandbox) {
 }
 
 void Engine::StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason) {
+  if (std::exchange(sandbox->to_be_stopped, true)) return;
   asio::co_spawn(
       io_,
       [](Engine& engine, std::shared_ptr<Sandbox> box, std::string why) -> Task<void> {
         co_await engine.Stop(box, why);
+        box->to_be_stopped = false;
       }(*this, std::move(sandbox), std::move(reason)),
+      asio::detached);
+}
+
+void Engine::SaveLater(std::shared_ptr<Sandbox> sandbox) {
+  sandbox->last_snapshot = std::chrono::steady_clock::now();  // also if it fails
+  asio::co_spawn(
+      io_,
+      [](Engine& engine, std::shared_ptr<Sandbox> box) -> Task<void> {
+        SnapshotRequest unnamed;
+        auto saved = co_await engine.TakeSnapshot(box, std::move(unnamed), SnapshotKind::kTime);
+        if (saved) co_return;
+        for (const auto& [number, command] : box->commands())
+          if (!command->ended())
+            command->Tell(FrameType::kNotice, {{"kind", "snapshot"},
+                                               {"message", "not saved: " + saved.error().message}});
+      }(*this, std::move(sandbox)),
       asio::detached);
 }
 
 void Engine::EnforceTimes() {
   auto all = sandboxes_;
   for (auto& [id, sandbox] : all) {
-    (void)EndIfOutlived(*sandbox);
+    if (!sandbox->turn) (void)EndIfOutlived(*sandbox);
     if (sandbox->state != Sandbox::State::kRunning || sandbox->stopping) continue;
+    if (!sandbox->turn && IsToBeSaved(*sandbox)) SaveLater(sandbox);
     const Limits& limits = sandbox->planned.limits;
     if (std::string why = InitIsDeaf(*sandbox); !why.empty()) {
       StopLater(sandbox, std::move(why));

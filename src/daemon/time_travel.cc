@@ -39,6 +39,11 @@ Status CheckCanSave(const Sandbox& sandbox) {
   return {};
 }
 
+std::unexpected<Error> NoMore(const Snapshot& snapshot) {
+  return Fail(Code::kNotFound, "find snapshot: " + snapshot.id + " was removed just now",
+              "cloche snapshots SANDBOX shows the ones there are");
+}
+
 }  // namespace
 
 Turn::Turn(asio::io_context& io, std::shared_ptr<Sandbox> sandbox) : sandbox_(std::move(sandbox)) {
@@ -73,8 +78,8 @@ Status Engine::CheckNewNames(const std::vector<std::string>& names, size_t count
               "remove some: cloche ls, then cloche rm");
 }
 
-// Files without a record are what a crash left of a save; a record without files was a rollback
-// that did not happen.
+// Files without a record are what a crash left of a save or of a removal; a record without files
+// is a save or a rollback that did not happen.
 Task<Status> Engine::Reconcile() {
   auto rows = registry_.AllSnapshots();
   if (!rows) co_return std::unexpected(rows.error());
@@ -95,24 +100,47 @@ Task<Status> Engine::Reconcile() {
     co_return Fail(Code::kInternal, "list snapshots: cloche-spawn sent no answer");
   for (size_t at = 0; at < missing.size();) {
     const size_t end = std::min(missing.find('\n', at), missing.size());
-    const std::string id = missing.substr(at, end - at);
+    const auto found = snapshots_.find(missing.substr(at, end - at));
     at = end + 1;
-    snapshots_.erase(id);
-    CLOCHE_CO_TRY(registry_.RemoveSnapshot(id));
+    if (found == snapshots_.end()) continue;
+    const Snapshot snapshot = found->second;
+    // The sandbox's record is of the moment after: it stands where it stood before.
+    if (auto owner = sandboxes_.find(snapshot.sandbox);
+        owner != sandboxes_.end() &&
+        (snapshot.kind == SnapshotKind::kRollback || owner->second->head == snapshot.id)) {
+      owner->second->head = snapshot.parent;
+      owner->second->head_is_current = false;
+      CLOCHE_CO_TRY(Save(*owner->second));
+    }
+    CLOCHE_CO_TRY(registry_.RemoveSnapshot(snapshot.id));
+    Unlink(snapshot);
   }
   // A sandbox that was being removed takes its snapshots with it.
   std::vector<Snapshot> orphans;
   for (const auto& [id, snapshot] : snapshots_)
-    if (!sandboxes_.contains(snapshot.sandbox) || snapshot.kind == SnapshotKind::kFork)
-      orphans.push_back(snapshot);
+    if (!sandboxes_.contains(snapshot.sandbox)) orphans.push_back(snapshot);
   for (const Snapshot& snapshot : orphans) (void)co_await Forget(snapshot);
+  for (auto& [id, snapshot] : snapshots_)
+    if (!snapshots_.contains(snapshot.parent)) snapshot.parent.clear();
   co_return Status{};
+}
+
+// The tree stays one: what grew on it grows on its parent now. Which record says so on disk does
+// not matter much: a parent that is gone is the base.
+void Engine::Unlink(const Snapshot& snapshot) {
+  snapshots_.erase(snapshot.id);
+  for (auto& [id, other] : snapshots_) {
+    if (other.parent != snapshot.id) continue;
+    other.parent = snapshot.parent;
+    if (sandboxes_.contains(other.sandbox)) (void)registry_.PutSnapshot(other.ToRow());
+  }
 }
 
 std::vector<Snapshot> Engine::SnapshotsOf(const Sandbox& sandbox) const {
   std::vector<Snapshot> list;
   for (const auto& [id, snapshot] : snapshots_)
-    if (snapshot.sandbox == sandbox.id) list.push_back(snapshot);
+    if (snapshot.sandbox == sandbox.id && snapshot.kind != SnapshotKind::kFork)
+      list.push_back(snapshot);
   std::ranges::sort(list, {}, &Snapshot::created);
   return list;
 }
@@ -120,7 +148,7 @@ std::vector<Snapshot> Engine::SnapshotsOf(const Sandbox& sandbox) const {
 Result<Snapshot> Engine::FindSnapshot(const std::string& ref, const Client& client) const {
   std::vector<const Snapshot*> found;
   for (const auto& [id, snapshot] : snapshots_) {
-    if (snapshot.owner != client.peer.uid) continue;
+    if (snapshot.owner != client.peer.uid || snapshot.kind == SnapshotKind::kFork) continue;
     if (id == ref) return snapshot;
     if (!ref.empty() &&
         (snapshot.name == ref || id.starts_with(ref) || id.starts_with("sn_" + ref)))
@@ -148,9 +176,9 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
   CLOCHE_CO_TRY(CheckCanSave(*sandbox));
   const std::vector<Snapshot> others = SnapshotsOf(*sandbox);
   if (others.size() >= kMostSnapshots)
-    co_return Fail(Code::kExhausted,
-                   fmt::format("save {}: it has {} snapshots", sandbox->id, others.size()),
-                   "remove some: cloche snapshots " + sandbox->id + ", then cloche snapshot rm ID");
+    co_return Fail(
+        Code::kExhausted, fmt::format("save {}: it has {} snapshots", sandbox->id, others.size()),
+        "remove some: cloche snapshots " + sandbox->id + ", then cloche snapshots rm ID");
   for (const Snapshot& other : others)
     if (!request.name.empty() && other.name == request.name)
       co_return Fail(
@@ -172,11 +200,24 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
   // start.
   auto saving = spawn_.Begin(SpawnOp::kSnapshot, sandbox->id, snapshot.id);
   Status stored;
-  if (kind != SnapshotKind::kFork) stored = registry_.PutSnapshot(snapshot.ToRow());
+  const std::string head = sandbox->head;
+  const bool head_was_current = sandbox->head_is_current;
+  if (kind != SnapshotKind::kFork) {
+    sandbox->head = snapshot.id;
+    sandbox->head_is_current = sandbox->running_commands() == 0;
+    std::vector<Registry::Row> rows(1, RowOf(*sandbox));
+    std::vector<Registry::SnapshotRow> saved(1, snapshot.ToRow());
+    stored = registry_.Put(rows, saved);
+  }
   SpawnAnswer answer = co_await SpawnLink::Finish(std::move(saving));
   if (*paused) sandbox->Resume();
   if (answer.reply.value != 0 || !stored) {
-    if (stored) (void)registry_.RemoveSnapshot(snapshot.id);
+    sandbox->head = head;
+    sandbox->head_is_current = head_was_current;
+    if (stored && kind != SnapshotKind::kFork && !spawn_.lost()) {
+      (void)registry_.RemoveSnapshot(snapshot.id);
+      (void)Save(*sandbox);
+    }
     if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
     (void)co_await spawn_.Call(SpawnOp::kDropSnapshot, sandbox->id, snapshot.id);
     co_return std::unexpected(stored.error());
@@ -187,7 +228,6 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
     steps->Add("freeze", spent(kTimeFreeze));
     steps->Add("save", spent(kTimeSave));
   }
-  if (kind != SnapshotKind::kFork) sandbox->head = snapshot.id;
   sandbox->last_snapshot = std::chrono::steady_clock::now();
   snapshots_[snapshot.id] = snapshot;
   if (steps) steps->Mark("snapshot, whole");
@@ -195,30 +235,28 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
   co_return snapshot;
 }
 
-// The tree stays one: what grew on it grows on its parent now.
+// The record first: files without one are removed at the next start at the latest.
 Task<Status> Engine::Forget(Snapshot snapshot) {
-  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDropSnapshot, snapshot.sandbox, snapshot.id);
-  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   CLOCHE_CO_TRY(registry_.RemoveSnapshot(snapshot.id));
-  snapshots_.erase(snapshot.id);
-  for (auto& [id, other] : snapshots_) {
-    if (other.parent != snapshot.id) continue;
-    other.parent = snapshot.parent;
-    CLOCHE_CO_TRY(registry_.PutSnapshot(other.ToRow()));
-  }
+  Unlink(snapshot);
+  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDropSnapshot, snapshot.sandbox, snapshot.id);
   auto found = sandboxes_.find(snapshot.sandbox);
-  if (found == sandboxes_.end() || found->second->head != snapshot.id) co_return Status{};
-  found->second->head = snapshot.parent;
-  found->second->head_is_current = false;
-  co_return Save(*found->second);
+  if (found != sandboxes_.end() && found->second->head == snapshot.id) {
+    found->second->head = snapshot.parent;
+    found->second->head_is_current = false;
+    CLOCHE_CO_TRY(Save(*found->second));
+  }
+  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
+  co_return Status{};
 }
 
 Task<Status> Engine::DropSnapshot(Snapshot snapshot) {
   auto found = sandboxes_.find(snapshot.sandbox);
-  if (found == sandboxes_.end()) co_return Status{};
+  if (found == sandboxes_.end()) co_return NoMore(snapshot);
   const Turn turn = co_await TakeTurn(found->second);
-  if (!snapshots_.contains(snapshot.id)) co_return Status{};
-  co_return co_await Forget(std::move(snapshot));
+  auto now = snapshots_.find(snapshot.id);
+  if (now == snapshots_.end()) co_return NoMore(snapshot);
+  co_return co_await Forget(now->second);
 }
 
 Result<Snapshot> Engine::RenameSnapshot(const Snapshot& snapshot, const SnapshotRequest& request) {
@@ -304,27 +342,35 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   auto ending = spawn_.Begin(SpawnOp::kKill, sandbox->id);
   sandbox->stopping = true;
   const Sandbox::State before = sandbox->state;
-  Registry::Row row = RowOf(*sandbox);
-  row.state = "stopped";
-  std::vector<Registry::Row> rows(1, std::move(row));
+  const bool head_was_current = sandbox->head_is_current;
+  const auto stand = [&](State state, const std::string& reason, const std::string& head,
+                         bool current) {
+    sandbox->state = state;
+    sandbox->reason = reason;
+    sandbox->head = head;
+    sandbox->head_is_current = current;
+  };
+  const std::string reason = sandbox->reason;
+  stand(State::kStopped, why, target->id, true);
+  std::vector<Registry::Row> rows(1, RowOf(*sandbox));
   std::vector<Registry::SnapshotRow> saved(1, abandoned.ToRow());
   const Status stored = registry_.Put(rows, saved);
+  stand(before, reason, abandoned.parent, head_was_current);  // until it has happened
   SpawnAnswer answer = co_await SpawnLink::Finish(std::move(ending));
   sandbox->stopping = false;
   if (before == State::kRunning) sandbox->Detach(why);
-  sandbox->state = State::kStopped;
-  sandbox->reason = why;
-  if (!stored) co_return std::unexpected(stored.error());
-  if (answer.reply.value == 0)
+  stand(State::kStopped, "stopped by a rollback that failed", abandoned.parent, head_was_current);
+  if (stored && answer.reply.value == 0)
     answer = co_await spawn_.Call(SpawnOp::kRollback, sandbox->id, target->id, abandoned.id);
-  if (answer.reply.value != 0) {
-    (void)registry_.RemoveSnapshot(abandoned.id);
+  if (!stored || answer.reply.value != 0) {
+    // Without spawn nobody knows what happened: the next start finds out.
+    if (stored && !spawn_.lost()) (void)registry_.RemoveSnapshot(abandoned.id);
+    if (!spawn_.lost()) (void)Save(*sandbox);
+    if (!stored) co_return std::unexpected(stored.error());
     co_return std::unexpected(Explained(answer));
   }
   snapshots_[abandoned.id] = abandoned;
-  sandbox->head = target->id;
-  sandbox->head_is_current = true;
-  CLOCHE_CO_TRY(Save(*sandbox));
+  stand(State::kStopped, why, target->id, true);
   co_await Prune(sandbox);
   Json json = sandbox->ToJson();
   json["rolled_back_to"] = target->ToJson();
@@ -339,7 +385,7 @@ Task<Result<Engine::Sandboxes>> Engine::Fork(std::shared_ptr<Sandbox> parent, Fo
   SnapshotRequest unnamed;
   auto state = co_await SaveState(parent, std::move(unnamed), SnapshotKind::kFork, nullptr);
   if (!state) co_return std::unexpected(state.error());
-  auto forks = co_await Fork(*state, std::move(request), client);
+  auto forks = co_await Copy(parent, *state, std::move(request), client);
   (void)co_await Forget(*state);
   co_return forks;
 }
@@ -347,12 +393,26 @@ Task<Result<Engine::Sandboxes>> Engine::Fork(std::shared_ptr<Sandbox> parent, Fo
 Task<Result<Engine::Sandboxes>> Engine::Fork(Snapshot snapshot, ForkRequest request,
                                              Client client) {
   auto found = sandboxes_.find(snapshot.sandbox);
-  if (found == sandboxes_.end())
-    co_return Fail(Code::kNotFound, "fork: the sandbox of " + snapshot.id + " is gone", "");
+  if (found == sandboxes_.end()) co_return NoMore(snapshot);
   const std::shared_ptr<Sandbox> parent = found->second;
+  const Turn turn = co_await TakeTurn(parent);  // nobody removes it meanwhile
+  if (!snapshots_.contains(snapshot.id)) co_return NoMore(snapshot);
+  co_return co_await Copy(parent, std::move(snapshot), std::move(request), client);
+}
+
+Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
+                                             ForkRequest request, Client client) {
   auto limits = WithinLimits(request.limits, parent->planned.limits);
   if (!limits) co_return std::unexpected(limits.error());
   CLOCHE_CO_TRY(CheckNewNames(request.names, request.count, client));
+  SandboxRequest wanted = parent->request;
+  wanted.limits = OverLimits(request.limits, parent->request.limits);
+  auto planned = Plan(wanted, FactsOf(client.peer), parent->id);
+  if (!planned) co_return std::unexpected(planned.error());
+  if (planned->plan.in_memory)
+    co_return Fail(Code::kUnavailable,
+                   "fork " + parent->id + ": its changes are not kept in memory",
+                   "leave out --inodes (rootless also --disk)");
   Sandboxes forks;
   std::vector<Registry::Row> rows;
   for (size_t i = 0; i < request.count; ++i) {
@@ -361,14 +421,15 @@ Task<Result<Engine::Sandboxes>> Engine::Fork(Snapshot snapshot, ForkRequest requ
     fork->keep = true;
     fork->request = parent->request;
     fork->request.name = fork->name;
-    fork->request.limits = OverLimits(request.limits, parent->request.limits);
+    fork->request.limits = wanted.limits;
     fork->request_json = parent->request_json;
     fork->request_json.erase("name");
     if (!fork->name.empty()) fork->request_json["name"] = fork->name;
     fork->request_json["limits"].update(LimitsToJson(request.limits));
     fork->planned = parent->planned;
     fork->planned.limits = *limits;
-    fork->origin = {{"sandbox", parent->id}, {"snapshot", snapshot.id}};
+    fork->origin = {{"sandbox", parent->id},
+                    {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
     fork->reason = "forked from " + (parent->name.empty() ? parent->id : parent->name);
     rows.push_back(RowOf(*fork));
     sandboxes_[fork->id] = fork;

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,16 +12,17 @@
 #include "sys/message.h"
 #include "sys/process.h"
 
-// Saving, restoring and copying states. Each is done by a process of its own, which answers for
-// itself: spawn's loop never waits for a disk.
+// Saving, restoring and copying states. Each is done by a process of its own: spawn's loop never
+// waits for a disk. What it has to say is passed on when it is gone, so that whoever gets the
+// answer may ask for the next thing.
 namespace cloche::spawn {
 namespace {
 
 constexpr int kFreezeMs = 2000;
-constexpr int kEndMs = 200;
 constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
-constexpr size_t kMostJobs = 64;
+constexpr size_t kMostJobs = 64;  // at once; more take turns
+constexpr size_t kMostQueued = 10000;
 
 void Describe(const Failure& failure, SpawnReply& reply) {
   reply.value = failure.error == 0 ? EIO : failure.error;
@@ -45,25 +45,14 @@ uint32_t MicrosSince(uint64_t start) {
 
 }  // namespace
 
-// A job answers before it ends: whoever has its answer may come back sooner than we see its end.
-bool Server::IsBusy(const char* sandbox) {
-  for (auto& [pid, job] : jobs_) {
-    if (strcmp(job.request.sandbox, sandbox) != 0) continue;
-    pollfd end{job.pidfd.get(), POLLIN, 0};
-    if (poll(&end, 1, kEndMs) != 1) return true;
-    JobEnded(pid);
-    return IsBusy(sandbox);
-  }
-  return false;
-}
-
-Outcome<void> Server::CheckJob(const SpawnRequest& request) {
+Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
   if (!IsSnapshotId(request.snapshot) ||
       (request.op == SpawnOp::kRollback && !IsSnapshotId(request.other)))
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
-  if (jobs_.size() >= kMostJobs) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
-  if (IsBusy(request.sandbox))
-    return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
+  if (queued_.size() >= kMostQueued) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
+  for (const auto& [pid, job] : jobs_)
+    if (strcmp(job.request.sandbox, request.sandbox) == 0)
+      return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
     return Failed(SpawnStage::kPlan, "sandbox runs", EBUSY, request.sandbox);
@@ -72,6 +61,7 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) {
 
 void Server::StartJob(const SpawnRequest& request) {
   if (auto checked = CheckJob(request); !checked) return Answer(request, &checked.error());
+  if (jobs_.size() >= kMostJobs) return queued_.push_back(request);
   std::string cgroup;
   if (auto found = ids_.find(request.sandbox); found != ids_.end()) {
     const Sandbox& sandbox = alive_[found->second];
@@ -81,21 +71,23 @@ void Server::StartJob(const SpawnRequest& request) {
     }
     if (cgroups_.host().version != sys::CgroupVersion::kNone) cgroup = sandbox.name;
   }
-  StartProcess(request, cgroup, nullptr, [&] {
+  StartProcess(request, cgroup, nullptr, [&](int answer) {
     SpawnReply reply = ReplyTo(request);
     if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
-    return sys::SendMessage(daemon_.get(), &reply, sizeof reply) > 0 ? 0 : 1;
+    return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
   });
 }
 
 void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup,
-                          std::shared_ptr<Mask> mask, const std::function<int()>& work) {
-  const pid_t pid = fork();
+                          std::shared_ptr<Mask> mask, const std::function<int(int)>& work) {
+  sys::Fd ours, theirs;
+  const pid_t pid = sys::MakeSocketPair(ours, theirs) == 0 ? fork() : -1;
   if (pid == 0) {
     sys::DieWithParent();
-    _exit(work());
+    _exit(work(theirs.get()));
   }
-  Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1), std::move(mask)};
+  Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1), std::move(ours),
+          std::move(mask)};
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(pid) | kJobBit}};
   if (pid > 0 && job.pidfd.valid() &&
       epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, job.pidfd.get(), &event) == 0) {
@@ -154,17 +146,36 @@ void Server::JobEnded(pid_t pid) {
   jobs_.erase(found);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
   workshop_.ReleaseMask(std::move(job.mask));
+  Conclude(job, status);
   Sweep("");
-  const bool looked = job.request.op == SpawnOp::kLook;
-  if (status == 0) return looked ? Answer(job.request, nullptr) : void();
-  if (looked) {
+  if (queued_.empty()) return;
+  const SpawnRequest next = queued_.front();
+  queued_.pop_front();
+  StartJob(next);
+}
+
+void Server::Conclude(const Job& job, int status) {
+  if (job.request.op == SpawnOp::kLook) {
     Failure failure{SpawnStage::kPool, "cloche-diff failed", EIO, job.request.sandbox};
-    return Answer(job.request, &failure);
+    return Answer(job.request, status == 0 ? nullptr : &failure);
   }
-  // Killed half-way: it answered nobody, and may have left everything frozen.
+  SpawnReply reply{};
+  int fds[1];
+  int fd_count = 0;
+  if (status == 0 && sys::ReceiveMessage(job.answer.get(), &reply, sizeof reply, fds, fd_count,
+                                         true) == static_cast<long>(sizeof reply))
+    return Tell(reply);
+  // Killed half-way: it may have left everything frozen, and half of what it was to make.
   if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Failure failure{SpawnStage::kPool, "a process of ours was killed", EINTR, job.request.sandbox};
-  Answer(job.request, &failure);
+  Outcome<void> reverted;
+  if (job.request.op == SpawnOp::kSnapshot)
+    reverted = store_.RevertSnapshot(job.request.snapshot);
+  else if (job.request.op == SpawnOp::kRollback)
+    reverted = store_.RevertRollback(job.request.sandbox, job.request.other);
+  else if (job.request.op == SpawnOp::kFork)
+    reverted = store_.RevertFork(job.request.sandbox);
+  Answer(job.request, reverted ? &failure : &reverted.error());
 }
 
 void Server::Retain(const SpawnRequest& request, std::span<const int> fds) {
@@ -184,7 +195,7 @@ void Server::Retain(const SpawnRequest& request, std::span<const int> fds) {
         return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, known.back());
       at = end + 1;
     }
-    return store_.Retain(known);
+    return store_.Retain(std::move(known));
   }();
   if (!outcome) return Answer(request, &outcome.error());
   std::string text;

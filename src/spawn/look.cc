@@ -107,7 +107,7 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
 void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
   auto look = PrepareLook(request, fds);
   if (!look) return Answer(request, &look.error());
-  StartProcess(request, "", look->mask, [&]() -> int {
+  StartProcess(request, "", look->mask, [&](int) -> int {
     const bool user_xattr = mode_ == Mode::kRootless;
     for (uint32_t i = 0; i < look->layout.slots.size(); ++i) {
       const LayoutSlot& slot = look->layout.slots[i];

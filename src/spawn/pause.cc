@@ -15,7 +15,8 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kPatienceMs = 2000;
+constexpr int kAttempts = 20;
+constexpr int kPatienceMs = 100;  // of one attempt
 
 pid_t asleep[4096];  // stopped before we came
 size_t asleep_count = 0;
@@ -116,9 +117,8 @@ bool WasAsleep(pid_t pid) {
   return false;
 }
 
-}  // namespace
-
-bool PauseOthers() {
+// False: somebody did not stop, and all go on.
+bool TryToPause() {
   asleep_count = 0;
   long count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
   if (count < 0) return false;
@@ -136,6 +136,18 @@ bool PauseOthers() {
     poll(nullptr, 0, 1);
   }
   ResumeOthers();
+  return false;
+}
+
+}  // namespace
+
+// Somebody who waits for a child between vfork and exec cannot be stopped as long as the child is.
+// So whoever does not stop soon gets a moment to go on, and then it is tried again.
+bool PauseOthers() {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (TryToPause()) return true;
+    poll(nullptr, 0, attempt + 1);
+  }
   return false;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,15 +51,16 @@ class Server {
   void FinishRefills();
   // jobs.cc
   void StartJob(const SpawnRequest& request);
-  Outcome<void> CheckJob(const SpawnRequest& request);
-  bool IsBusy(const char* sandbox);
+  Outcome<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
-                    std::shared_ptr<Mask> mask, const std::function<int()>& work);
+                    std::shared_ptr<Mask> mask, const std::function<int(int answer)>& work);
   Outcome<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
   Outcome<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
                            SpawnReply& reply);
   void JobEnded(pid_t pid);
+  struct Job;
+  void Conclude(const Job& job, int status);
   void Retain(const SpawnRequest& request, std::span<const int> fds);
   // look.cc
   struct Look {
@@ -93,10 +95,11 @@ class Server {
   struct Job {
     SpawnRequest request;
     std::string cgroup;  // that it freezes; "" = none
-    sys::Fd pidfd;
+    sys::Fd pidfd, answer;
     std::shared_ptr<Mask> mask;  // that it looks at
   };
   std::map<pid_t, Job> jobs_;
+  std::deque<SpawnRequest> queued_;  // jobs that take turns
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;        // handed out

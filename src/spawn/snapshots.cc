@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/spawn_protocol.h"
 #include "spawn/store.h"
@@ -18,7 +19,8 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr const char* kNext = ".next";  // kept/ID.next: a symlink to the snapshot
+// kept/ID.next: a symlink to "SNAPSHOT ABANDONED", there while a rollback is under way.
+constexpr const char* kNext = ".next";
 constexpr const char* kGroupAttribute = "trusted.cloche.group";
 
 Failure PoolFailure(const char* operation, int error, const std::string& name) {
@@ -32,6 +34,8 @@ bool Exists(int dir, const std::string& name) {
 sys::Fd OpenUpper(int dir, const std::string& name) {
   return sys::Fd(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
+
+std::string DraftOf(const std::string& name) { return "draft-" + name; }
 
 }  // namespace
 
@@ -74,7 +78,7 @@ Outcome<void> Store::Duplicate(int from_dir, const std::string& from, int to_dir
     if (!grouped) (void)MoveToTrash(to_dir, to);
     return grouped;
   }
-  const std::string draft = "draft-" + to;
+  const std::string draft = DraftOf(to);
   if (mkdirat(once_.get(), draft.c_str(), 0700) < 0)
     return std::unexpected(PoolFailure("make draft", errno, to));
   sys::Fd target = OpenUpper(once_.get(), draft);
@@ -104,7 +108,9 @@ Outcome<void> Store::Rollback(const std::string& id, const std::string& snapshot
     return std::unexpected(PoolFailure("open somebody else's upper", EPERM, snapshot));
   // The note says how to complete it. On btrfs all of this reaches the disk with the snapshot.
   const std::string note = id + kNext;
-  if (symlinkat(snapshot.c_str(), kept_.get(), note.c_str()) < 0 && errno != EEXIST)
+  const std::string text = snapshot + " " + abandoned;
+  unlinkat(kept_.get(), note.c_str(), 0);
+  if (symlinkat(text.c_str(), kept_.get(), note.c_str()) < 0)
     return std::unexpected(PoolFailure("note rollback", errno, id));
   if (renameat2(kept_.get(), id.c_str(), snaps_.get(), abandoned.c_str(), RENAME_NOREPLACE) < 0) {
     const int error = errno;
@@ -126,16 +132,49 @@ Outcome<void> Store::CompleteRollbacks() {
   for (const std::string& name : names) {
     if (!name.ends_with(kNext)) continue;
     const std::string id = name.substr(0, name.size() - std::string_view(kNext).size());
-    char snapshot[64] = {};
-    if (readlinkat(kept_.get(), name.c_str(), snapshot, sizeof snapshot - 1) < 0)
-      return std::unexpected(PoolFailure("read note of a rollback", errno, id));
-    if (!Exists(kept_.get(), id))
-      if (auto made = Duplicate(snaps_.get(), snapshot, kept_.get(), id, Limit::kShared); !made)
-        return made;
-    if (unlinkat(kept_.get(), name.c_str(), 0) < 0)
-      return std::unexpected(PoolFailure("complete rollback", errno, id));
+    if (auto completed = CompleteRollback(id, name); !completed) return completed;
   }
   return {};
+}
+
+// What cannot be completed (the disk is full, the snapshot is gone) is taken back. Where there is
+// nothing to take back either, one lost sandbox must not keep all others from starting.
+Outcome<void> Store::CompleteRollback(const std::string& id, const std::string& note) {
+  char text[80] = {};
+  if (readlinkat(kept_.get(), note.c_str(), text, sizeof text - 1) < 0)
+    return std::unexpected(PoolFailure("read note of a rollback", errno, id));
+  const std::string both = text;
+  const std::string snapshot = both.substr(0, both.find(' '));
+  const std::string abandoned = both.substr(std::min(both.size(), snapshot.size() + 1));
+  if (!Exists(kept_.get(), id) &&
+      !Duplicate(snaps_.get(), snapshot, kept_.get(), id, Limit::kShared) &&
+      Exists(snaps_.get(), abandoned) &&
+      renameat2(snaps_.get(), abandoned.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
+    return std::unexpected(PoolFailure("take back upper", errno, id));
+  if (unlinkat(kept_.get(), note.c_str(), 0) < 0)
+    return std::unexpected(PoolFailure("complete rollback", errno, id));
+  return {};
+}
+
+Outcome<void> Store::RevertSnapshot(const std::string& snapshot) {
+  if (auto moved = MoveToTrash(once_.get(), DraftOf(snapshot)); !moved) return moved;
+  return MoveToTrash(snaps_.get(), snapshot);
+}
+
+Outcome<void> Store::RevertRollback(const std::string& id, const std::string& abandoned) {
+  if (auto moved = MoveToTrash(once_.get(), DraftOf(id)); !moved) return moved;
+  if (Exists(snaps_.get(), abandoned)) {
+    if (auto moved = MoveToTrash(kept_.get(), id); !moved) return moved;
+    if (renameat2(snaps_.get(), abandoned.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
+      return std::unexpected(PoolFailure("take back upper", errno, id));
+  }
+  unlinkat(kept_.get(), (id + kNext).c_str(), 0);
+  return {};
+}
+
+Outcome<void> Store::RevertFork(const std::string& new_id) {
+  if (auto moved = MoveToTrash(once_.get(), DraftOf(new_id)); !moved) return moved;
+  return MoveToTrash(kept_.get(), new_id);
 }
 
 // What it shares with the snapshot is counted there, what it adds is its own.
@@ -157,19 +196,18 @@ Outcome<sys::Fd> Store::OpenSnapshot(const std::string& snapshot, uint32_t owner
   return upper;
 }
 
-Outcome<std::vector<std::string>> Store::Retain(const std::vector<std::string>& known) {
-  std::vector<std::string> found;
+Outcome<std::vector<std::string>> Store::Retain(std::vector<std::string> known) {
+  std::vector<std::string> found, missing;
   sys::Directory list(snaps_.get(), ".");
   while (const dirent* entry = list.Next()) found.push_back(entry->d_name);
   if (list.error() != 0) return std::unexpected(PoolFailure("list snapshots", list.error(), ""));
   std::ranges::sort(found);
+  std::ranges::sort(known);
   for (const std::string& name : found)
-    if (std::ranges::find(known, name) == known.end())
+    if (!std::ranges::binary_search(known, name))
       if (auto moved = MoveToTrash(snaps_.get(), name); !moved)
         return std::unexpected(moved.error());
-  std::vector<std::string> missing;
-  for (const std::string& name : known)
-    if (!std::ranges::binary_search(found, name)) missing.push_back(name);
+  std::ranges::set_difference(known, found, std::back_inserter(missing));
   return missing;
 }
 

@@ -160,10 +160,9 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
   store.masks_ = OpenDirectory(privileged ? root : scratch, "masks");
   store.empty_ = OpenDirectory(privileged ? root : scratch, "empty");
   store.trash_ = OpenDirectory(root, "trash");
-  for (const sys::Fd* dir : {&store.once_, &store.kept_, &store.snaps_, &store.masks_,
-                             &store.trash_, &store.empty_})
-    if (!dir->valid())
-      return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
+  for (const sys::Fd* dir :
+       {&store.once_, &store.kept_, &store.snaps_, &store.masks_, &store.trash_, &store.empty_})
+    if (!dir->valid()) return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
   for (int dir : {store.once_.get(), store.masks_.get()}) {
     for (const std::string& name : NamesIn(dir))
       if (auto moved = store.MoveToTrash(dir, name); !moved) return std::unexpected(moved.error());
@@ -215,8 +214,8 @@ Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uin
   if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
     return Failed(SpawnStage::kPool, "keep upper", errno, id);
   if (fsync(kept_.get()) < 0) return Failed(SpawnStage::kPool, "keep upper", errno, id);
-  if (auto grouped = Group(sys::Fd(openat(kept_.get(), id.c_str(), O_RDONLY | O_CLOEXEC)),
-                           Limit::kOwn);
+  if (auto grouped =
+          Group(sys::Fd(openat(kept_.get(), id.c_str(), O_RDONLY | O_CLOEXEC)), Limit::kOwn);
       !grouped)
     return std::unexpected(grouped.error());
   return OpenKept(id, owner);
@@ -310,9 +309,8 @@ void Store::EmptyTrash() {
     sys::RemoveTree(trash_.get(), name.c_str());
   }
   // A group that still has members stays: the last of them brings it here again.
-  std::erase_if(stale_groups_, [&](uint64_t group) {
-    return sys::DestroyQuotaGroup(root_.get(), group) == 0;
-  });
+  std::erase_if(stale_groups_,
+                [&](uint64_t group) { return sys::DestroyQuotaGroup(root_.get(), group) == 0; });
   if (stale_groups_.size() > kMostStaleGroups) stale_groups_.clear();
 }
 

@@ -11,7 +11,7 @@ namespace cloche::spawn {
 
 // Where uppers live: one directory (system: a btrfs subvolume in the pool image) per sandbox.
 //   once/   uppers of prepared and disposable sandboxes: whatever is here at start is rubbish
-//   kept/   uppers of `cloche new`, by sandbox id; ID.next: what it is rolled back to
+//   kept/   uppers of `cloche new`, by sandbox id; ID.next: a rollback that is under way
 //   snaps/  saved states of kept uppers, by snapshot id
 //   masks/  layers that hide files, shared by sandboxes; rubbish at start (rootless: in a tmpfs)
 //   trash/  to be deleted; being here *is* the record that it must be
@@ -52,8 +52,12 @@ class Store {
   Outcome<void> Fork(const std::string& snapshot, const std::string& new_id);
   Outcome<void> DropSnapshot(const std::string& snapshot);
   Outcome<sys::Fd> OpenSnapshot(const std::string& snapshot, uint32_t owner);
+  // The process that did it was killed: as if it had not begun. Renames only.
+  Outcome<void> RevertSnapshot(const std::string& snapshot);
+  Outcome<void> RevertRollback(const std::string& id, const std::string& abandoned);
+  Outcome<void> RevertFork(const std::string& new_id);
   // Everything else in snaps/ is rubbish of a crash. Returns those of `known` that do not exist.
-  Outcome<std::vector<std::string>> Retain(const std::vector<std::string>& known);
+  Outcome<std::vector<std::string>> Retain(std::vector<std::string> known);
 
   // Called by the keeper process, never in spawn's loop.
   void EmptyTrash();
@@ -68,6 +72,7 @@ class Store {
                           Limit limit);
   Outcome<void> Group(sys::Fd upper, Limit limit);
   Outcome<void> CompleteRollbacks();
+  Outcome<void> CompleteRollback(const std::string& id, const std::string& note);
   static uint64_t GroupOf(int upper);  // the quota group that holds its limit, 0 = none
   sys::Fd root_, once_, kept_, snaps_, masks_, trash_, empty_;
   sys::Fd image_, loop_;

@@ -20,7 +20,8 @@ namespace cloche::sys {
 namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr const char* kLinks = ".links";  // in `to`, while we copy
+// In `to`, while we copy; nobody else's name, so that it meets none.
+constexpr const char* kLinks = ".cloche-links-6d1c9be2";
 
 // There is no getxattrat before 6.13; /proc/self/fd/N/NAME is one, as long as NAME is the last
 // part.
@@ -46,14 +47,17 @@ int CopyAttributes(const std::string& from, const std::string& to) {
   return 0;
 }
 
-// Owner first: chown takes setuid bits away. Times last: everything else changes them.
-int CopyStatus(const struct stat& info, int to, const char* name) {
+// Owner first: chown takes setuid bits and file capabilities away. Times last: everything else
+// changes them. `name` of a directory is "." where its contents are done, because they would
+// inherit from it.
+int CopyStatus(const struct stat& info, int from, int to, const char* name) {
   if (fchownat(to, name, info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) < 0) {
     // Without privileges there is one owner; ids that are not ours show as nobody's.
     struct stat made;
     if (fstatat(to, name, &made, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
     if (made.st_uid != info.st_uid || made.st_gid != info.st_gid) return -EPERM;
   }
+  if (int error = CopyAttributes(PathOf(from, name), PathOf(to, name)); error < 0) return error;
   if (!S_ISLNK(info.st_mode) && fchmodat(to, name, info.st_mode & 07777, 0) < 0) return -errno;
   const timespec times[2] = {info.st_atim, info.st_mtim};
   return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
@@ -86,7 +90,7 @@ class Copy {
     if (fstat(from, &info) < 0) return -errno;
     device_ = info.st_dev;
     int error = Walk(from);
-    const int removed = RemoveTree(top_, kLinks);
+    const int removed = linked_ ? RemoveTree(top_, kLinks) : 0;
     return error != 0 ? error : removed;
   }
 
@@ -111,7 +115,7 @@ class Copy {
       if (above.empty()) return 0;
       struct stat info;
       if (fstat(source.get(), &info) < 0) return -errno;
-      if (int error = CopyStatus(info, target.get(), "."); error < 0) return error;
+      if (int error = CopyStatus(info, source.get(), target.get(), "."); error < 0) return error;
       position = above.back();
       above.pop_back();
       source = Fd(openat(source.get(), "..", kDirectoryFlags));
@@ -151,20 +155,22 @@ class Copy {
     if (info.st_dev != device_) return -EXDEV;
     ++count_.entries;
     directory = S_ISDIR(info.st_mode);
-    if (directory) {
-      if (mkdirat(to, name, 0700) < 0) return -errno;
-      return CopyAttributes(PathOf(from, name), PathOf(to, name));
-    }
+    if (directory) return mkdirat(to, name, 0700) < 0 ? -errno : 0;
     const std::string link = std::string(kLinks) + "/" + std::to_string(info.st_ino);
     if (info.st_nlink > 1) {
       if (linkat(top_, link.c_str(), to, name, 0) == 0) return 0;
-      if (errno != ENOENT) return -errno;
+      // A file system has a most; the one of an overlay's whiteouts may be reached, and ours is one
+      // more.
+      if (errno == EMLINK)
+        unlinkat(top_, link.c_str(), 0);
+      else if (errno != ENOENT)
+        return -errno;
     }
     if (int error = Make(from, to, name, info); error < 0) return error;
-    if (int error = CopyAttributes(PathOf(from, name), PathOf(to, name)); error < 0) return error;
-    if (int error = CopyStatus(info, to, name); error < 0) return error;
+    if (int error = CopyStatus(info, from, to, name); error < 0) return error;
     if (info.st_nlink < 2) return 0;
-    if (mkdirat(top_, kLinks, 0700) < 0 && errno != EEXIST) return -errno;
+    if (!linked_ && mkdirat(top_, kLinks, 0700) < 0) return -errno;
+    linked_ = true;
     return linkat(to, name, top_, link.c_str(), 0) < 0 ? -errno : 0;
   }
 
@@ -200,6 +206,7 @@ class Copy {
   CopyCount& count_;
   dev_t device_ = 0;
   bool share_ = true;
+  bool linked_ = false;  // kLinks is there
 };
 
 }  // namespace
