@@ -241,6 +241,8 @@ Task<void> Stream::Exec(const Request& request) {
     RunRequest fresh;
     fresh.sandbox = (*sandbox)->request;
     fresh.sandbox.name.clear();
+    fresh.sandbox.snapshot_commands = false;
+    fresh.sandbox.snapshot_every.reset();
     fresh.command = std::move(*parsed);
     nlohmann::json nothing_to_save;
     done = co_await RunDisposable(std::move(nothing_to_save), std::move(fresh));

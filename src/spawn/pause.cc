@@ -3,11 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <iterator>
@@ -15,12 +15,19 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kAttempts = 20;
-constexpr int kPatienceMs = 100;  // of one attempt
+constexpr int kSteps = 2000;    // about a millisecond each
+constexpr int kInOrder = 1000;  // steps; after that nobody waits for his parent
+
+struct Process {
+  pid_t pid;
+  pid_t parent;
+  bool stands;
+};
 
 pid_t asleep[4096];  // stopped before we came
 size_t asleep_count = 0;
 pid_t found[16384];
+Process all[16384];
 
 // The processes (or the threads of one) in a directory of /proc; -1 if there are too many, or none
 // can be read.
@@ -68,17 +75,28 @@ void PutNumber(char*& at, pid_t number) {
   *at = '\0';
 }
 
-// As in the third field of stat: R, S, D, T ... 0 = it is gone.
-char StateAt(const char* path) {
+struct Stat {
+  char state = 0;  // as in the third field of stat: R, S, D, T ... 0 = it is gone
+  pid_t parent = 0;
+};
+
+Stat StatAt(const char* path) {
+  Stat out;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  if (fd < 0) return out;
   char text[512];
   const ssize_t size = read(fd, text, sizeof text - 1);
   close(fd);
+  text[size < 0 ? 0 : size] = '\0';
   // A name may hold anything, parentheses too: the last one ends it.
-  for (ssize_t at = size - 3; at > 0; --at)
-    if (text[at] == ')') return text[at + 2];
-  return 0;
+  for (ssize_t at = size - 5; at > 0; --at) {
+    if (text[at] != ')') continue;
+    out.state = text[at + 2];
+    for (const char* digit = text + at + 4; *digit >= '0' && *digit <= '9'; ++digit)
+      out.parent = out.parent * 10 + (*digit - '0');
+    break;
+  }
+  return out;
 }
 
 bool Stands(char state) {
@@ -98,17 +116,17 @@ bool AllThreadsStand(pid_t pid) {
     *name++ = '/';
     PutNumber(name, threads[i]);
     memcpy(name, "/stat", 6);
-    if (!Stands(StateAt(path))) return false;
+    if (!Stands(StatAt(path).state)) return false;
   }
   return true;
 }
 
-char StateOf(pid_t pid) {
+Stat StatOf(pid_t pid) {
   char path[40] = "/proc/";
   char* at = path + strlen(path);
   PutNumber(at, pid);
   memcpy(at, "/stat", 6);
-  return StateAt(path);
+  return StatAt(path);
 }
 
 bool WasAsleep(pid_t pid) {
@@ -117,37 +135,46 @@ bool WasAsleep(pid_t pid) {
   return false;
 }
 
-// False: somebody did not stop, and all go on.
-bool TryToPause() {
+bool NoteAsleep(long count) {
   asleep_count = 0;
-  long count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
-  if (count < 0) return false;
   for (long i = 0; i < count; ++i) {
-    if (found[i] == 1 || StateOf(found[i]) != 'T') continue;
+    if (found[i] == 1 || StatOf(found[i]).state != 'T') continue;
     if (asleep_count == std::size(asleep)) return false;
     asleep[asleep_count++] = found[i];
   }
-  if (kill(-1, SIGSTOP) < 0) return errno == ESRCH;  // nobody is there
-  for (int waited = 0; waited < kPatienceMs; ++waited) {
-    count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
-    bool all = count >= 0;
-    for (long i = 0; all && i < count; ++i) all = found[i] == 1 || AllThreadsStand(found[i]);
-    if (all) return true;
-    poll(nullptr, 0, 1);
-  }
-  ResumeOthers();
-  return false;
+  return true;
+}
+
+// What is not in the list has no parent that could still move.
+bool StandsInList(pid_t pid, long count) {
+  if (pid == 1) return true;
+  for (long i = 0; i < count; ++i)
+    if (all[i].pid == pid) return all[i].stands;
+  return true;
 }
 
 }  // namespace
 
-// Somebody who waits for a child between vfork and exec cannot be stopped as long as the child is.
-// So whoever does not stop soon gets a moment to go on, and then it is tried again.
+// Parents first, and children only when these stand: a shell must not see its jobs stop. It is also
+// the only order for somebody who waits for a child between vfork and exec: he cannot be stopped
+// before the child goes on.
 bool PauseOthers() {
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (TryToPause()) return true;
-    poll(nullptr, 0, attempt + 1);
+  for (int step = 0; step < kSteps; ++step) {
+    const long count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
+    if (step == 0 && (count < 0 || !NoteAsleep(count))) return false;
+    long moving = 0;
+    for (long i = 0; i < count; ++i) {
+      all[i] = {found[i], StatOf(found[i]).parent, found[i] == 1 || AllThreadsStand(found[i])};
+      if (!all[i].stands) ++moving;
+    }
+    if (moving == 0) return true;
+    for (long i = 0; i < count; ++i)
+      if (!all[i].stands && (step > kInOrder || StandsInList(all[i].parent, count)))
+        kill(all[i].pid, SIGSTOP);
+    const timespec pause{0, step < 20 ? 200'000 : 1'000'000};
+    syscall(SYS_nanosleep, &pause, nullptr);
   }
+  ResumeOthers();
   return false;
 }
 
