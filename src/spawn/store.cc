@@ -259,7 +259,10 @@ Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
       return Failed(SpawnStage::kPool, "set disk limit", error);
     bytes = 0;  // not in addition
   }
-  if (int error = sys::LimitSubvolume(upper, bytes); error < 0)
+  // By the pool's own root: a subvolume at its limit has no room to note another.
+  const int64_t id = sys::SubvolumeId(upper);
+  if (id < 0) return Failed(SpawnStage::kPool, "find subvolume", static_cast<int>(id));
+  if (int error = sys::LimitQuotaGroup(root_.get(), static_cast<uint64_t>(id), bytes); error < 0)
     return Failed(SpawnStage::kPool, "set disk limit", error);
   return {};
 }

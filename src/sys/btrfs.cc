@@ -68,13 +68,6 @@ int EnableQuota(int pool) {
   return error == -EEXIST ? 0 : error;
 }
 
-int LimitSubvolume(int subvolume, uint64_t bytes) {
-  btrfs_ioctl_qgroup_limit_args arguments{};  // qgroupid 0: the subvolume behind the fd
-  arguments.lim.flags = BTRFS_QGROUP_LIMIT_MAX_RFER;
-  arguments.lim.max_rfer = bytes == 0 ? static_cast<uint64_t>(-1) : bytes;
-  return Ioctl(subvolume, BTRFS_IOC_QGROUP_LIMIT, &arguments);
-}
-
 uint64_t QuotaGroupId(uint64_t id) { return uint64_t{1} << 48 | id; }
 
 int CreateQuotaGroup(int pool, uint64_t group) {

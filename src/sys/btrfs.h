@@ -13,7 +13,6 @@ int DestroySubvolume(int dir, const char* name);
 int64_t SubvolumeId(int subvolume);
 // Simple quotas (6.7+), or quota groups before. Idempotent.
 int EnableQuota(int pool);
-int LimitSubvolume(int subvolume, uint64_t bytes);  // 0 = no limit
 // A group 1/ID holds the limit of several subvolumes together.
 uint64_t QuotaGroupId(uint64_t id);
 int CreateQuotaGroup(int pool, uint64_t group);
