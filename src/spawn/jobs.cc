@@ -169,7 +169,7 @@ void Server::Conclude(const Job& job, int status) {
   if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Failure failure{SpawnStage::kPool, "a process of ours was killed", EINTR, job.request.sandbox};
   Outcome<void> reverted;
-  if (job.request.op == SpawnOp::kSnapshot)
+  if (job.request.op == SpawnOp::kSnapshot || job.request.op == SpawnOp::kDropSnapshot)
     reverted = store_.RevertSnapshot(job.request.snapshot);
   else if (job.request.op == SpawnOp::kRollback)
     reverted = store_.RevertRollback(job.request.sandbox, job.request.other);

@@ -75,7 +75,8 @@ done
 # Nothing is there that is not listed.
 ids() { cloche "$@" --all --json | grep -o '"id":"s[bn]_[a-z0-9]*"' | cut -d'"' -f4 | sort; }
 sandboxes=$(ids ls)
-snapshots=$(for each in $sandboxes; do cloche snapshots "$each" --json; done | grep -o '"id":"sn_[a-z0-9]*"' | cut -d'"' -f4 | sort)
+for each in $sandboxes; do cloche snapshots "$each" --json; done > "$T/list"
+snapshots=$(grep -o '"id":"sn_[a-z0-9]*"' "$T/list" | cut -d'"' -f4 | sort)
 frozen() { find /sys/fs/cgroup -path '*cloche-*' -name cgroup.freeze -newer "$T/bin" -exec grep -l 1 {} + 2> /dev/null; }
 check "no cgroup of ours is frozen" is "$(frozen)" ""
 stop_daemon
@@ -85,8 +86,10 @@ if [ "$MODE" != rootless ]; then
   mkdir "$POOL" && mount -o loop,ro "$STATE/pool.img" "$POOL"
 fi
 check "in kept/ there is what is listed" is "$(ls "$POOL/kept")" "$sandboxes"
-check "in snaps/ too" is "$(ls "$POOL/snaps")" "$snapshots"
-check "and no draft" is "$(ls "$POOL/once" | grep draft)" ""
+comm -3 <(ls "$POOL/snaps") <(echo "$snapshots") > "$T/differ"
+for each in $(cat "$T/differ"); do grep -o "{\"id\":\"$each[^}]*}" "$T/list"; done >> "$T/differ"
+check "in snaps/ too" is "$(cat "$T/differ")" ""
+check "and no draft" is "$(find "$POOL/once" -name 'draft*')" ""
 [ "$MODE" = rootless ] || { umount "$POOL" && rmdir "$POOL"; }
 [ "$MODE" != shared ] || root_cloche ls > /dev/null 2>&1
 try cloche rm --all
