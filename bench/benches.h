@@ -7,6 +7,7 @@ namespace cloche::bench {
 
 struct Options {
   bool quick = false;
+  bool full = false;  // also what takes minutes
   int cycles = 300;
   int alive = 1000;
 };
@@ -19,6 +20,8 @@ void BenchCommand(OwnDaemon& daemon, const Options& options, Report& report);
 void BenchMany(OwnDaemon& daemon, const Options& options, Report& report);
 // File-system work inside and outside.
 void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report);
+// Snapshots, rollbacks and forks, by how much has changed.
+void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report);
 // What the daemon weighs when little has happened.
 void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report);
 // What is left after many sandboxes came and went.

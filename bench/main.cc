@@ -18,8 +18,10 @@ struct Bench {
   void (*run)(OwnDaemon&, const Options&, Report&);
 };
 
-constexpr Bench kBenches[] = {{"idle", BenchIdle}, {"start", BenchStart}, {"command", BenchCommand},
-                              {"many", BenchMany}, {"files", BenchFiles}, {"cycles", BenchCycles}};
+constexpr Bench kBenches[] = {{"idle", BenchIdle},       {"start", BenchStart},
+                              {"command", BenchCommand}, {"many", BenchMany},
+                              {"files", BenchFiles},     {"timetravel", BenchTimeTravel},
+                              {"cycles", BenchCycles}};
 
 // Rootless sandboxes have an empty /tmp of their own, so the work has to be below the home.
 std::string MakeRoot() {
@@ -65,8 +67,10 @@ int main(int argc, char** argv) {
   app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")
       ->check(CLI::PositiveNumber);
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
-  app.add_option("--only", only, "one part: idle, start, command, many, files or cycles")
-      ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "cycles"}));
+  app.add_option("--only", only,
+                 "one part: idle, start, command, many, files, timetravel or cycles")
+      ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "timetravel", "cycles"}));
+  app.add_flag("--full", options.full, "also snapshots of 1,000,000 changed files");
   app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
   CLI11_PARSE(app, argc, argv);
   try {

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "benches.h"
+#include "http.h"
+#include "program.h"
+
+// Saved states: what a client waits for, by how much the sandbox has changed.
+namespace cloche::bench {
+namespace {
+
+constexpr int kForks = 100;
+
+class SavedSandbox {
+ public:
+  explicit SavedSandbox(OwnDaemon& daemon) : connection_(daemon.socket()), work_(daemon.work()) {
+    id_ = connection_.Call("POST", "/v1/sandboxes", daemon.SandboxRequest()).at("id");
+  }
+  ~SavedSandbox() { connection_.Call("DELETE", Target("")); }
+  SavedSandbox(const SavedSandbox&) = delete;
+  SavedSandbox& operator=(const SavedSandbox&) = delete;
+
+  void Run(const std::string& script) {
+    const auto result = connection_.Call(
+        "POST", Target("/commands"), {{"argv", {"sh", "-c", "cd '" + work_ + "' && " + script}}});
+    if (result.value("exit_status", -1) != 0) throw std::runtime_error(result.dump());
+  }
+  double Snapshot() {
+    const Stopwatch watch;
+    const auto made = connection_.Call("POST", Target("/snapshots"), nlohmann::json::object());
+    const double ms = watch.Ms();
+    saved_ = made.at("id");
+    return ms;
+  }
+  double Rollback() {
+    const Stopwatch watch;
+    connection_.Call("POST", Target("/rollback"), {{"snapshot", saved_}});
+    return watch.Ms();
+  }
+  double Fork(int count) {
+    const Stopwatch watch;
+    const auto forks = connection_.Call("POST", Target("/fork"), {{"count", count}});
+    const double ms = watch.Ms();
+    for (const auto& fork : forks)
+      connection_.Call("DELETE", "/v1/sandboxes/" + fork.at("id").get<std::string>());
+    return ms;
+  }
+
+ private:
+  std::string Target(const std::string& rest) const { return "/v1/sandboxes/" + id_ + rest; }
+  Connection connection_;
+  std::string work_, id_, saved_;
+};
+
+// 1,000 files in a directory.
+std::string MakeFiles(int count) {
+  return fmt::format(
+      "mkdir -p many && cd many && i=0; while [ $i -lt {} ]; do mkdir d$i && (cd d$i && seq 1000 | "
+      "split -l 1 -a 3 - f); i=$((i + 1)); done",
+      count / 1000);
+}
+
+void Scale(OwnDaemon& daemon, int files, int rounds, Report& report) {
+  SavedSandbox box(daemon);
+  box.Run(MakeFiles(files));
+  box.Snapshot();  // what was dirty is on disk after this one
+  Series saved, restored;
+  for (int round = 0; round < rounds; ++round) {
+    box.Run("echo changed > one");
+    saved.Add(box.Snapshot());
+    box.Run("echo more > two");
+    restored.Add(box.Rollback());
+  }
+  report.Tell(fmt::format("snapshot, running, {} changed files", files), saved);
+  report.Tell(fmt::format("rollback, running, {} changed files", files), restored);
+}
+
+// The nearest thing a developer has: another worktree, and the files git does not know copied.
+void BesideGit(OwnDaemon& daemon, int rounds, Report& report) {
+  if (FindProgram("git").empty() || FindProgram("cp").empty())
+    return report.Tell("  beside git worktree add and cp", "git is not installed");
+  const std::string place = daemon.work() + "/worktrees";
+  std::filesystem::create_directories(place);
+  const auto shell = [&](const std::string& script) {
+    return TimeSpawn({"/bin/sh", "-c", "cd '" + place + "' && " + script});
+  };
+  shell("mkdir main && cd main && git init -q && " + MakeFiles(5000) +
+        "; cd .. && git add . && git -c user.name=x -c user.email=x commit -qm x && mkdir extra && "
+        "(cd "
+        "extra && seq 5000 | split -l 1 -a 4 - f)");
+  SavedSandbox box(daemon);
+  box.Run("cd worktrees/main && echo x > y");
+  int number = 0;
+  const auto both = Alternate(
+      {[&] {
+         ++number;
+         return shell(fmt::format(
+             "cd main && git worktree add -q --detach ../w{0} && cp -a extra ../w{0}/", number));
+       },
+       [&] { return box.Fork(1); }},
+      {.warmup = 1, .rounds = rounds});
+  report.Compare("fork, the whole machine with 10,000 files of a project", both[1],
+                 "git worktree add + cp", both[0]);
+  std::filesystem::remove_all(place);
+}
+
+}  // namespace
+
+void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) {
+  const int rounds = options.quick ? 5 : 20;
+  {
+    SavedSandbox box(daemon);
+    Series saved, restored;
+    for (int round = 0; round < rounds; ++round) {
+      box.Run("echo changed > one");
+      saved.Add(box.Snapshot());
+      restored.Add(box.Rollback());
+    }
+    report.Limit("snapshot when little is dirty", saved.Median(), "ms", 5);
+    report.Tell("  all of them", saved);
+    report.Tell("rollback when little is dirty", restored);
+    Series forked;
+    for (int round = 0; round < (options.quick ? 1 : 3); ++round) forked.Add(box.Fork(kForks));
+    report.Limit(fmt::format("fork of {}", kForks), forked.Median(), "ms", 1000);
+  }
+  for (const int files : {1'000, 100'000}) Scale(daemon, files, rounds, report);
+  if (options.full) Scale(daemon, 1'000'000, rounds, report);
+  BesideGit(daemon, options.quick ? 3 : 9, report);
+}
+
+}  // namespace cloche::bench
