@@ -23,6 +23,21 @@ cloche snapshot box --name b > /dev/null
 b=$(state_of box)
 check "there are two states" not is "$a" "$b"
 
+# What is saved on disk, and what the daemon says is: they differ never.
+saved_on_disk() {
+  local enter=()
+  [ "$MODE" = rootless ] || enter=(nsenter --mount --target "$(spawn_pid)")
+  "${enter[@]}" ls "$STATE/pool/snaps"
+}
+list_differs() {
+  for each in $(cloche ls --all --json | grep -o '"id":"sb_[a-z0-9]*"' | cut -d'"' -f4); do
+    cloche snapshots "$each" --json
+  done > "$T/list"
+  comm -3 <(saved_on_disk | sort) <(grep -o '"id":"sn_[a-z0-9]*"' "$T/list" | cut -d'"' -f4 | sort) > "$T/differ"
+  for each in $(cat "$T/differ"); do grep -o "{\"id\":\"$each[^}]*}" "$T/list"; done >> "$T/differ"
+  cat "$T/differ"
+}
+
 # Until something fails: everything it writes down was acknowledged.
 : > "$T/saved"; : > "$T/forked"
 work() {
@@ -61,6 +76,7 @@ hit() {
   check "round $round: every acknowledged snapshot exists" is "$(cat "$T/lost")" ""
   for name in $(cat "$T/forked"); do grep -q "\"$name\"" "$OUT" || echo "$name"; done > "$T/lost"
   check "round $round: every acknowledged fork exists" is "$(cat "$T/lost")" ""
+  check "round $round: on disk there is what is listed" is "$(list_differs)" ""
 }
 for _ in 1 2 3 4 5; do hit cloched; hit cloche-spawn; hit job; hit job; done
 check "most kills hit something ($hits)" test $hits -ge 15
@@ -70,6 +86,7 @@ done
 for saved in $(shuf -n 6 "$T/saved"); do
   cloche rollback box "$saved" > /dev/null 2>&1
   check "and so is the sandbox at $saved" is_a_or_b box
+  check "and nothing of it is lost" is "$(list_differs)" ""
 done
 
 # Nothing is there that is not listed.
