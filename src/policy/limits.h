@@ -44,6 +44,7 @@ Limits WithDefaults(const Limits& asked, const HostFacts& facts);
 // `asked` over `held`, which has every field set. More than is held is refused: what descends from
 // a sandbox never has more than it.
 Result<Limits> WithinLimits(const Limits& asked, const Limits& held);
-Limits OverLimits(const Limits& asked, const Limits& others);  // what was asked for, else the others
+Limits OverLimits(const Limits& asked,
+                  const Limits& others);  // what was asked for, else the others
 
 }  // namespace cloche

@@ -120,9 +120,9 @@ void ReadAutoSnapshot(FieldReader& reader, SandboxRequest& out) {
   if (!wanted) return;
   out.snapshot_commands = *wanted == "every-command";
   if (!out.snapshot_commands && wanted->is_number()) out.snapshot_every = wanted->get<double>();
-  const bool good =
-      out.snapshot_commands || (out.snapshot_every && *out.snapshot_every >= kLeastSnapshotSeconds &&
-                                *out.snapshot_every <= kMostSeconds);
+  const bool good = out.snapshot_commands ||
+                    (out.snapshot_every && *out.snapshot_every >= kLeastSnapshotSeconds &&
+                     *out.snapshot_every <= kMostSeconds);
   if (!good)
     reader.Refuse("auto_snapshot", "it is neither every-command nor a time of a second or more",
                   "give every-command, or seconds");

@@ -99,7 +99,7 @@ class Server {
     std::shared_ptr<Mask> mask;  // that it looks at
   };
   std::map<pid_t, Job> jobs_;
-  std::deque<SpawnRequest> queued_;  // jobs that take turns
+  std::deque<SpawnRequest> queued_;         // jobs that take turns
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;        // handed out

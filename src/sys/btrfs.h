@@ -16,7 +16,8 @@ int EnableQuota(int pool);
 // A group 1/ID holds the limit of several subvolumes together.
 uint64_t QuotaGroupId(uint64_t id);
 int CreateQuotaGroup(int pool, uint64_t group);
-int DestroyQuotaGroup(int pool, uint64_t group);  // of a subvolume: its id. Not while it has members
+int DestroyQuotaGroup(int pool,
+                      uint64_t group);  // of a subvolume: its id. Not while it has members
 int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group);
 int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
 bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew

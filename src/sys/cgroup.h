@@ -45,8 +45,8 @@ class CgroupTree {
   int Freeze(const std::string& name, int timeout_ms) const;  // returns when all of it stands still
   int Thaw(const std::string& name) const;
   int64_t DirtyBytes(const std::string& name) const;  // written, not yet on disk; -1 = unknown
-  int Remove(const std::string& name) const;  // -EBUSY while processes remain
-  void RemoveAll() const;                     // kill and remove every child, then the parent
+  int Remove(const std::string& name) const;          // -EBUSY while processes remain
+  void RemoveAll() const;  // kill and remove every child, then the parent
 
  private:
   std::string CorePath(const std::string& name) const;  // where cgroup.procs/kill/freeze are

@@ -11,7 +11,8 @@ import sys
 from report import case, check, done
 
 SPAWN, STATE, HERE = sys.argv[1:4]
-LAUNCH, KILL, DISCARD, FREEZE, EXITED = 1, 2, 3, 4, 8
+LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
+SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK = 10, 11, 12, 13, 14, 15
 OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
 HIDE, BLANK, GLOB = range(3)
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
@@ -35,8 +36,8 @@ def reply():
     return operation.split(b"\0")[0].decode(), value, len(fds)
 
 
-def ask(op, sandbox=b"sb_hostile", fds=(), raw=None):
-    message = raw if raw is not None else struct.pack("=IIQ32s", op, 0, 7, sandbox)
+def ask(op, sandbox=b"sb_hostile", fds=(), raw=None, snapshot=b"", other=b""):
+    message = raw if raw is not None else struct.pack("=IIQ32s32s32s", op, 0, 7, sandbox, snapshot, other)
     socket.send_fds(ours, [message], list(fds))
     return reply()
 
@@ -129,6 +130,32 @@ def _():
     check("with no more groups than he has", launch(plan(groups=[0, 4, 4242]))[1] == errno.EPERM)
 
 
+@case("saved states")
+def _():
+    other = client_of(31997)
+    somebody = {"uid": 31997, "groups": [31997], "root_inside": 0}
+    up_to = b"../../../v"
+    for op, names in ((SNAPSHOT, (up_to, b"")), (DROP, (up_to, b"")), (FORK, (up_to, b"")), (ROLLBACK, (b"sn_a", up_to)),
+                      (ROLLBACK, (up_to, b"sn_b"))):
+        answer = ask(op, snapshot=names[0], other=names[1])
+        check(f"request {op} with a path for a snapshot is refused", answer[1] == errno.EINVAL, answer)
+    check("a snapshot that is not there", ask(FORK, snapshot=b"sn_none")[1] == errno.ENOENT)
+    root_keeps = launch(plan(keep=1, sandbox="sb_rooted"))[1] == 0
+    check("root's state is saved", root_keeps and ask(SNAPSHOT, b"sb_rooted", snapshot=b"sn_rooted")[1] == 0)
+    check("root's sandbox stops", ask(KILL, b"sb_rooted")[1] == 0)
+    answer = launch(plan(keep=1, sandbox="sb_other", **somebody), other)
+    check("another user keeps one", answer[1] == 0 and ask(KILL, b"sb_other")[1] == 0, answer)
+    answer = ask(ROLLBACK, b"sb_other", snapshot=b"sn_rooted", other=b"sn_kept")
+    check("it does not become what root saved", answer[1] == errno.EPERM, answer)
+    answer = ask(FORK, b"sb_forked", snapshot=b"sn_rooted")
+    check("a fork of root's state", answer[1] == 0, answer)
+    answer = launch(plan(keep=1, sandbox="sb_forked", **somebody), other)
+    check("is root's, too", answer[1] == errno.EPERM, answer)
+    for sandbox in (b"sb_forked", b"sb_other", b"sb_rooted"):
+        check("they are discarded", ask(DISCARD, sandbox)[1] == 0)
+    check("so is the snapshot", ask(DROP, snapshot=b"sn_rooted")[1] == 0)
+
+
 @case("kept files")
 def _():
     other = client_of(31998)
@@ -169,7 +196,7 @@ def _():
     victim = HERE + "/victim"
     os.close(os.open(victim, os.O_CREAT | os.O_WRONLY))
     up = "../" * (STATE.count("/") + 4)
-    for op in (KILL, DISCARD, FREEZE):
+    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK):
         answer = ask(op, (up + victim[1:]).encode()[:31])
         check(f"request {op} with a path is refused", answer[1] == errno.EINVAL, answer)
     # Short enough for a name: from kept/ through the pool's mount to the state directory.
