@@ -77,3 +77,45 @@ if [ $status = 0 ]; then
 else
   check "a pool that does not fit is refused with a cure" says 'cure:'
 fi
+try cloche rm --all
+stop_daemon
+umount "$STATE"
+
+# Full while states are saved, returned to and forked.
+disk 1500M
+try cloche new --name saver
+if [ $status = 0 ]; then
+  cloche exec saver -- sh -c 'echo before > kept; dd if=/dev/urandom of=data bs=1M count=60' > /dev/null 2>&1
+  try cloche snapshot saver --name early
+  check "with room a state is saved" exits 0
+  cloche exec saver -- sh -c 'echo after > kept' > /dev/null
+  dd if=/dev/zero of="$STATE/filler" bs=1M > /dev/null 2>&1
+  cloche exec saver -- sh -c 'dd if=/dev/zero of=big bs=1M count=2000' > /dev/null 2>&1
+  for words in "snapshot saver" "fork saver"; do
+    # shellcheck disable=SC2086
+    try cloche $words
+    check "on a full disk: $words works, or is refused with a cure" [ $status = 0 -o -n "$(grep cure: "$ERR")" ]
+    try cloche exec saver -- cat kept
+    check "and the sandbox goes on" prints after
+  done
+  try cloche rollback saver early
+  check "a rollback, too" [ $status = 0 -o -n "$(grep cure: "$ERR")" ]
+  [ $status = 0 ] && want=before || want=after
+  rm -f "$STATE/filler"
+  holds() { cloche exec saver -- grep -q $want kept; }
+  check "it is the old state or the new one, whole" until_true holds
+  for each in $(cloche ls --all --json | grep -o '"id":"sb_[a-z0-9]*"' | cut -d'"' -f4); do
+    cloche exec "$each" -- rm -f big > /dev/null 2>&1
+  done
+  again() { cloche rollback saver early && cloche exec saver -- grep -q before kept; }
+  check "with room again it is rolled back" until_true again
+  saves() { cloche snapshot saver; }
+  check "and saved" until_true saves
+  listed=$(cloche snapshots saver --json | grep -o '"id":"sn_[a-z0-9]*"' | cut -d'"' -f4 | sort)
+  stop_daemon
+  until_true settled
+  POOL=$STATE/pool
+  [ "$MODE" = rootless ] || { POOL=$DISK/pool; mkdir "$POOL"; mount -o loop,ro "$STATE/pool.img" "$POOL"; }
+  check "nothing half-made is left" is "$(ls "$POOL/snaps"; find "$POOL/once" -name 'draft*')" "$listed"
+  [ "$MODE" = rootless ] || umount "$POOL"
+fi
