@@ -283,7 +283,9 @@ Task<void> Engine::Prune(std::shared_ptr<Sandbox> sandbox) {
   for (const Snapshot& snapshot : list) {
     const bool old = (IsAutomatic(snapshot) && ++automatic > kAutomaticKept) ||
                      (snapshot.kind == SnapshotKind::kRollback && ++abandoned > kAbandonedKept);
-    if (old) (void)co_await Forget(snapshot);
+    if (!old) continue;
+    if (auto now = snapshots_.find(snapshot.id); now != snapshots_.end())  // its parent may be new
+      (void)co_await Forget(now->second);
   }
 }
 

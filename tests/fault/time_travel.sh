@@ -125,6 +125,8 @@ if [ "$MODE" = rootless ]; then
   as_caller ln -s "$saved $other" "$POOL/kept/$id.next"
   try cloche exec power -- cat file
   check "noted, and nothing moved: it did not happen" prints later
+  try cloche snapshots power --json
+  check "and what it would have abandoned is not listed" not mentions "$other"
   stop_daemon
   check "the note is gone" test ! -e "$POOL/kept/$id.next" -a ! -L "$POOL/kept/$id.next"
   as_caller ln -s "$saved sn_gone" "$POOL/kept/$id.next"

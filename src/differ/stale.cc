@@ -1,0 +1,135 @@
+#include "differ/stale.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <set>
+
+#include "diff/noise.h"
+#include "differ/merge.h"
+#include "differ/place.h"
+#include "sys/directory.h"
+
+namespace cloche::differ {
+namespace {
+
+constexpr uint64_t kMostEntries = 1'000'000;
+constexpr size_t kMostMoved = 100'000;
+constexpr size_t kMostShown = 100;
+
+int64_t Nanos(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+// The directory of the base that is at `path` inside, and what hides parts of it.
+struct BaseDirectory {
+  SharedFd directory, mask;
+};
+
+SharedFd Reopen(int fd) {
+  if (fd < 0) return nullptr;
+  const auto self = std::make_shared<const sys::Fd>(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  const auto here = Look(self, ".");
+  return here ? OpenDirectory(*here) : nullptr;
+}
+
+BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
+  const LayoutSlot* best = nullptr;
+  for (const LayoutSlot& slot : layout.slots) {
+    const bool within = slot.target == "/" || path == slot.target ||
+                        path.starts_with(slot.target + "/");
+    if (within && (!best || slot.target.size() > best->target.size())) best = &slot;
+  }
+  if (!best) return {};
+  BaseDirectory base{Reopen(best->base), Reopen(best->mask)};
+  size_t at = best->target == "/" ? 1 : std::min(best->target.size() + 1, path.size());
+  while (at < path.size() && base.directory) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const std::string name = path.substr(at, end - at);
+    const auto place = Look(base.directory, name);
+    const auto masked = Look(base.mask, name);
+    base.directory = place && place->IsDirectory() ? OpenDirectory(*place) : nullptr;
+    base.mask = masked && masked->IsDirectory() ? OpenDirectory(*masked) : nullptr;
+    at = end + 1;
+  }
+  return base;
+}
+
+class Search {
+ public:
+  Search(std::string project, std::string home, int64_t since)
+      : project_(std::move(project)), home_(std::move(home)), since_(since) {}
+
+  void Run(BaseDirectory top) {
+    std::vector<std::pair<BaseDirectory, std::string>> pending;
+    pending.emplace_back(std::move(top), project_);
+    while (!pending.empty() && complete) {
+      auto [base, path] = std::move(pending.back());
+      pending.pop_back();
+      Visit(base, path, pending);
+    }
+  }
+
+  std::set<std::string> moved;
+  bool complete = true;
+
+ private:
+  void Visit(const BaseDirectory& base, const std::string& path,
+             std::vector<std::pair<BaseDirectory, std::string>>& pending) {
+    if (!base.directory) return;
+    bool below = false;
+    sys::Directory list(base.directory->get(), ".");
+    while (const dirent* entry = list.Next()) {
+      if (++seen_ > kMostEntries || moved.size() > kMostMoved) complete = false;
+      if (!complete) return;
+      const std::string name = entry->d_name;
+      const auto masked = Look(base.mask, name);
+      const std::string full = path + "/" + name;
+      if (name == ".git" || (masked && !masked->IsDirectory()) ||
+          diff::Classify(full, project_, home_) != diff::Group::kReal)
+        continue;
+      const auto place = Look(base.directory, name);
+      if (!place) continue;
+      if (place->IsDirectory()) {
+        pending.push_back({{OpenDirectory(*place),
+                            masked ? OpenDirectory(*masked) : nullptr},
+                           full});
+      } else if (Nanos(place->info.st_ctim) >= since_) {
+        moved.insert(full);
+        below = true;
+      }
+    }
+    struct stat info;
+    if (!below && fstat(base.directory->get(), &info) == 0 && Nanos(info.st_mtim) >= since_)
+      moved.insert(path);
+  }
+
+  std::string project_, home_;
+  int64_t since_;
+  uint64_t seen_ = 0;
+};
+
+}  // namespace
+
+Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& project,
+                                const std::string& home, int64_t since_ns) {
+  Staleness stale;
+  if (project.empty() || project == "/") return stale;
+  Search search(project, home, since_ns);
+  search.Run(FindBase(layout, project));
+  stale.complete = search.complete;
+  stale.changed = search.moved.size();
+  for (const std::string& path : search.moved)
+    if (stale.paths.size() < kMostShown) stale.paths.push_back(path);
+  if (search.moved.empty()) return stale;
+  MergedWalk walk(layout, Renames::kBrief);
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
+    if (!entry) return stale;
+    const bool merged = entry->before && entry->after && entry->before->IsDirectory() &&
+                        entry->after->IsDirectory();
+    if (merged || !search.moved.contains(entry->path)) continue;
+    ++stale.both;
+    if (stale.both_paths.size() < kMostShown) stale.both_paths.push_back(entry->path);
+  }
+}
+
+}  // namespace cloche::differ
