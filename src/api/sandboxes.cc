@@ -55,6 +55,14 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
     co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());
   }
+  if (path.size() == 3 && path[2] == "staleness" && request.method == "GET") {
+    auto stale = co_await engine.Staleness(*sandbox, client);
+    co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());
+  }
+  if (path.size() == 3 && path[2] == "refresh" && request.method == "POST") {
+    auto stale = co_await engine.Refresh(*sandbox, client);
+    co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());
+  }
   if (path.size() >= 3 && path[2] == "commands")
     co_return co_await ServeCommands(engine, client, request, *sandbox);
   if (path.size() >= 3 && (path[2] == "snapshots" || path[2] == "rollback" || path[2] == "fork"))

@@ -23,6 +23,7 @@ int UndoCommand(Arguments arguments);
 int Fork(Arguments arguments);
 int Diff(Arguments arguments);
 int Race(Arguments arguments);
+int Refresh(Arguments arguments);
 int Explain(Arguments arguments);
 int Doctor(Arguments arguments);
 int Probe(Arguments arguments);

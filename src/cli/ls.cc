@@ -12,6 +12,23 @@
 #include "cli/sandbox_view.h"
 
 namespace cloche::cli {
+namespace {
+
+constexpr size_t kMostLookedAt = 50;  // each is a look at its project
+
+// "3 changed, 1 here too"
+std::string DescribeBehind(const Json& sandbox) {
+  if (!Flag(sandbox, "keep")) return "-";
+  const auto target = SandboxTarget(Text(sandbox, "id"), "/staleness");
+  const auto stale = target ? Call("GET", *target) : Result<Json>(Json());
+  if (!stale || Number(*stale, "changed") == 0) return "-";
+  std::string text = fmt::format("{:.0f} changed", Number(*stale, "changed"));
+  if (const double both = Number(*stale, "both"); both > 0)
+    text += fmt::format(", {:.0f} here too", both);
+  return text;
+}
+
+}  // namespace
 
 int Ls(Arguments arguments) {
   bool all = false;
@@ -38,11 +55,14 @@ int Ls(Arguments arguments) {
   }
   const auto or_dash = [](std::string text) { return text.empty() ? "-" : text; };
   const time_t now = time(nullptr);
-  Table table({"ID", "NAME", "STATE", "AGE", "AGENT", "COMMANDS", "TASK"});
-  table.AlignRight(5);
+  Table table({"ID", "NAME", "STATE", "AGE", "BEHIND", "AGENT", "COMMANDS", "TASK"});
+  table.AlignRight(6);
+  size_t looked = 0;
   for (const Json& sandbox : *sandboxes)
     table.AddRow({Text(sandbox, "id"), or_dash(Text(sandbox, "name")), DescribeState(sandbox),
-                  DescribeAge(Text(sandbox, "created"), now), or_dash(Text(sandbox, "agent")),
+                  DescribeAge(Text(sandbox, "created"), now),
+                  ++looked > kMostLookedAt ? "?" : DescribeBehind(sandbox),
+                  or_dash(Text(sandbox, "agent")),
                   fmt::format("{:.0f}", Number(sandbox, "commands")), Text(sandbox, "task")});
   if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
   return 0;

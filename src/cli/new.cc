@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/git_head.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
@@ -18,8 +19,9 @@ int New(Arguments arguments) {
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "", arguments)) return *status;
 
-  const auto around = ReadSurroundings();
+  auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
+  around->base_commit = HeadCommit(around->project);
   const auto body = SandboxRequest(sandbox, *around);
   if (!body) return PrintError(body.error(), json);
   const auto made = Call("POST", "/v1/sandboxes", *body);

@@ -20,6 +20,7 @@ struct Surroundings {
   std::string cwd;
   std::string home;                      // empty when HOME is unset
   std::string project;                   // empty when there is none
+  std::string base_commit;               // of the project, where somebody asked for it
   std::vector<std::string> environment;  // NAME=value, unfiltered
 };
 

@@ -13,8 +13,11 @@
 namespace cloche::cli {
 namespace {
 
-const Surroundings kAround = {
-    .cwd = "/home/u/src", .home = "/home/u", .project = "/home/u/src", .environment = {"LANG=C"}};
+const Surroundings kAround = {.cwd = "/home/u/src",
+                              .home = "/home/u",
+                              .project = "/home/u/src",
+                              .base_commit = "",
+                              .environment = {"LANG=C"}};
 
 // What `cloche run WORDS...` would send.
 Result<Body> FromWords(std::vector<std::string> words) {

@@ -96,7 +96,19 @@ std::string DescribeValue(const Json& value) {
   return text.empty() ? "none" : text;
 }
 
-std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
+std::string DescribeStaleness(const Json& stale) {
+  const double changed = Number(stale, "changed");
+  if (changed == 0) return "";
+  std::string text =
+      fmt::format("{} behind reality: {}{:.0f} path{} of the project changed since",
+                  FormatAge(Number(stale, "age_s")), Flag(stale, "complete") ? "" : "more than ",
+                  changed, changed == 1 ? "" : "s");
+  if (const double both = Number(stale, "both"); both > 0)
+    text += fmt::format(", {:.0f} of them also changed here", both);
+  return text;
+}
+
+std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, bool colour) {
   Table facts({});
   facts.AddRow({"id", Text(sandbox, "id")});
   facts.AddRow({"state", DescribeState(sandbox)});
@@ -105,6 +117,15 @@ std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour) {
       facts.AddRow({key, DescribeValue(value)});
   if (const std::string created = Text(sandbox, "created"); !created.empty())
     facts.AddRow({"created", created + " (" + DescribeAge(created, now) + " ago)"});
+  if (const std::string commit = Text(stale, "base_commit"); !commit.empty())
+    facts.AddRow({"base commit", commit});
+  if (const std::string behind = DescribeStaleness(stale); !behind.empty())
+    facts.AddRow({"stale", behind});
+  for (const Json& path : Field(stale, "both_paths"))
+    if (path.is_string()) facts.AddRow({"", "changed here, too: " + path.get<std::string>()});
+  for (const Json& path : Field(stale, "moved_before"))
+    if (path.is_string())
+      facts.AddRow({"", "changed here, and outside before a refresh: " + path.get<std::string>()});
   if (const Json& usage = Field(sandbox, "usage"); usage.is_object() && !usage.empty())
     facts.AddRow(
         {"usage", fmt::format("{:.2f} s CPU, {}, {:.0f} process{}", Number(usage, "cpu_s"),

@@ -14,8 +14,11 @@ std::string DescribeAge(const std::string& rfc3339_utc, time_t now);  // "-" whe
 std::string DescribeLimit(const std::string& name, const Json& value);  // "512 MiB", "unlimited"
 std::string DescribeValue(const Json& value);                           // anything on one line
 
+// "15 min behind reality: 3 paths of the project changed since, 1 of them also changed here"; ""
+// when nothing moved.
+std::string DescribeStaleness(const Json& stale);
 // All of cloche show.
-std::string DescribeSandbox(const Json& sandbox, time_t now, bool colour);
+std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, bool colour);
 // All of cloche explain; `only_differences` leaves out the plan.
 std::string DescribeDropped(const Json& explanation, bool colour);
 

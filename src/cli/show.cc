@@ -21,12 +21,16 @@ int Show(Arguments arguments) {
 
   const auto target = SandboxTarget(ref);
   if (!target) return PrintError(target.error(), json);
-  const auto sandbox = Call("GET", *target);
+  auto sandbox = Call("GET", *target);
   if (!sandbox) return PrintError(sandbox.error(), json);
+  // A sandbox whose base is gone is still shown.
+  const auto stale = Call("GET", *target + "/staleness");
   if (json) {
+    (*sandbox)["staleness"] = stale ? *stale : Json();
     PrintJson(*sandbox);
   } else {
-    WriteAll(STDOUT_FILENO, DescribeSandbox(*sandbox, time(nullptr), ColourWanted(STDOUT_FILENO)));
+    WriteAll(STDOUT_FILENO, DescribeSandbox(*sandbox, stale ? *stale : Json(), time(nullptr),
+                                            ColourWanted(STDOUT_FILENO)));
   }
   return 0;
 }

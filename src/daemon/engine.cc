@@ -135,7 +135,9 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"groups", sandbox.planned.plan.spec.caller.groups},
       {"head", sandbox.head},
       {"head_is_current", sandbox.head_is_current},
-      {"origin", sandbox.origin}};
+      {"origin", sandbox.origin},
+      {"birth_ns", sandbox.birth_ns},
+      {"moved", sandbox.moved}};
   return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
           record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
@@ -196,6 +198,9 @@ Status Engine::Load() {
     sandbox->head = record.value("head", "");
     sandbox->head_is_current = record.value("head_is_current", false);
     sandbox->origin = record.value("origin", Json());
+    sandbox->birth_ns =
+        record.value("birth_ns", static_cast<int64_t>(record.value("created", 0.0) * 1e9));
+    sandbox->moved = record.value("moved", std::vector<std::string>());
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
     if (row.state == "running") sandbox->reason = "cloched died while it ran";
     sys::PeerIdentity peer;

@@ -90,6 +90,9 @@ class Engine {
   Task<Result<std::shared_ptr<Look>>> StartLook(std::shared_ptr<Sandbox> sandbox,
                                                 LookRequest request, Client client);
   Task<Status> FinishLook(std::shared_ptr<Look> look);
+  // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
+  Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client);
+  Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);
   std::vector<Snapshot> SnapshotsOf(const Sandbox& sandbox) const;  // oldest first
   Result<Snapshot> FindSnapshot(const std::string& ref, const Client& client) const;
 

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "daemon/engine.h"
 #include "sys/process.h"
@@ -43,9 +45,11 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
     if (!resolved) co_return std::unexpected(resolved.error());
     other = *resolved;
   }
-  look->turn.emplace(co_await TakeTurn(sandbox));
+  if (!request.stale) look->turn.emplace(co_await TakeTurn(sandbox));
   Status prepared;
-  if (!request.snapshot.empty()) {
+  if (request.stale) {
+    // A moment's look at names: nothing has to stand still for it.
+  } else if (!request.snapshot.empty()) {
     RollbackRequest wanted;
     wanted.snapshot = request.snapshot;
     auto chosen = ChooseSnapshot(*sandbox, wanted);
@@ -87,7 +91,10 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
   const std::string project =
       sandbox->request.project.empty() ? sandbox->request.cwd : sandbox->request.project;
   const Json question = {{"sandbox", sandbox->id},
-                         {"format", request.patch ? "patch" : "json"},
+                         {"format", request.stale   ? "stale"
+                                    : request.patch ? "patch"
+                                                    : "json"},
+                         {"since_ns", sandbox->birth_ns},
                          {"lines", request.lines},
                          {"one_owner", mode_ == Mode::kRootless},
                          {"project", project},
@@ -124,6 +131,52 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   look->turn.reset();
   for (const Snapshot& snapshot : look->passing) (void)co_await Forget(snapshot);
   co_return status;
+}
+
+Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client) {
+  LookRequest request;
+  request.stale = true;
+  auto look = co_await StartLook(sandbox, std::move(request), client);
+  if (!look) co_return std::unexpected(look.error());
+  std::string text;
+  std::vector<char> piece(64 << 10);
+  for (;;) {
+    auto [error, size] =
+        co_await (*look)->answer.async_read_some(asio::buffer(piece.data(), piece.size()), kAwait);
+    if (error) break;
+    text.append(piece.data(), size);
+  }
+  const Status status = co_await FinishLook(*look);
+  if (!status) co_return std::unexpected(status.error());
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object())
+    co_return Fail(Code::kInternal, "read staleness: cloche-diff said nothing");
+  json["id"] = sandbox->id;
+  json["age_s"] = static_cast<double>(sys::CoarseNanos() - sandbox->birth_ns) / 1e9;
+  json["project"] = sandbox->request.project;
+  json["base_commit"] = sandbox->request.base_commit;
+  json["moved_before"] = sandbox->moved;
+  co_return json;
+}
+
+// What was never changed here is seen as it is outside, but what was looked at may have been
+// remembered: a new mount forgets that. What moved on both sides stays as it is here.
+Task<Result<Json>> Engine::Refresh(std::shared_ptr<Sandbox> sandbox, Client client) {
+  if (sandbox->running_commands() > 0)
+    co_return Fail(Code::kConflict, "refresh " + sandbox->id + ": a command runs in it",
+                   "wait for it, or end it: cloche stop " + sandbox->id);
+  const int64_t now = sys::CoarseNanos();
+  auto stale = co_await Staleness(sandbox, client);
+  if (!stale) co_return stale;
+  Status stopped = co_await Stop(sandbox, "refreshed");
+  if (!stopped) co_return std::unexpected(stopped.error());
+  for (const std::string path : (*stale)["both_paths"])
+    if (std::ranges::find(sandbox->moved, path) == sandbox->moved.end())
+      sandbox->moved.push_back(path);
+  sandbox->birth_ns = now;
+  CLOCHE_CO_TRY(Save(*sandbox));
+  (*stale)["moved_before"] = sandbox->moved;
+  co_return stale;
 }
 
 }  // namespace cloche::daemon

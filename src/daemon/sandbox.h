@@ -13,6 +13,7 @@
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
+#include "sys/file.h"
 #include "sys/seccomp.h"
 
 namespace cloche::daemon {
@@ -57,9 +58,11 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
   uint64_t commands_started = 0;
-  std::string head;             // the snapshot its files were last equal to; "" = its base
-  bool head_is_current = true;  // and nothing has run since
-  Json origin;                  // of a fork: {sandbox, snapshot}
+  int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
+  std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
+  std::string head;                // the snapshot its files were last equal to; "" = its base
+  bool head_is_current = true;     // and nothing has run since
+  Json origin;                     // of a fork: {sandbox, snapshot}
   std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
   std::shared_ptr<Event> turn;  // set while somebody saves, restores, starts or ends it
 

@@ -430,6 +430,8 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->request_json["limits"].update(LimitsToJson(request.limits));
     fork->planned = parent->planned;
     fork->planned.limits = *limits;
+    fork->birth_ns = parent->birth_ns;
+    fork->moved = parent->moved;
     fork->origin = {{"sandbox", parent->id},
                     {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
     fork->reason = "forked from " + (parent->name.empty() ? parent->id : parent->name);

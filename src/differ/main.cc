@@ -16,6 +16,7 @@
 #include "diff/summary.h"
 #include "differ/compare.h"
 #include "differ/merge.h"
+#include "differ/stale.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
@@ -30,6 +31,8 @@ constexpr size_t kFlushAt = 64 << 10;
 struct Question {
   std::string sandbox;
   bool patch = false;
+  bool stale = false;
+  int64_t since_ns = 0;
   CompareOptions compare;
   std::string root = "/";          // of names in a patch
   std::vector<std::string> paths;  // only these and what is below; none = all
@@ -66,6 +69,8 @@ Result<Question> ReadQuestion() {
   Question question;
   question.sandbox = json.value("sandbox", "");
   question.patch = json.value("format", "json") == "patch";
+  question.stale = json.value("format", "json") == "stale";
+  question.since_ns = json.value("since_ns", int64_t{0});
   question.compare.lines = json.value("lines", false);
   question.compare.texts = question.patch;
   question.compare.one_owner = json.value("one_owner", false);
@@ -151,6 +156,20 @@ Status Answer(const Question& question, MergedWalk& walk) {
   return {};
 }
 
+Status AnswerStaleness(const Question& question, const StateLayout& layout) {
+  ASSIGN_OR_RETURN(const Staleness stale, FindStaleness(layout, question.compare.project,
+                                                        question.compare.home, question.since_ns));
+  const nlohmann::ordered_json json = {{"changed", stale.changed},
+                                       {"paths", stale.paths},
+                                       {"both", stale.both},
+                                       {"both_paths", stale.both_paths},
+                                       {"complete", stale.complete}};
+  Output output;
+  output.Write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  output.Flush();
+  return {};
+}
+
 Status Main(bool& patch) {
   ASSIGN_OR_RETURN(const Question question, ReadQuestion());
   patch = question.patch;
@@ -158,6 +177,7 @@ Status Main(bool& patch) {
   if (sys::ReadAll(kLayoutFd, bytes, size_t{1} << 30) < 0)
     return Fail(Code::kInternal, "read layout: no descriptor");
   ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
+  if (question.stale) return AnswerStaleness(question, layout);
   MergedWalk walk(layout, question.patch ? Renames::kFiles : Renames::kBrief);
   return Answer(question, walk);
 }

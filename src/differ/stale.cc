@@ -19,6 +19,15 @@ constexpr size_t kMostShown = 100;
 
 int64_t Nanos(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
+bool BornSince(const Place& place, int64_t since) {
+  struct statx info {};
+  if (statx(place.directory->get(), place.name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &info) <
+          0 ||
+      (info.stx_mask & STATX_BTIME) == 0)
+    return true;  // cannot be told
+  return info.stx_btime.tv_sec * int64_t{1'000'000'000} + info.stx_btime.tv_nsec >= since;
+}
+
 // The directory of the base that is at `path` inside, and what hides parts of it.
 struct BaseDirectory {
   SharedFd directory, mask;
@@ -34,8 +43,8 @@ SharedFd Reopen(int fd) {
 BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
   const LayoutSlot* best = nullptr;
   for (const LayoutSlot& slot : layout.slots) {
-    const bool within = slot.target == "/" || path == slot.target ||
-                        path.starts_with(slot.target + "/");
+    const bool within =
+        slot.target == "/" || path == slot.target || path.starts_with(slot.target + "/");
     if (within && (!best || slot.target.size() > best->target.size())) best = &slot;
   }
   if (!best) return {};
@@ -75,7 +84,7 @@ class Search {
   void Visit(const BaseDirectory& base, const std::string& path,
              std::vector<std::pair<BaseDirectory, std::string>>& pending) {
     if (!base.directory) return;
-    bool below = false;
+    bool explained = false;  // a name came; one that went leaves nothing but the directory's time
     sys::Directory list(base.directory->get(), ".");
     while (const dirent* entry = list.Next()) {
       if (++seen_ > kMostEntries || moved.size() > kMostMoved) complete = false;
@@ -89,16 +98,15 @@ class Search {
       const auto place = Look(base.directory, name);
       if (!place) continue;
       if (place->IsDirectory()) {
-        pending.push_back({{OpenDirectory(*place),
-                            masked ? OpenDirectory(*masked) : nullptr},
-                           full});
+        pending.push_back(
+            {{OpenDirectory(*place), masked ? OpenDirectory(*masked) : nullptr}, full});
       } else if (Nanos(place->info.st_ctim) >= since_) {
         moved.insert(full);
-        below = true;
+        explained = explained || BornSince(*place, since_);
       }
     }
     struct stat info;
-    if (!below && fstat(base.directory->get(), &info) == 0 && Nanos(info.st_mtim) >= since_)
+    if (!explained && fstat(base.directory->get(), &info) == 0 && Nanos(info.st_mtim) >= since_)
       moved.insert(path);
   }
 

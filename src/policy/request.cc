@@ -134,6 +134,9 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   reader.Path("cwd", out.cwd);
   reader.Path("home", out.home);
   reader.Path("project", out.project);
+  reader.Text("base_commit", out.base_commit, 64);
+  if (out.base_commit.find_first_not_of("0123456789abcdef") != std::string::npos)
+    reader.Refuse("base_commit", "it is no commit", "give its hash in hex, or leave it out");
   ReadEnv(reader, out.env, out.env_names);
   if (const json* limits = reader.Object("limits")) {
     Result<Limits> parsed = ParseLimits(*limits);

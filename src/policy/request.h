@@ -30,6 +30,7 @@ struct SandboxRequest {
   std::string cwd;
   std::string home;
   std::string project;
+  std::string base_commit;  // of the project's git repository, when the sandbox was made
   std::vector<std::string> env;
   std::vector<std::string> env_names;  // asked for by name: pass the filter
   Limits limits;

@@ -33,7 +33,8 @@ struct LookRequest {
   std::string against;   // snapshot of it, or another sandbox; "" = reality
   bool patch = false;
   bool lines = false;
-  std::string root;  // of names in a patch; "" = the project
+  bool stale = false;  // not what it changed, but what changed outside meanwhile
+  std::string root;    // of names in a patch; "" = the project
   std::vector<std::string> paths;
 };
 

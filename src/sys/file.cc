@@ -98,6 +98,12 @@ bool IsRegularFile(const char* path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+int64_t CoarseNanos() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 uint64_t MonotonicMicros() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
