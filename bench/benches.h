@@ -22,6 +22,8 @@ void BenchMany(OwnDaemon& daemon, const Options& options, Report& report);
 void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report);
 // Snapshots, rollbacks and forks, by how much has changed.
 void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report);
+// What a sandbox changed, in a large tree; what a race costs.
+void BenchDiff(OwnDaemon& daemon, const Options& options, Report& report);
 // What the daemon weighs when little has happened.
 void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report);
 // What is left after many sandboxes came and went.

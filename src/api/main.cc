@@ -57,7 +57,7 @@ Status Serve(const Options& options, bool& announced) {
   // Newcomers start another daemon from here on; it waits for the pool's lock until we are gone.
   auto leave = [&] {
     boost::system::error_code ignored;
-    acceptor.close(ignored);
+    (void)acceptor.close(ignored);
     if (engine) engine->Close();
     asio::co_spawn(
         io,

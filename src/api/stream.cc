@@ -163,8 +163,8 @@ Task<void> Stream::Finish(const Json& result) {
   Deliver(frame);
   co_await Flush();
   boost::system::error_code ignored;
-  socket_.shutdown(Socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  (void)socket_.shutdown(Socket::shutdown_both, ignored);
+  (void)socket_.close(ignored);
 }
 
 Task<void> Stream::Refuse(const Error& error) {

@@ -53,7 +53,7 @@ int Ls(Arguments arguments) {
     PrintJson(*sandboxes);
     return 0;
   }
-  const auto or_dash = [](std::string text) { return text.empty() ? "-" : text; };
+  const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   const time_t now = time(nullptr);
   Table table({"ID", "NAME", "STATE", "AGE", "BEHIND", "AGENT", "COMMANDS", "TASK"});
   table.AlignRight(6);

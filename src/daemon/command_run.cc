@@ -226,7 +226,7 @@ void CommandRun::Finish() {
   if (on_finish) on_finish();
 }
 
-void CommandRun::WriteInput(std::string data) {
+void CommandRun::WriteInput(std::string_view data) {
   last_activity_ = std::chrono::steady_clock::now();
   if (ended() || input_closed_) return;
   input_ += data;

@@ -68,7 +68,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   void Watch(Watcher* watcher);
   void Unwatch(Watcher* watcher) { watchers_.erase(watcher); }
   void Tell(FrameType type, const Json& body);
-  void WriteInput(std::string data);
+  void WriteInput(std::string_view data);
   void CloseInput();
   void Resize(uint16_t rows, uint16_t columns);
   size_t InputBacklog() const { return input_.size(); }

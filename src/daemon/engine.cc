@@ -61,6 +61,12 @@ void LiveOn(SandboxRequest& request) {
   if (!request.limits.life) request.limits.life = 0;
 }
 
+std::chrono::system_clock::time_point TimeAt(double seconds) {
+  return std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::duration<double>(seconds)));
+}
+
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -129,6 +135,8 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
   Json record = {
       {"request", sandbox.request_json},
       {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
+      {"lives_since",
+       std::chrono::duration<double>(sandbox.lives_since.time_since_epoch()).count()},
       {"reason", sandbox.reason},
       {"commands", sandbox.commands_started},
       {"gid", sandbox.planned.plan.spec.caller.gid},
@@ -190,9 +198,8 @@ Status Engine::Load() {
     sandbox->request_json = record["request"];
     sandbox->request = std::move(*request);
     LiveOn(sandbox->request);
-    sandbox->created = std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(
-            std::chrono::duration<double>(record.value("created", 0.0))));
+    sandbox->created = TimeAt(record.value("created", 0.0));
+    sandbox->lives_since = TimeAt(record.value("lives_since", record.value("created", 0.0)));
     sandbox->reason = record.value("reason", "");
     sandbox->commands_started = record.value("commands", uint64_t{0});
     sandbox->head = record.value("head", "");

@@ -136,7 +136,8 @@ class Engine {
   std::shared_ptr<Sandbox> MakeSandbox(const std::string& id, uint32_t owner);
   std::shared_ptr<CommandRun> MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                           Watcher* watcher, StepTimer steps);
-  void LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
+  void LimitWallTime(const std::shared_ptr<Sandbox>& sandbox,
+                     const std::shared_ptr<CommandRun>& command);
   // What the password database says, as old as the other facts.
   struct KnownPerson {
     UserFacts account;

@@ -100,9 +100,9 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
 
 void Sandbox::Detach(const std::string& why) {
   boost::system::error_code ignored;
-  control_.close(ignored);
-  listener_.close(ignored);
-  oom_.close(ignored);
+  (void)control_.close(ignored);
+  (void)listener_.close(ignored);
+  (void)oom_.close(ignored);
   meter_ = {};
   if (pausing_) pausing_->Set();
   for (auto& [number, command] : commands_) command->Lost(why);

@@ -57,6 +57,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   bool to_be_stopped = false;  // as soon as it is our turn
   std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
+  // --life counts from here: of a fork it is its parent's, for a limit is not renewed by copying.
+  std::chrono::system_clock::time_point lives_since = created;
   uint64_t commands_started = 0;
   int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too

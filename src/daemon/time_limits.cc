@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kKillPatience{5};  // a disk that hangs takes its
 constexpr std::chrono::seconds kStartPatience{30};
 
 double Age(const Sandbox& sandbox) {
-  return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.created).count();
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - sandbox.lives_since)
+      .count();
 }
 
 // Init waits for a command until it has executed its program. Others inside can stop it right
@@ -44,7 +45,8 @@ bool IsToBeSaved(const Sandbox& sandbox) {
 
 }  // namespace
 
-void Engine::LimitWallTime(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command) {
+void Engine::LimitWallTime(const std::shared_ptr<Sandbox>& sandbox,
+                           const std::shared_ptr<CommandRun>& command) {
   double seconds = command->request().wall.value_or(sandbox->planned.limits.wall.value_or(0));
   if (seconds <= 0) return;
   auto timer = std::make_shared<asio::steady_timer>(

@@ -430,6 +430,8 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->request_json["limits"].update(LimitsToJson(request.limits));
     fork->planned = parent->planned;
     fork->planned.limits = *limits;
+    fork->lives_since = parent->lives_since;
+    if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
     fork->birth_ns = parent->birth_ns;
     fork->moved = parent->moved;
     fork->origin = {{"sandbox", parent->id},

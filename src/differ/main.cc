@@ -18,6 +18,7 @@
 #include "differ/merge.h"
 #include "differ/stale.h"
 #include "sys/file.h"
+#include "sys/landlock.h"
 #include "sys/process.h"
 
 namespace cloche::differ {
@@ -190,7 +191,13 @@ int main() {
   using namespace cloche;
   sys::RaiseFileLimit();
   bool patch = false;
-  const Status status = differ::Main(patch);
+  // What it reads may try to use it. It starts nothing, writes nothing but its answer.
+  const sys::LandlockFailure refused = sys::EnterReadOnlyDomain();
+  const Status status =
+      refused.operation == nullptr
+          ? differ::Main(patch)
+          : Status(Fail(Code::kUnavailable,
+                        fmt::format("{}: {}", refused.operation, strerror(refused.error))));
   if (status) return 0;
   const std::string line =
       nlohmann::ordered_json{{"error", ErrorJson(status.error())}}.dump() + "\n";

@@ -18,8 +18,9 @@ struct Staleness {
   bool complete = true;  // false: the project is so large that not all of it was looked at
 };
 
-// By the times of change that the kernel keeps: nothing can set them back. A name that is gone shows
-// as its directory. Looks at the project alone, without what git and caches keep for themselves.
+// By the times of change that the kernel keeps: nothing can set them back. A name that is gone
+// shows as its directory. Looks at the project alone, without what git and caches keep for
+// themselves.
 Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& project,
                                 const std::string& home, int64_t since_ns);
 

@@ -219,7 +219,7 @@ void Dodge(Attempt&) {
   for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
   (void)!write(STDOUT_FILENO, "ready\n", 6);
   const pid_t parent = getpid();
-  if (vfork() == 0) {
+  if (vfork() == 0) {  // NOLINT(bugprone-unsafe-functions): to be stuck in it is the attack
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent) raise(SIGSTOP);  // else the control was ended before the line above
     _exit(0);

@@ -93,7 +93,7 @@ Outcome OddNames(Stage& stage) {
 // Swaps a directory with a symlink as fast as the kernel lets it.
 class Swapper {
  public:
-  Swapper(std::string a, std::string b)
+  Swapper(const std::string& a, const std::string& b)
       : thread_([this, a, b] {
           while (!done_) renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
         }) {}
@@ -146,7 +146,7 @@ Outcome SwappedDirectory(Stage& stage) {
 
 // A base that somebody else made: what set-up makes or mounts must not land behind its links.
 Outcome HostileBase(Stage& stage) {
-  const std::string marker = stage.token() + "-marker", top = stage.base() + "/hostile";
+  const std::string top = stage.base() + "/hostile";
   const auto touched = [&] {
     std::error_code error;
     bool found = false;

@@ -99,7 +99,7 @@ bool CheckImage(Image& image) {
 
 void UnmapImage(Image& image) {
   if (image.bytes && image.bytes != packet.image) munmap(image.bytes, image.size);
-  if (image.pointer_bytes != 0) munmap(image.pointers, image.pointer_bytes);
+  if (image.pointer_bytes != 0) munmap(static_cast<void*>(image.pointers), image.pointer_bytes);
   image = {};
 }
 
@@ -266,8 +266,8 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
     return fail(ExecStage::kStreams, error);
   }
   ExecFailure failure;
-  pid_t pid = vfork();
-  if (pid == 0) BecomeCommand(image, streams.theirs, failure);
+  pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions,clang-analyzer-*): no copy of our memory
+  if (pid == 0) BecomeCommand(image, streams.theirs, failure);  // NOLINT(clang-analyzer-*)
   int fork_error = errno;
   UnmapImage(image);
   if (pid < 0) {

@@ -16,6 +16,9 @@ inline constexpr uint64_t kLandlockFsTruncate = 1u << 14;     // ABI 3
 inline constexpr uint64_t kLandlockFsIoctlDev = 1u << 15;     // ABI 5
 inline constexpr uint64_t kLandlockFsResolveUnix = 1u << 16;  // ABI 9
 
+inline constexpr uint64_t kLandlockNetBindTcp = 1u << 0;     // ABI 4
+inline constexpr uint64_t kLandlockNetConnectTcp = 1u << 1;  // ABI 4
+
 inline constexpr uint64_t kLandlockScopeAbstractSocket = 1u << 0;  // ABI 6
 inline constexpr uint64_t kLandlockScopeSignal = 1u << 1;          // ABI 6
 

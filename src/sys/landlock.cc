@@ -94,4 +94,22 @@ LandlockFailure EnterLandlock(const LandlockDomain& domain) {
   return failure;
 }
 
+LandlockFailure EnterReadOnlyDomain() {
+  const int abi = LandlockAbi();
+  if (abi < 1) return {"landlock_create_ruleset", "", ENOSYS};
+  const LandlockDomain full = FullLandlockDomain(abi);
+  // Nothing is granted, so everything that is handled is refused.
+  const uint64_t handled =
+      full.handled_fs & ~(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  const uint64_t network = abi >= 4 ? kLandlockNetBindTcp | kLandlockNetConnectTcp : 0;
+  const LandlockRulesetAttr attributes{handled, network, full.scoped};
+  const long ruleset = syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+  if (ruleset < 0) return {"landlock_create_ruleset", "", errno};
+  LandlockFailure failure;
+  if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+    failure = {"landlock_restrict_self", "", errno};
+  close(static_cast<int>(ruleset));
+  return failure;
+}
+
 }  // namespace cloche::sys

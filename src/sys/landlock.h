@@ -24,6 +24,10 @@ LandlockDomain FullLandlockDomain(int abi);
 // Handles only what is refused anyway. No walk: +5%.
 LandlockDomain DeviceLandlockDomain(int abi);
 
+struct LandlockFailure;
+// For a process that only reads: writes, makes, removes and executes no file, opens no connection.
+LandlockFailure EnterReadOnlyDomain();
+
 // `operation` is null when the domain was entered.
 struct LandlockFailure {
   const char* operation = nullptr;

@@ -38,8 +38,10 @@ std::string Mutate(Random& random, std::string bytes, std::span<const std::strin
     const size_t size = random.Below(std::min<size_t>(bytes.size() - at, 64) + 1);
     switch (random.Below(7)) {
       case 0:
-        if (!bytes.empty())
-          bytes[random.Below(bytes.size())] ^= static_cast<char>(1 << random.Below(8));
+        if (!bytes.empty()) {
+          char& byte = bytes[random.Below(bytes.size())];
+          byte = static_cast<char>(byte ^ (1 << random.Below(8)));
+        }
         break;
       case 1:
         if (!bytes.empty()) bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
