@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 
 #include "base/text.h"
 #include "daemon/engine.h"
@@ -129,7 +131,14 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   }
   if (look->paused) look->sandbox->Resume();
   look->turn.reset();
-  for (const Snapshot& snapshot : look->passing) (void)co_await Forget(snapshot);
+  // Whoever asked does not wait for that.
+  for (const Snapshot& snapshot : look->passing)
+    asio::co_spawn(
+        io_,
+        [](Engine& engine, Snapshot passed) -> Task<void> {
+          (void)co_await engine.Forget(std::move(passed));
+        }(*this, snapshot),
+        asio::detached);
   co_return status;
 }
 
