@@ -136,7 +136,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
     asio::co_spawn(
         io_,
         [](Engine& engine, Snapshot passed) -> Task<void> {
-          (void)co_await engine.Forget(std::move(passed));
+          (void)co_await engine.DropSnapshot(std::move(passed));
         }(*this, snapshot),
         asio::detached);
   co_return status;

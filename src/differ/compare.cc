@@ -14,6 +14,10 @@ namespace cloche::differ {
 namespace {
 
 constexpr uint64_t kMostText = 32 << 20;  // larger files are compared, but not line by line
+// A file costs nothing to make large. Beyond these it counts as one that could not be read.
+constexpr uint64_t kMostHashed = uint64_t{8} << 30;
+constexpr uint64_t kMostInAll = uint64_t{64} << 30;
+uint64_t hashed_in_all = 0;
 
 // The content of a file: its hash and, if it is wanted and small, the content itself.
 struct Content {
@@ -23,6 +27,8 @@ struct Content {
 
 Result<Content> ReadContent(const Place& place, bool keep) {
   Content content;
+  const auto size_now = static_cast<uint64_t>(place.info.st_size);
+  if (size_now > kMostHashed || hashed_in_all > kMostInAll) return content;
   const sys::Fd file = OpenFile(place);
   if (!file.valid()) return content;
   diff::Sha256Stream stream;
@@ -37,6 +43,8 @@ Result<Content> ReadContent(const Place& place, bool keep) {
                   fmt::format("read {}: {}", EscapeForTerminal(place.name), strerror(errno)));
     if (size == 0) break;
     const std::string_view piece(buffer, static_cast<size_t>(size));
+    hashed_in_all += piece.size();
+    if (hashed_in_all > kMostInAll) return Content();
     stream.Update(piece);
     if (keep && text.size() + piece.size() > kMostText) keep = false;  // it grew meanwhile
     if (keep) text += piece;
@@ -70,10 +78,10 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
   diff::Change& change = compared.change;
   change.path = entry.path;
   if (entry.before) {
-    ASSIGN_OR_RETURN(change.old_side, DescribePlace(*entry.before));
+    ASSIGN_OR_RETURN(change.old_side, DescribePlace(*entry.before, options.one_owner));
   }
   if (entry.after) {
-    ASSIGN_OR_RETURN(change.new_side, DescribePlace(*entry.after));
+    ASSIGN_OR_RETURN(change.new_side, DescribePlace(*entry.after, options.one_owner));
   }
   const bool both = entry.before && entry.after;
   if (both && options.one_owner) {
@@ -97,6 +105,9 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     change.new_side->sha256 = after.hash;
   }
   if (both) change.differs = diff::Compare(*change.old_side, *change.new_side);
+  // Two files of which one cannot be read may differ, whatever their sizes.
+  if (both && entry.before->IsFile() && entry.after->IsFile() && (!before.hash || !after.hash))
+    change.differs.content = true;
   if (both && stayed && change.differs == diff::Aspects()) return std::nullopt;
   change.old_path = entry.old_path;
   change.kind = KindOf(change);

@@ -119,7 +119,9 @@ Status Answer(const Question& question, MergedWalk& walk) {
   for (;;) {
     ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
     if (!entry) break;
-    if (!Wanted(question, entry->path)) continue;
+    if (!Wanted(question, entry->path) &&
+        (entry->old_path.empty() || !Wanted(question, entry->old_path)))
+      continue;
     ASSIGN_OR_RETURN(const std::optional<Compared> compared,
                      CompareEntry(*entry, question.compare));
     if (!compared) continue;
@@ -142,6 +144,7 @@ Status Answer(const Question& question, MergedWalk& walk) {
     }
     if (!wanted) return {};
   }
+  unreadable += walk.unreadable();
   if (!question.patch) {
     nlohmann::ordered_json last = {{"summary", SummaryJson(summary)}};
     // What nobody could read is bound by no digest.
@@ -189,6 +192,9 @@ Status Main(bool& patch) {
 // Exit status 0: the answer is whole.
 int main() {
   using namespace cloche;
+  // Whoever asks may not reach in for our descriptors; changing ids made us outlive spawn.
+  sys::SetDumpable(false);
+  sys::DieWithParent();
   sys::RaiseFileLimit();
   bool patch = false;
   // What it reads may try to use it. It starts nothing, writes nothing but its answer.

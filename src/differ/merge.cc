@@ -25,6 +25,16 @@ Entry MergedWalk::State::Take() {
   return entry;
 }
 
+uint64_t MergedWalk::State::unreadable() const {
+  uint64_t sum = 0;
+  for (const Source& source : sources_) sum += source.walk.unreadable();
+  return sum;
+}
+
+uint64_t MergedWalk::unreadable() const {
+  return state_.unreadable() + (other_ ? other_->unreadable() : 0);
+}
+
 // Between two states a rename is a deletion and an addition: each may have its own.
 MergedWalk::MergedWalk(const StateLayout& layout, Renames renames)
     : state_(layout, false, layout.against_other ? Renames::kExpand : renames) {

@@ -16,9 +16,9 @@ namespace cloche::differ {
 namespace {
 
 // Of overlayfs and of ours: they say how a layer is stored, not what is in it.
-bool IsBookkeeping(std::string_view name) {
-  return name.starts_with("trusted.overlay.") || name.starts_with("user.overlay.") ||
-         name.starts_with("trusted.cloche.");
+bool IsBookkeeping(std::string_view name, bool user_xattr) {
+  return name.starts_with("trusted.overlay.") || name.starts_with("trusted.cloche.") ||
+         (user_xattr && name.starts_with("user.overlay."));
 }
 
 diff::FileType TypeOf(mode_t mode) {
@@ -40,7 +40,7 @@ diff::FileType TypeOf(mode_t mode) {
   }
 }
 
-Status ReadAttributes(const Place& place, diff::Side& side) {
+Status ReadAttributes(const Place& place, bool user_xattr, diff::Side& side) {
   // There is no *at version before 6.13.
   const std::string path = fmt::format("/proc/self/fd/{}/{}", place.directory->get(), place.name);
   std::vector<char> names(1024), value(1024);
@@ -52,7 +52,7 @@ Status ReadAttributes(const Place& place, diff::Side& side) {
     return Fail(Code::kUnavailable, fmt::format("read attributes of {}: {}",
                                                 EscapeForTerminal(place.name), strerror(errno)));
   for (const char* name = names.data(); name < names.data() + size; name += strlen(name) + 1) {
-    if (IsBookkeeping(name)) continue;
+    if (IsBookkeeping(name, user_xattr)) continue;
     ssize_t length;
     while ((length = lgetxattr(path.c_str(), name, value.data(), value.size())) < 0 &&
            errno == ERANGE)
@@ -88,7 +88,7 @@ sys::Fd OpenFile(const Place& place) {
   return fd;
 }
 
-Result<diff::Side> DescribePlace(const Place& place) {
+Result<diff::Side> DescribePlace(const Place& place, bool user_xattr) {
   diff::Side side;
   side.type = TypeOf(place.info.st_mode);
   side.mode = place.info.st_mode & 07777;
@@ -110,7 +110,7 @@ Result<diff::Side> DescribePlace(const Place& place) {
     side.rdev_major = major(place.info.st_rdev);
     side.rdev_minor = minor(place.info.st_rdev);
   }
-  CLOCHE_TRY(ReadAttributes(place, side));
+  CLOCHE_TRY(ReadAttributes(place, user_xattr, side));
   return side;
 }
 

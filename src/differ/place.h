@@ -31,7 +31,7 @@ std::optional<Place> Look(const SharedFd& directory, const std::string& name);
 SharedFd OpenDirectory(const Place& place);  // null: it cannot be read
 sys::Fd OpenFile(const Place& place);        // not valid: it cannot be read, or is none any more
 
-// Everything but the content.
-Result<diff::Side> DescribePlace(const Place& place);
+// Everything but the content. `user_xattr`: overlayfs keeps its notes in attributes of the user.
+Result<diff::Side> DescribePlace(const Place& place, bool user_xattr);
 
 }  // namespace cloche::differ

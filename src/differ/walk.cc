@@ -46,9 +46,9 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
   if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
     device_ = info.st_dev;
   for (const auto& [path, special] : special_)
-    if (!special->redirect.empty()) moved_[BasePathOf(path)] = path;
+    if (!special->redirect.empty() && BasePathOf(path) != path) moved_[BasePathOf(path)] = path;
   if (root.upper) stack_.push_back(std::move(root));
-  if (!stack_.empty()) (void)Prepare(stack_.back());
+  if (!stack_.empty()) Prepare(stack_.back());
 }
 
 std::string SlotWalk::Absolute(const std::string& path) const {
@@ -96,6 +96,7 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   if (!place || !place->IsDirectory()) return {};
   Lower child;
   child.directory = OpenDirectory(*place);
+  if (!child.directory) ++unreadable_;
   if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
     child.mask = OpenDirectory(*masked);
   child.path = Join(lower.path, name);
@@ -105,8 +106,10 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
 // A rename is told as one only if nothing of the base had to make way for it.
 bool SlotWalk::Reported(const std::string& path) {
   if (renames_ == Renames::kExpand) return false;
-  const auto there = Child(LowerAt(ParentOf(path)), NameOf(path));
-  return !there || moved_.contains(path);
+  // What was there before is what the directory above shows of the base, wherever that came from.
+  const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
+  const auto there = Child(LowerAt(ParentOf(place)), NameOf(path));
+  return !there || moved_.contains(place);
 }
 
 bool SlotWalk::MovedAway(const std::string& base_path) {
@@ -114,27 +117,23 @@ bool SlotWalk::MovedAway(const std::string& base_path) {
   return found != moved_.end() && Reported(found->second);
 }
 
-Status SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
-  if (!directory) return {};
+void SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
+  if (!directory) return;
   sys::Directory list(directory->get(), ".");
   while (const dirent* entry = list.Next()) frame.events.emplace(entry->d_name, entry->d_name);
-  if (list.error() == 0) return {};
-  return Fail(
-      Code::kUnavailable,
-      fmt::format("read {}: {}", EscapeForTerminal(Absolute(frame.path)), strerror(list.error())));
+  if (list.error() != 0) ++unreadable_;
 }
 
-Status SlotWalk::Prepare(Frame& frame) {
-  CLOCHE_TRY(AddNames(frame, frame.upper));
+void SlotWalk::Prepare(Frame& frame) {
+  AddNames(frame, frame.upper);
   if (!frame.same) {
-    CLOCHE_TRY(AddNames(frame, frame.before.directory));
-    CLOCHE_TRY(AddNames(frame, frame.before.mask));
+    AddNames(frame, frame.before.directory);
+    AddNames(frame, frame.before.mask);
   }
   if (!frame.same || (frame.renamed && renames_ == Renames::kFiles)) {
-    CLOCHE_TRY(AddNames(frame, frame.origin.directory));
-    CLOCHE_TRY(AddNames(frame, frame.origin.mask));
+    AddNames(frame, frame.origin.directory);
+    AddNames(frame, frame.origin.mask);
   }
-  return {};
 }
 
 Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& name) {
@@ -155,12 +154,12 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   child.path = path;
   const auto special = special_.find(path);
   const bool own_directory = in_upper && entry.after && entry.after->IsDirectory();
-  const bool redirected =
-      own_directory && special != special_.end() && !special->second->redirect.empty();
+  // One that was moved back is where it was.
+  const bool redirected = own_directory && special != special_.end() &&
+                          !special->second->redirect.empty() && BasePathOf(path) != path;
   const bool opaque = own_directory && special != special_.end() && special->second->opaque;
   if (own_directory) child.upper = OpenDirectory(*entry.after);
-  if (own_directory && !child.upper)
-    return Fail(Code::kUnavailable, "read " + EscapeForTerminal(entry.path) + ": not permitted");
+  if (own_directory && !child.upper) ++unreadable_;
   if (redirected)
     child.origin = LowerAt(BasePathOf(path));
   else if (entry.after && entry.after->IsDirectory() && !opaque)
@@ -202,7 +201,7 @@ Result<std::optional<Entry>> SlotWalk::Next() {
     if (enter) {
       auto node = frame.children.extract(name);
       stack_.push_back(std::move(node.mapped()));
-      CLOCHE_TRY(Prepare(stack_.back()));
+      Prepare(stack_.back());
       continue;
     }
     auto entry = Visit(frame, name);

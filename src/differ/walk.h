@@ -36,7 +36,8 @@ enum class Renames {
 class SlotWalk {
  public:
   SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames);
-  Result<std::optional<Entry>> Next();  // nothing: that was all
+  Result<std::optional<Entry>> Next();                 // nothing: that was all
+  uint64_t unreadable() const { return unreadable_; }  // directories so far
 
  private:
   // A directory of the base, with what hides parts of it.
@@ -57,8 +58,8 @@ class SlotWalk {
   };
 
   Result<std::optional<Entry>> Visit(Frame& frame, const std::string& name);
-  Status AddNames(Frame& frame, const SharedFd& directory);
-  Status Prepare(Frame& frame);
+  void AddNames(Frame& frame, const SharedFd& directory);
+  void Prepare(Frame& frame);
   std::optional<Place> Child(const Lower& lower, const std::string& name) const;
   Lower LowerChild(const Lower& lower, const std::string& name) const;
   Lower LowerAt(const std::string& path) const;
@@ -75,6 +76,7 @@ class SlotWalk {
   std::unordered_map<std::string, const SpecialDirectory*> special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
   std::vector<Frame> stack_;
+  mutable uint64_t unreadable_ = 0;
 };
 
 }  // namespace cloche::differ

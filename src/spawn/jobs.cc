@@ -51,7 +51,7 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
   if (queued_.size() >= kMostQueued) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
   for (const auto& [pid, job] : jobs_)
-    if (strcmp(job.request.sandbox, request.sandbox) == 0)
+    if (job.request.op != SpawnOp::kLook && strcmp(job.request.sandbox, request.sandbox) == 0)
       return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
@@ -61,7 +61,7 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
 
 void Server::StartJob(const SpawnRequest& request) {
   if (auto checked = CheckJob(request); !checked) return Answer(request, &checked.error());
-  if (jobs_.size() >= kMostJobs) return queued_.push_back(request);
+  if (jobs_.size() - looks_.size() >= kMostJobs) return queued_.push_back(request);
   std::string cgroup;
   if (auto found = ids_.find(request.sandbox); found != ids_.end()) {
     const Sandbox& sandbox = alive_[found->second];
@@ -71,7 +71,7 @@ void Server::StartJob(const SpawnRequest& request) {
     }
     if (cgroups_.host().version != sys::CgroupVersion::kNone) cgroup = sandbox.name;
   }
-  StartProcess(request, cgroup, nullptr, [&](int answer) {
+  StartProcess(request, cgroup, nullptr, std::nullopt, [&](int answer) {
     SpawnReply reply = ReplyTo(request);
     if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
     return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
@@ -79,7 +79,8 @@ void Server::StartJob(const SpawnRequest& request) {
 }
 
 void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup,
-                          std::shared_ptr<Mask> mask, const std::function<int(int)>& work) {
+                          std::shared_ptr<Mask> mask, std::optional<uid_t> looker,
+                          const std::function<int(int)>& work) {
   sys::Fd ours, theirs;
   const pid_t pid = sys::MakeSocketPair(ours, theirs) == 0 ? fork() : -1;
   if (pid == 0) {
@@ -92,6 +93,7 @@ void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup
   if (pid > 0 && job.pidfd.valid() &&
       epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, job.pidfd.get(), &event) == 0) {
     jobs_.emplace(pid, std::move(job));
+    if (looker) looks_.emplace(pid, *looker);
     return;
   }
   Failure failure{SpawnStage::kPool, "start a process", errno, request.sandbox};
@@ -145,6 +147,7 @@ void Server::JobEnded(pid_t pid) {
   Job job = std::move(found->second);
   jobs_.erase(found);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
+  looks_.erase(pid);
   workshop_.ReleaseMask(std::move(job.mask));
   Conclude(job, status);
   Sweep("");

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <ranges>
+
 #include "base/state_layout.h"
 #include "spawn/check.h"
 #include "spawn/server.h"
@@ -16,6 +19,8 @@ namespace cloche::spawn {
 namespace {
 
 constexpr int kFirstFd = 3;
+constexpr ptrdiff_t kMostLooksOfOne = 32;
+constexpr size_t kMostLooks = 256;
 
 // The program beside ours.
 std::string DifferPath() {
@@ -107,7 +112,13 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
 void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
   auto look = PrepareLook(request, fds);
   if (!look) return Answer(request, &look.error());
-  StartProcess(request, "", look->mask, [&](int) -> int {
+  const auto own = std::ranges::count(looks_ | std::views::values, look->caller.uid);
+  if (own >= kMostLooksOfOne || looks_.size() >= kMostLooks) {
+    workshop_.ReleaseMask(std::move(look->mask));
+    Failure failure{SpawnStage::kPool, "too many at once", EAGAIN, request.sandbox};
+    return Answer(request, &failure);
+  }
+  StartProcess(request, "", look->mask, look->caller.uid, [&](int) -> int {
     const bool user_xattr = mode_ == Mode::kRootless;
     for (uint32_t i = 0; i < look->layout.slots.size(); ++i) {
       const LayoutSlot& slot = look->layout.slots[i];

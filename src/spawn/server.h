@@ -54,7 +54,8 @@ class Server {
   Outcome<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
-                    std::shared_ptr<Mask> mask, const std::function<int(int answer)>& work);
+                    std::shared_ptr<Mask> mask, std::optional<uid_t> looker,
+                    const std::function<int(int answer)>& work);
   Outcome<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
   Outcome<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
                            SpawnReply& reply);
@@ -99,6 +100,7 @@ class Server {
     std::shared_ptr<Mask> mask;  // that it looks at
   };
   std::map<pid_t, Job> jobs_;
+  std::map<pid_t, uid_t> looks_;            // those of them that only look, and for whom
   std::deque<SpawnRequest> queued_;         // jobs that take turns
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid

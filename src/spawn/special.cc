@@ -13,6 +13,8 @@ namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMostSpecial = 10'000'000;
+constexpr size_t kMostPath = 64 << 10;
+constexpr size_t kMostBytes = 512 << 20;
 
 std::string Attribute(int fd, const char* name) {
   char value[4096];
@@ -28,16 +30,18 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
   struct Level {
     std::unique_ptr<sys::Directory> list;
-    std::string path;
+    size_t path;  // how much of it is this directory's
   };
+  std::string path;
+  size_t bytes = 0;
   std::vector<Level> stack;
-  stack.push_back({std::make_unique<sys::Directory>(upper, "."), ""});
+  stack.push_back({std::make_unique<sys::Directory>(upper, "."), 0});
   while (!stack.empty()) {
     Level& level = stack.back();
     const dirent* entry = level.list->Next();
     if (!entry) {
       if (level.list->error() != 0)
-        return Failed(SpawnStage::kPool, "read upper", level.list->error(), level.path);
+        return Failed(SpawnStage::kPool, "read upper", level.list->error(), "");
       stack.pop_back();
       continue;
     }
@@ -45,15 +49,19 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     sys::Fd child(
         openat(level.list->fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!child.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry->d_name);
-    const std::string path = level.path.empty() ? entry->d_name : level.path + "/" + entry->d_name;
+    path.resize(level.path);
+    if (!path.empty()) path += '/';
+    path += entry->d_name;
+    if (path.size() > kMostPath) return Failed(SpawnStage::kPool, "read upper", ENAMETOOLONG);
     SpecialDirectory special{of_other, slot, path, Attribute(child.get(), opaque) == "y",
                              Attribute(child.get(), redirect)};
     if (special.opaque || !special.redirect.empty()) {
-      if (layout.special.size() >= kMostSpecial)
-        return Failed(SpawnStage::kPool, "read upper", E2BIG, path);
+      bytes += special.path.size() + special.redirect.size();
+      if (layout.special.size() >= kMostSpecial || bytes > kMostBytes)
+        return Failed(SpawnStage::kPool, "read upper", E2BIG);
       layout.special.push_back(std::move(special));
     }
-    stack.push_back({std::make_unique<sys::Directory>(std::move(child)), path});
+    stack.push_back({std::make_unique<sys::Directory>(std::move(child)), path.size()});
   }
   return {};
 }

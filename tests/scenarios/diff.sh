@@ -137,6 +137,32 @@ $WORK/src/mode
 $WORK/src/only
 $WORK/src/same"
 
+# What an attacker inside would try: to change what is not shown, to make it endless, to make it fail.
+as_caller sh -c 'mkdir -p back over/x part/q; echo f > back/f; echo f > over/x/f; echo g > part/q/g; printf aaaa > locked; chmod 0 locked'
+cloche new --name hostile > "$OUT" 2>&1
+if [ "$MODE" != rootless ]; then
+  cloche exec hostile -- sh -c 'mv back away; mv away back' 2> "$ERR"
+  try cloche diff hostile --name-only
+  check "a directory that was moved there and back has not changed" prints ''
+  cloche exec hostile -- sh -c 'mv over under; rm -r under/x; mv part/q under/x' 2> "$ERR"
+  try cloche diff hostile --json
+  check "what made way for a rename is shown as deleted" mentions '"kind":"deleted","path":"[^"]*/x/f"'
+fi
+try cloche diff hostile --json
+before=$(field digest)
+cloche exec hostile -- sh -c 'chmod 600 locked; printf EVIL > locked; chmod 0 locked' 2> "$ERR"
+try cloche diff hostile --json
+check "a file that cannot be read is shown all the same" mentions '/locked"'
+check "and the digest is another, or none" not field_is digest "$before"
+cloche exec hostile -- sh -c 'truncate -s 7E huge; mkdir shut; echo x > shut/x; chmod 0 shut' 2> "$ERR"
+try cloche diff hostile --name-only
+check "a file without end and a closed directory do not keep the rest from being shown" mentions "$WORK/huge"
+check "nor does anything else" exits 0
+for i in 1 2 3 4 5 6; do cloche diff hostile --name-only > "$T/diff.$i" 2>&1 & pids[i]=$!; done
+for i in 1 2 3 4 5 6; do wait "${pids[i]}"; done
+check "several at once answer the same" is "$(cat "$T"/diff.? | sort | uniq -c | awk '{print $1}' | sort -u)" 6
+rm -f locked
+
 # Rights and mistakes.
 if [ "$MODE" = shared ]; then
   try as_user $((CALLER_UID + 1)) "$BIN/cloche" diff box
