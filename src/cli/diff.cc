@@ -127,6 +127,15 @@ int PrintDiffJson(const std::string& target) {
   return summary ? 0 : ExitStatus(summary.error().code);
 }
 
+// What cannot be read may hold anything.
+void TellUnreadable(const Json& summary) {
+  if (const double count = Number(summary, "unreadable"); count > 0)
+    WriteAll(STDERR_FILENO,
+             fmt::format("cloche: {:.0f} of it could not be read, so this is not all, and has no "
+                         "digest\n",
+                         count));
+}
+
 int PrintNames(const std::string& target, bool all, bool zero) {
   Pager pager;
   const auto summary = ReadChanges(target, [&](std::string_view line) {
@@ -134,7 +143,9 @@ int PrintNames(const std::string& target, bool all, bool zero) {
     if (!change || (!all && !change->noise.empty())) return;
     pager.Write(zero ? change->path + '\0' : EscapeForTerminal(change->path) + "\n");
   });
-  return summary ? 0 : PrintError(summary.error());
+  if (!summary) return PrintError(summary.error());
+  TellUnreadable(*summary);
+  return 0;
 }
 
 // "and 12 in packages, 3 in logs"
@@ -165,6 +176,7 @@ int PrintStat(const std::string& target, const DiffFlags& flags, const Surroundi
   pager.Write(table.Render());
   const std::string rest = flags.all ? "" : DescribeRest(*summary);
   if (!rest.empty()) pager.Write(fmt::format("not shown: {} (--all)\n", rest));
+  TellUnreadable(*summary);
   return 0;
 }
 

@@ -144,6 +144,9 @@ Status Answer(const Question& question, MergedWalk& walk) {
     }
     if (!wanted) return {};
   }
+  // A file that cannot be read is named in a patch. A directory would be missing from it.
+  if (question.patch && walk.unreadable() > 0)
+    return Fail(Code::kUnavailable, "write patch: a directory cannot be read");
   unreadable += walk.unreadable();
   if (!question.patch) {
     nlohmann::ordered_json last = {{"summary", SummaryJson(summary)}};

@@ -57,6 +57,7 @@ BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
     const auto masked = Look(base.mask, name);
     base.directory = place && place->IsDirectory() ? OpenDirectory(*place) : nullptr;
     base.mask = masked && masked->IsDirectory() ? OpenDirectory(*masked) : nullptr;
+    if (masked && !base.mask) base.directory = nullptr;  // hidden, or it would show what is
     at = end + 1;
   }
   return base;
@@ -70,7 +71,7 @@ class Search {
   void Run(BaseDirectory top) {
     std::vector<std::pair<BaseDirectory, std::string>> pending;
     pending.emplace_back(std::move(top), project_);
-    while (!pending.empty() && complete) {
+    while (!pending.empty() && seen_ <= kMostEntries && moved.size() <= kMostMoved) {
       auto [base, path] = std::move(pending.back());
       pending.pop_back();
       Visit(base, path, pending);
@@ -83,12 +84,17 @@ class Search {
  private:
   void Visit(const BaseDirectory& base, const std::string& path,
              std::vector<std::pair<BaseDirectory, std::string>>& pending) {
-    if (!base.directory) return;
+    if (!base.directory) {
+      complete = false;
+      return;
+    }
     bool explained = false;  // a name came; one that went leaves nothing but the directory's time
     sys::Directory list(base.directory->get(), ".");
     while (const dirent* entry = list.Next()) {
-      if (++seen_ > kMostEntries || moved.size() > kMostMoved) complete = false;
-      if (!complete) return;
+      if (++seen_ > kMostEntries || moved.size() > kMostMoved) {
+        complete = false;
+        return;
+      }
       const std::string name = entry->d_name;
       const auto masked = Look(base.mask, name);
       const std::string full = path + "/" + name;
@@ -98,8 +104,9 @@ class Search {
       const auto place = Look(base.directory, name);
       if (!place) continue;
       if (place->IsDirectory()) {
-        pending.push_back(
-            {{OpenDirectory(*place), masked ? OpenDirectory(*masked) : nullptr}, full});
+        BaseDirectory child{OpenDirectory(*place), masked ? OpenDirectory(*masked) : nullptr};
+        if (masked && !child.mask) child.directory = nullptr;
+        pending.emplace_back(std::move(child), full);
       } else if (Nanos(place->info.st_ctim) >= since_) {
         moved.insert(full);
         explained = explained || BornSince(*place, since_);

@@ -40,7 +40,7 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
     if (special.slot == slot && special.of_other == of_other) special_[special.path] = &special;
   Frame root;
   root.upper = Duplicate(of_other ? slot_.other : slot_.state);
-  root.before = {Duplicate(slot_.base), Duplicate(slot_.mask), ""};
+  root.before = LowerAt("");
   root.origin = root.before;
   struct stat info;
   if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
@@ -72,6 +72,11 @@ std::string SlotWalk::BasePathOf(const std::string& path) const {
 
 SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   Lower lower{Duplicate(slot_.base), Duplicate(slot_.mask), ""};
+  // Without its mask a base shows what is hidden: rather nothing of it.
+  if (!lower.directory || (slot_.mask >= 0 && !lower.mask)) {
+    ++unreadable_;
+    return {};
+  }
   for (size_t at = 0; at < path.size() && lower.valid();) {
     const size_t end = std::min(path.find('/', at), path.size());
     lower = LowerChild(lower, path.substr(at, end - at));
@@ -98,7 +103,10 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   child.directory = OpenDirectory(*place);
   if (!child.directory) ++unreadable_;
   if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
-    child.mask = OpenDirectory(*masked);
+    if (child.mask = OpenDirectory(*masked); !child.mask) {
+      if (child.directory) ++unreadable_;
+      child.directory = nullptr;
+    }
   child.path = Join(lower.path, name);
   return child;
 }

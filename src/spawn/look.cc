@@ -96,12 +96,20 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     if (op.read_only || !view->sources[i].valid() || !view->sources[i].directory) continue;
     LayoutSlot slot;
     slot.target = op.target;
+    // One that is not there was never mounted: nothing was changed in it. Any other failure, and a
+    // mask that cannot be opened, would show too little or too much.
     slot.state = add(state->get(), name + "/u");
+    if (slot.state < 0 && errno != ENOENT)
+      return Failed(SpawnStage::kPool, "open upper", errno, op.target);
     if (other.valid()) slot.other = add(other.get(), name + "/u");
-    if (slot.state < 0 && slot.other < 0) continue;  // never mounted: nothing was changed there
+    if (other.valid() && slot.other < 0 && errno != ENOENT)
+      return Failed(SpawnStage::kPool, "open upper", errno, op.target);
+    if (slot.state < 0 && slot.other < 0) continue;
     slot.base = add(view->sources[i].get(), ".");
-    if (view->mask->HasLayer(index - 1)) slot.mask = add(view->mask->root(), name);
     if (slot.base < 0) return Failed(SpawnStage::kMounts, "open base", errno, op.source);
+    const bool masked = view->mask->HasLayer(index - 1);
+    if (masked) slot.mask = add(view->mask->root(), name);
+    if (masked && slot.mask < 0) return Failed(SpawnStage::kFiles, "open mask", errno, op.target);
     look.layout.slots.push_back(std::move(slot));
   }
   look.answer = fds[2];

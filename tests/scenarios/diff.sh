@@ -154,10 +154,11 @@ cloche exec hostile -- sh -c 'chmod 600 locked; printf EVIL > locked; chmod 0 lo
 try cloche diff hostile --json
 check "a file that cannot be read is shown all the same" mentions '/locked"'
 check "and the digest is another, or none" not field_is digest "$before"
-cloche exec hostile -- sh -c 'truncate -s 7E huge; mkdir shut; echo x > shut/x; chmod 0 shut' 2> "$ERR"
+cloche exec hostile -- sh -c 'truncate -s 9T huge; mkdir shut; echo x > shut/x; chmod 0 shut' 2> "$ERR"
 try cloche diff hostile --name-only
 check "a file without end and a closed directory do not keep the rest from being shown" mentions "$WORK/huge"
 check "nor does anything else" exits 0
+check "and what could not be read is said" says 'could not be read'
 for i in 1 2 3 4 5 6; do cloche diff hostile --name-only > "$T/diff.$i" 2>&1 & pids[i]=$!; done
 for i in 1 2 3 4 5 6; do wait "${pids[i]}"; done
 check "several at once answer the same" is "$(cat "$T"/diff.? | sort | uniq -c | awk '{print $1}' | sort -u)" 6
