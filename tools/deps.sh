@@ -8,7 +8,7 @@ build=(g++ cmake ninja-build make pkg-config libboost1.81-dev nlohmann-json3-dev
 test=(libgtest-dev libgmock-dev clang-format-14
       qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs  # the guests of tools/guest
       apparmor systemd  # parse the profiles and units that are installed
-      bubblewrap sqlite3 tmux patch)
+      bubblewrap sqlite3 tmux patch procps redis-server postgresql)
 bench=(bubblewrap runc runsc firejail)
 tidy=(clang-tidy-19)
 # The usefulness suite runs these inside a sandbox. People have them from elsewhere too, so what
@@ -53,6 +53,13 @@ if [ "$(id -u)" != 0 ]; then
   as_root=(sudo)
 fi
 echo "installing: ${missing[*]}" >&2
+# The tests bring servers up themselves: none is started because its package was installed.
+policy=/usr/sbin/policy-rc.d
+if [ "$1" = test ] && [ ! -e $policy ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy > /dev/null
+  "${as_root[@]}" chmod 755 $policy
+  trap '"${as_root[@]}" rm -f $policy' EXIT
+fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null

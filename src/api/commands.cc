@@ -40,8 +40,7 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
   bool background = parsed->background;
   std::shared_ptr<daemon::Sandbox> twin;
   if (parsed->fresh) {
-    SandboxRequest fresh = sandbox->request;
-    fresh.name.clear();
+    SandboxRequest fresh = TwinOf(sandbox->request);
     nlohmann::json nothing_to_save;
     auto made = co_await engine.Create(std::move(nothing_to_save), std::move(fresh), false, client);
     if (!made) co_return ErrorResponse(made.error());
@@ -65,6 +64,12 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
 
 }  // namespace
 
+Response OutputResponse(daemon::CommandRun& command, const Request& request) {
+  const std::string which = request.Query("stream");
+  return {200, Payloads(command.output().Frames(), which != "stderr", which != "stdout"),
+          "application/octet-stream"};
+}
+
 Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
                              std::shared_ptr<daemon::Sandbox> sandbox) {
   const auto& path = request.path;
@@ -72,7 +77,8 @@ Task<Response> ServeCommands(Engine& engine, const Client& client, const Request
     co_return co_await RunCommand(engine, client, request, sandbox);
   if (path.size() == 3 && request.method == "GET") {
     Json list = Json::array();
-    for (const auto& [number, command] : sandbox->commands()) list.push_back(command->ToJson());
+    for (const auto& [number, command] : sandbox->commands())
+      if (command->request().service.empty()) list.push_back(command->ToJson());
     co_return JsonResponse(list);
   }
   auto command = path.size() > 3 ? sandbox->FindCommand(path[3]) : nullptr;
@@ -85,12 +91,8 @@ Task<Response> ServeCommands(Engine& engine, const Client& client, const Request
       co_await command->ended_event().Wait();
     co_return JsonResponse(command->ToJson());
   }
-  if (path.size() == 5 && path[4] == "output" && request.method == "GET") {
-    std::string which = request.Query("stream");
-    std::string frames = command->output().Frames();
-    co_return Response{200, Payloads(frames, which != "stderr", which != "stdout"),
-                       "application/octet-stream"};
-  }
+  if (path.size() == 5 && path[4] == "output" && request.method == "GET")
+    co_return OutputResponse(*command, request);
   if (path.size() == 5 && path[4] == "signal" && request.method == "POST") {
     auto body = request.ParseBody();
     if (!body) co_return ErrorResponse(body.error());

@@ -65,6 +65,8 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
   }
   if (path.size() >= 3 && path[2] == "commands")
     co_return co_await ServeCommands(engine, client, request, *sandbox);
+  if (path.size() >= 3 && path[2] == "services")
+    co_return co_await ServeServices(engine, client, request, *sandbox);
   if (path.size() >= 3 && (path[2] == "snapshots" || path[2] == "rollback" || path[2] == "fork"))
     co_return co_await ServeSavedStates(engine, client, request, *sandbox);
   co_return ErrorResponse(

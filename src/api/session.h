@@ -62,6 +62,9 @@ class Session {
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request);
 Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
                              std::shared_ptr<daemon::Sandbox> sandbox);
+Task<Response> ServeServices(Engine& engine, const Client& client, const Request& request,
+                             std::shared_ptr<daemon::Sandbox> sandbox);
+Response OutputResponse(daemon::CommandRun& command, const Request& request);
 // snapshots, rollback and fork of a sandbox; and /v1/snapshots.
 Task<Response> ServeSavedStates(Engine& engine, const Client& client, const Request& request,
                                 std::shared_ptr<daemon::Sandbox> sandbox);

@@ -63,7 +63,14 @@ Task<Response> ServeSavedStates(Engine& engine, const Client& client, const Requ
   auto parsed = ParseRollbackRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
   auto done = co_await engine.Rollback(sandbox, std::move(*parsed));
-  co_return done ? JsonResponse(*done) : ErrorResponse(done.error());
+  if (!done) co_return ErrorResponse(done.error());
+  // What ran before runs again, on the data of then.
+  if (!sandbox->request.services.empty()) {
+    const Status woken = co_await engine.Wake(sandbox, client);
+    if (!woken) co_return ErrorResponse(woken.error());
+    (*done)["services"] = sandbox->ServicesJson();
+  }
+  co_return JsonResponse(*done);
 }
 
 Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request) {

@@ -239,10 +239,7 @@ Task<void> Stream::Exec(const Request& request) {
   if (!done) co_return co_await Refuse(done.error());
   if (parsed->fresh) {
     RunRequest fresh;
-    fresh.sandbox = (*sandbox)->request;
-    fresh.sandbox.name.clear();
-    fresh.sandbox.snapshot_commands = false;
-    fresh.sandbox.snapshot_every.reset();
+    fresh.sandbox = TwinOf((*sandbox)->request);
     fresh.command = std::move(*parsed);
     nlohmann::json nothing_to_save;
     done = co_await RunDisposable(std::move(nothing_to_save), std::move(fresh));

@@ -16,6 +16,7 @@ int Show(Arguments arguments);
 int Logs(Arguments arguments);
 int Stop(Arguments arguments);
 int Rm(Arguments arguments);
+int Services(Arguments arguments);
 int TakeSnapshot(Arguments arguments);
 int Snapshots(Arguments arguments);
 int Rollback(Arguments arguments);

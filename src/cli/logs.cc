@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
+#include "cli/sandbox_view.h"
 #include "cli/stream.h"
 
 namespace cloche::cli {
@@ -23,22 +24,6 @@ Result<std::string> CommandTarget(const std::string& ref, std::string command) {
     command = Text(commands.back(), "id");
   }
   return SandboxTarget(ref, "/commands/" + EncodeSegment(command));
-}
-
-// Recorded output may be anything. A pipe gets it as it is; a terminal gets only its lines.
-std::string ForTerminal(std::string_view bytes) {
-  std::string out;
-  while (!bytes.empty()) {
-    const size_t end = bytes.find_first_of("\n\t");
-    std::string_view part = bytes.substr(0, end);
-    if (end != std::string_view::npos && bytes[end] == '\n' && part.ends_with('\r'))
-      part.remove_suffix(1);
-    out += EscapeForTerminal(part);
-    if (end == std::string_view::npos) break;
-    out += bytes[end];
-    bytes.remove_prefix(end + 1);
-  }
-  return out;
 }
 
 Result<std::string> Output(const std::string& target, const std::string& stream) {
@@ -90,7 +75,7 @@ int Logs(Arguments arguments) {
   if (json) return PrintLogJson(*target);
   const auto bytes = Output(*target, stream);
   if (!bytes) return PrintError(bytes.error());
-  WriteAll(STDOUT_FILENO, isatty(STDOUT_FILENO) ? ForTerminal(*bytes) : *bytes);
+  WriteAll(STDOUT_FILENO, isatty(STDOUT_FILENO) ? LinesForTerminal(*bytes) : *bytes);
   return 0;
 }
 

@@ -32,6 +32,7 @@ constexpr std::array kCommands = {
     Entry{"rm", "remove sandboxes", Rm},
     Entry{"diff", "show what a sandbox changed", Diff},
     Entry{"refresh", "bring what a sandbox did not change up to date with reality", Refresh},
+    Entry{"services", "list, read or restart the services of a sandbox", Services},
     Entry{"snapshot", "save the state of a sandbox", TakeSnapshot},
     Entry{"snapshots", "list, name or remove the saved states of a sandbox", Snapshots},
     Entry{"rollback", "return a sandbox to a saved state", Rollback},

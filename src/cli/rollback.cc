@@ -30,6 +30,12 @@ int RollBack(const std::string& ref, const Json& body, bool json) {
                        EscapeForTerminal(ref), NameOf(Field(*answer, "rolled_back_to")),
                        NameOf(Field(*answer, "kept_as")), EscapeForTerminal(ref),
                        NameOf(Field(*answer, "kept_as"))));
+  for (const Json& service : Field(*answer, "services"))
+    if (Text(service, "state") != "ready")
+      return PrintError(
+          {Code::kUnavailable,
+           fmt::format("start service {}: {}", Text(service, "name"), Text(service, "reason")),
+           fmt::format("its output: cloche services {} {}", ref, Text(service, "name"))});
   return 0;
 }
 

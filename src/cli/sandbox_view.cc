@@ -58,6 +58,40 @@ std::string DenialSection(const Json& denials, bool colour) {
 
 }  // namespace
 
+std::string LinesForTerminal(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    const size_t end = bytes.find_first_of("\n\t");
+    std::string_view part = bytes.substr(0, end);
+    if (end != std::string_view::npos && bytes[end] == '\n' && part.ends_with('\r'))
+      part.remove_suffix(1);
+    out += EscapeForTerminal(part);
+    if (end == std::string_view::npos) break;
+    out += bytes[end];
+    bytes.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string ServiceTable(const Json& services, bool colour, std::string_view indent) {
+  Table table({"SERVICE", "STATE", "AT", "RESTARTS", "DATA"});
+  table.AlignRight(3);
+  for (const Json& service : services) {
+    std::string at;
+    for (const Json& port : Field(service, "ports")) at += (at.empty() ? "" : " ") + port.dump();
+    for (const Json& socket : Field(service, "sockets"))
+      at += (at.empty() ? "" : " ") + DescribeValue(socket);
+    std::string data;
+    for (const Json& path : Field(service, "data"))
+      data += (data.empty() ? "" : " ") + DescribeValue(path);
+    const std::string reason = Text(service, "reason");
+    table.AddRow({Text(service, "name"),
+                  Text(service, "state") + (reason.empty() ? "" : " (" + reason + ")"), at,
+                  DescribeValue(Field(service, "restarts")), data});
+  }
+  return table.Render(colour, indent);
+}
+
 std::string DescribeState(const Json& sandbox) {
   const std::string state = Text(sandbox, "state");
   const std::string reason = Text(sandbox, "reason");
@@ -132,6 +166,8 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
                               FormatBytes(static_cast<uint64_t>(Number(usage, "memory_bytes"))),
                               Number(usage, "pids"), Number(usage, "pids") == 1 ? "" : "es")});
   std::string text = facts.Render(false);
+  if (const Json& services = Field(sandbox, "services"); !services.empty())
+    text += Heading("Services", colour) + ServiceTable(services, colour, "  ");
   text += LimitSection(sandbox, colour);
   if (const Json& enforced = Field(sandbox, "enforced"); enforced.is_object())
     text += Heading("Enforced", colour) + Members(enforced);

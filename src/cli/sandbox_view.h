@@ -18,6 +18,9 @@ std::string DescribeValue(const Json& value);                           // anyth
 // when nothing moved.
 std::string DescribeStaleness(const Json& stale);
 // All of cloche show.
+// Recorded output may be anything: a terminal gets only its lines.
+std::string LinesForTerminal(std::string_view bytes);
+std::string ServiceTable(const Json& services, bool colour, std::string_view indent = "");
 std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, bool colour);
 // All of cloche explain; `only_differences` leaves out the plan.
 std::string DescribeDropped(const Json& explanation, bool colour);

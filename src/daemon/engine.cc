@@ -21,31 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
-  Command image;
-  image.argv = request.argv;
-  image.cwd = request.cwd.empty() ? sandbox.planned.cwd : request.cwd;
-  if (request.cwd_optional && (!sandbox.request.base_directory.empty() || sandbox.request.declared))
-    image.other_cwd = sandbox.planned.cwd;
-  const std::vector<std::string>& env = request.env.empty() ? sandbox.request.env : request.env;
-  for (const std::string& variable : env)
-    if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_"))
-      image.env.push_back(variable);
-  if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
-  image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
-  image.pty = request.pty.has_value();
-  image.wants_stdin = request.wants_stdin;
-  if (request.pty) {
-    image.rows = request.pty->rows;
-    image.columns = request.pty->columns;
-  }
-  image.open_files = sandbox.planned.limits.files.value_or(0);
-  // Without a cgroup the number of processes is the user's own limit, counted per user namespace.
-  if (sandbox.planned.plan.limits.pids == 0)
-    image.processes = sandbox.planned.limits.pids.value_or(0);
-  return image;
-}
-
 void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command) {
   const KernelLimits& limits = sandbox.planned.plan.limits;
   if ((flags & kFlagFilesFull) != 0)
@@ -72,6 +47,31 @@ double Since(Clock::time_point start) {
 }
 
 }  // namespace
+
+Command Engine::ImageOf(const CommandRequest& request, const Sandbox& sandbox) const {
+  Command image;
+  image.argv = request.argv;
+  image.cwd = request.cwd.empty() ? sandbox.planned.cwd : request.cwd;
+  if (request.cwd_optional && (!sandbox.request.base_directory.empty() || sandbox.request.declared))
+    image.other_cwd = sandbox.planned.cwd;
+  const std::vector<std::string>& env = request.env.empty() ? sandbox.request.env : request.env;
+  for (const std::string& variable : env)
+    if (!variable.starts_with("PWD=") && !variable.starts_with("CLOCHE_"))
+      image.env.push_back(variable);
+  if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
+  image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
+  image.pty = request.pty.has_value();
+  image.wants_stdin = request.wants_stdin;
+  if (request.pty) {
+    image.rows = request.pty->rows;
+    image.columns = request.pty->columns;
+  }
+  image.open_files = sandbox.planned.limits.files.value_or(0);
+  // Without a cgroup the number of processes is the user's own limit, counted per user namespace.
+  if (sandbox.planned.plan.limits.pids == 0)
+    image.processes = sandbox.planned.limits.pids.value_or(0);
+  return image;
+}
 
 std::string NewId(const char* prefix) {
   static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
@@ -299,6 +299,10 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   if (!keep && (request.snapshot_commands || request.snapshot_every))
     co_return Fail(Code::kInvalid, "auto_snapshot: a disposable sandbox is not saved",
                    "make one that stays: cloche new --auto-snapshot ...");
+  if (!request.services.empty())
+    co_return Fail(Code::kInvalid, "services: their data is not in the sandbox yet",
+                   "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
+                   "does it");
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
@@ -357,15 +361,8 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
         Code::kExhausted,
         fmt::format("run in {}: its budget of {} commands is used up", sandbox->id, budget),
         "make a new sandbox, or a larger budget with --commands");
-  if (sandbox->state == Sandbox::State::kStopped) {
-    sandbox->state = Sandbox::State::kStarting;
-    Status launched = co_await Launch(sandbox, client, &steps);
-    if (!launched) {
-      sandbox->state = Sandbox::State::kStopped;
-      co_return std::unexpected(launched.error());
-    }
-    CLOCHE_CO_TRY(Save(*sandbox));
-  }
+  const bool woken = sandbox->state == Sandbox::State::kStopped;
+  CLOCHE_CO_TRY(co_await Awaken(sandbox, client, &steps));
   if (sandbox->request.snapshot_commands && sandbox->keep) {
     SnapshotRequest unnamed;
     auto saved = co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kCommand, &steps);
@@ -373,6 +370,15 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
   }
   auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
+  // It runs all the same: it may be what mends them.
+  if (woken)
+    for (const auto& service : sandbox->services)
+      if (service->state != Service::State::kReady)
+        command->Tell(
+            FrameType::kNotice,
+            {{"kind", "service"},
+             {"message", fmt::format("service {} does not run: {}; see cloche services {}",
+                                     service->request.name, service->reason, sandbox->id)}});
   LimitWallTime(sandbox, command);
   // The count matters on disk only where it is a budget: a sync costs milliseconds.
   if (limits.commands.value_or(0) != 0) CLOCHE_CO_TRY(Save(*sandbox));

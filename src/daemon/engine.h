@@ -84,6 +84,13 @@ class Engine {
   Task<Result<Sandboxes>> Fork(Snapshot snapshot, ForkRequest request, Client client);
   Task<Status> DropSnapshot(Snapshot snapshot);
   Result<Snapshot> RenameSnapshot(const Snapshot& snapshot, const SnapshotRequest& request);
+  // services.cc
+  // Their data is in place. They are part of the sandbox from now on.
+  Task<Status> AddServices(std::shared_ptr<Sandbox> sandbox, std::vector<ServiceRequest> services,
+                           Client client);
+  // Starts the sandbox if it is stopped, and its services, and waits for them.
+  Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client);
+  Task<Status> RestartService(std::shared_ptr<Sandbox> sandbox, std::string name, Client client);
   // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
   // the state stays as it is while this is held.
   class Look;
@@ -116,6 +123,14 @@ class Engine {
  private:
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                       FirstCommand* first = nullptr);
+  // The first command's image, as init takes it.
+  Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) const;
+  // While it is our turn: starts what is stopped.
+  Task<Status> Awaken(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
+  // Returns when each answers, has failed, or has had its time.
+  Task<void> StartServices(std::shared_ptr<Sandbox> sandbox);
+  Status StartService(const std::shared_ptr<Sandbox>& sandbox, Service& service);
+  Task<void> Supervise(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Service> service);
   Task<Turn> TakeTurn(std::shared_ptr<Sandbox> sandbox);
   // These while it is our turn.
   Task<Status> StopNow(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);

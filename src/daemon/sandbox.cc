@@ -93,6 +93,7 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
     asio::co_spawn(io_, WatchOom(self, cgroup_version_ == sys::CgroupVersion::kV2), asio::detached);
   }
   state = State::kRunning;
+  ++launches;
   reason.clear();
   oom_seen_ = refusals_seen_ = 0;
   last_activity_ = std::chrono::steady_clock::now();
@@ -144,6 +145,7 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
 
 void Sandbox::Adopt(const std::shared_ptr<CommandRun>& command) {
   AddCommand(command);
+  if (!command->request().service.empty()) return;
   ++commands_started;
   head_is_current = false;
   last_activity_ = std::chrono::steady_clock::now();
@@ -208,7 +210,8 @@ void Sandbox::AddCommand(std::shared_ptr<CommandRun> command) {
 
 size_t Sandbox::running_commands() const {
   size_t count = 0;
-  for (const auto& [number, command] : commands_) count += command->ended() ? 0 : 1;
+  for (const auto& [number, command] : commands_)
+    count += command->ended() || !command->request().service.empty() ? 0 : 1;
   return count;
 }
 
@@ -405,6 +408,19 @@ Json Sandbox::Enforced() const {
           {"cgroup", cgroup}};
 }
 
+Json Sandbox::ServicesJson() const {
+  Json list = Json::array();
+  for (const ServiceRequest& each : request.services) {
+    Json json = {{"name", each.name}, {"state", "stopped"},  {"reason", ""},
+                 {"restarts", 0},     {"ports", each.ports}, {"sockets", each.sockets},
+                 {"data", each.data}};
+    for (const auto& service : services)
+      if (service->request.name == each.name) service->Describe(json);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json Sandbox::ToJson() const {
   static constexpr const char* kStates[] = {"running", "running", "stopped", "ended", "ended"};
   Json json = {{"id", id},
@@ -423,7 +439,8 @@ Json Sandbox::ToJson() const {
                {"enforced", Enforced()},
                {"commands", commands_started},
                {"head", head},
-               {"forked_from", origin}};
+               {"forked_from", origin},
+               {"services", ServicesJson()}};
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
   if (state == State::kRunning) {
@@ -448,7 +465,8 @@ Json Sandbox::ToJson() const {
                        {"last", Rfc3339(denial.last)}});
   json["denials"] = denials;
   Json current = nullptr;
-  for (const auto& [number, command] : commands_) current = command->request().argv;
+  for (const auto& [number, command] : commands_)
+    if (command->request().service.empty()) current = command->request().argv;
   json["last_command"] = current;
   return json;
 }

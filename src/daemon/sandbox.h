@@ -10,6 +10,7 @@
 
 #include "daemon/command_run.h"
 #include "daemon/event.h"
+#include "daemon/service.h"
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
@@ -66,6 +67,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   bool head_is_current = true;     // and nothing has run since
   Json origin;                     // of a fork: {sandbox, snapshot}
   std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
+  std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
+  uint32_t service_starts = 0;
+  uint64_t launches = 0;        // which of its lives this is
   std::shared_ptr<Event> turn;  // set while somebody saves, restores, starts or ends it
 
   // Takes over the fds of a successful launch.
@@ -84,12 +88,13 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<CommandRun> FindCommand(const std::string& number) const;
   void AddCommand(std::shared_ptr<CommandRun> command);
   const std::map<uint32_t, std::shared_ptr<CommandRun>>& commands() const { return commands_; }
-  size_t running_commands() const;
+  size_t running_commands() const;  // services are not counted
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
   sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const {
     return meter_.Read(detail);
   }
   Json ToJson() const;
+  Json ServicesJson() const;
 
  private:
   Task<void> ReadInit(std::shared_ptr<Sandbox> self);

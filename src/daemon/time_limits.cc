@@ -59,7 +59,7 @@ void Engine::LimitWallTime(const std::shared_ptr<Sandbox>& sandbox,
     if (error || command->ended()) return;
     command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
     // Alone, it takes everything it left behind with it.
-    if (sandbox->running_commands() == 1)
+    if (sandbox->running_commands() == 1 && sandbox->services.empty())
       sandbox->KillAll();
     else
       sandbox->Signal(command->number(), 9);
@@ -139,6 +139,7 @@ void Engine::EnforceTimes() {
                               std::chrono::duration<double>(idle));
     for (const auto& [number, command] : sandbox->commands()) {
       if (command->ended() || command->last_activity() > long_ago) continue;
+      if (!command->request().service.empty()) continue;  // it may wait to be asked for years
       command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
       sandbox->Signal(number, 9);
     }

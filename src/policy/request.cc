@@ -162,6 +162,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
     reader.Refuse("on_violation", "it is neither report nor kill", "give report or kill");
 
   ReadAutoSnapshot(reader, out);
+  ReadServices(reader, out.services);
   if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
     reader.Refuse("declared", "ro, rw and hide have no meaning beside it: nothing else is visible",
                   "name the paths as inputs or output");
@@ -208,6 +209,14 @@ Status CheckSandboxName(std::string_view name) {
               fmt::format("read name: '{}' is no name for a sandbox",
                           EscapeForTerminal(name.substr(0, 100))),
               "use 1 to 63 of a-z, 0-9 and -, beginning with a letter");
+}
+
+SandboxRequest TwinOf(SandboxRequest request) {
+  request.name.clear();
+  request.snapshot_commands = false;
+  request.snapshot_every.reset();
+  request.services.clear();
+  return request;
 }
 
 Result<SandboxRequest> ParseSandboxRequest(const json& body) {

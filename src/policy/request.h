@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "policy/limits.h"
+#include "policy/service_request.h"
 
 namespace cloche {
 
@@ -46,6 +47,7 @@ struct SandboxRequest {
   OnViolation on_violation = OnViolation::kReport;
   bool snapshot_commands = false;        // save the state before each command
   std::optional<double> snapshot_every;  // seconds
+  std::vector<ServiceRequest> services;  // declared when their data was there
   bool operator==(const SandboxRequest&) const = default;
 };
 
@@ -68,6 +70,7 @@ struct CommandRequest {
   std::optional<uint64_t> output;
   bool timing = false;
   std::string agent;
+  std::string service;  // not of a request: which one this is
 };
 
 struct RunRequest {
@@ -79,6 +82,9 @@ struct RunRequest {
 Result<SandboxRequest> ParseSandboxRequest(const nlohmann::json& body);
 Result<CommandRequest> ParseCommandRequest(const nlohmann::json& body);
 Result<RunRequest> ParseRunRequest(const nlohmann::json& body);
+
+// One for a single command: it has no name, is never saved and serves nobody.
+SandboxRequest TwinOf(SandboxRequest request);
 
 Status CheckSandboxName(std::string_view name);
 

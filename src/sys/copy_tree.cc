@@ -10,11 +10,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "sys/directory.h"
 #include "sys/fd.h"
+#include "sys/process.h"
 
 namespace cloche::sys {
 namespace {
@@ -63,6 +65,26 @@ int CopyStatus(const struct stat& info, int from, int to, const char* name) {
   return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
+// Where the two are on different file systems.
+int CopyBytes(int from, int to, off_t at, off_t end) {
+  std::vector<char> buffer(256 << 10);
+  while (at < end) {
+    const size_t wanted = std::min(buffer.size(), static_cast<size_t>(end - at));
+    const ssize_t got = pread(from, buffer.data(), wanted, at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -errno;
+    if (got == 0) break;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put =
+          pwrite(to, buffer.data() + done, static_cast<size_t>(got - done), at + done);
+      if (put < 0 && errno != EINTR) return -errno;
+      if (put > 0) done += put;
+    }
+    at += got;
+  }
+  return 0;
+}
+
 int CopyData(int from, int to, off_t size) {
   for (off_t at = 0; at < size;) {
     const off_t data = lseek(from, at, SEEK_DATA);
@@ -73,6 +95,11 @@ int CopyData(int from, int to, off_t size) {
     for (off_t in = data, out = data; in < hole;) {
       const ssize_t copied =
           copy_file_range(from, &in, to, &out, static_cast<size_t>(hole - in), 0);
+      if (copied < 0 && errno == EINTR) continue;
+      if (copied < 0 && (errno == EXDEV || errno == EOPNOTSUPP || errno == EINVAL)) {
+        if (int error = CopyBytes(from, to, in, hole); error < 0) return error;
+        break;
+      }
       if (copied < 0) return -errno;
       if (copied == 0) break;
     }
@@ -86,9 +113,6 @@ class Copy {
   Copy(int to, CopyCount& count) : top_(to), count_(count) {}
 
   int Run(int from) {
-    struct stat info;
-    if (fstat(from, &info) < 0) return -errno;
-    device_ = info.st_dev;
     int error = Walk(from);
     const int removed = linked_ ? RemoveTree(top_, kLinks) : 0;
     return error != 0 ? error : removed;
@@ -152,11 +176,13 @@ class Copy {
   int CopyEntry(int from, int to, const char* name, bool& directory) {
     struct stat info;
     if (fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
-    if (info.st_dev != device_) return -EXDEV;
+    // Not by the device: an overlay shows files of its layers with theirs.
+    if (IsMountRootAt(from, name)) return -EXDEV;
     ++count_.entries;
     directory = S_ISDIR(info.st_mode);
     if (directory) return mkdirat(to, name, 0700) < 0 ? -errno : 0;
-    const std::string link = std::string(kLinks) + "/" + std::to_string(info.st_ino);
+    const std::string link =
+        std::string(kLinks) + "/" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino);
     if (info.st_nlink > 1) {
       if (linkat(top_, link.c_str(), to, name, 0) == 0) return 0;
       // A file system has a most; the one of an overlay's whiteouts may be reached, and ours is one
@@ -204,7 +230,6 @@ class Copy {
 
   int top_;
   CopyCount& count_;
-  dev_t device_ = 0;
   bool share_ = true;
   bool linked_ = false;  // kLinks is there
 };

@@ -139,9 +139,12 @@ int OpenWithoutSymlinks(const char* path, int flags) {
   return Checked(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
 }
 
-bool IsMountRoot(int fd) {
+bool IsMountRoot(int fd) { return IsMountRootAt(fd, ""); }
+
+bool IsMountRootAt(int dir, const char* name) {
   struct statx info {};
-  return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
+  return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE,
+               &info) == 0 &&
          (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 

@@ -36,6 +36,7 @@ int CloseFrom(unsigned first);  // close_range to the end
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
 int OpenWithoutSymlinks(const char* path, int flags);                       // absolute
 bool IsMountRoot(int fd);
+bool IsMountRootAt(int dir, const char* name);
 int SealedMemfd(const char* name, const void* data, size_t size);
 bool IsSealed(int memfd);
 

@@ -1,0 +1,176 @@
+#include "cli/with_service.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "base/error_json.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/daemon_start.h"
+#include "cli/helper_process.h"
+#include "cli/parse.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr const char* kHelper = "cloche-service";
+constexpr useconds_t kLookAgain = 10'000;
+
+// What it says instead of an answer, if anything.
+Status ErrorIn(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_object() && json.contains("error"))
+    return std::unexpected(ErrorFromJson(json["error"]));
+  return {};
+}
+
+// Blanks separate, quotes keep together: as much of a shell as a command line needs.
+std::vector<std::string> SplitWords(const std::string& text) {
+  std::vector<std::string> words;
+  bool open = false;
+  char quote = '\0';
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == '\0' && (c == ' ' || c == '\t' || c == '\n')) {
+      open = false;
+      continue;
+    }
+    if (!open) words.emplace_back();
+    open = true;
+    if (quote == '\0' && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote)
+      quote = '\0';
+    else if (c == '\\' && quote != '\'' && i + 1 < text.size())
+      words.back() += text[++i];
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+Result<Json> FindOne(const std::string& ref, const ServiceFlags& flags) {
+  std::vector<std::string> arguments = {"find", ref};
+  for (const std::string& path : flags.data) arguments.insert(arguments.end(), {"--data", path});
+  for (const std::string& word : SplitWords(flags.command))
+    arguments.insert(arguments.end(), {"--command", word});
+  ASSIGN_OR_RETURN(HelperProcess helper, HelperProcess::Start(kHelper, std::move(arguments)));
+  const std::string line = helper.ReadLine();
+  CLOCHE_TRY(ErrorIn(line));
+  Json found = Json::parse(line, nullptr, false);
+  if (!found.is_object() || !found.contains("service"))
+    return Fail(Code::kInternal, "find service: cloche-service gave no answer");
+  return found;
+}
+
+class Progress {
+ public:
+  Progress(std::string what, uint64_t total, bool quiet)
+      : what_(std::move(what)), total_(total), shown_(!quiet && isatty(STDERR_FILENO)) {}
+  ~Progress() {
+    if (shown_) WriteAll(STDERR_FILENO, "\r\033[K");
+  }
+  void Show(uint64_t bytes) const {
+    if (!shown_) return;
+    const double share = total_ == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(total_);
+    WriteAll(STDERR_FILENO,
+             fmt::format("\r\033[Kcopying {}: {} of {} ({:.0f}%)", what_, FormatBytes(bytes),
+                         FormatBytes(total_), 100 * std::min(share, 1.0)));
+  }
+
+ private:
+  std::string what_;
+  uint64_t total_;
+  bool shown_;
+};
+
+uint64_t LastBytes(const std::string& output) {
+  const size_t at = output.rfind("bytes ");
+  return at == std::string::npos ? 0 : strtoull(output.c_str() + at + 6, nullptr, 10);
+}
+
+// Returns when its copies are in place; `service` goes on as soon as they are made.
+Status Copy(const std::string& target, const Json& service, HelperProcess& pause, bool quiet) {
+  Json argv = {FindSibling(kHelper), "copy"};
+  for (const Json& path : Field(Field(service, "service"), "data")) argv.push_back(path);
+  const Json body = {{"argv", argv}, {"background", true}, {"cwd", "/"}};
+  ASSIGN_OR_RETURN(const Json started, Call("POST", target + "/commands", body));
+  const std::string command = target + "/commands/" + EncodeSegment(Text(started, "id"));
+  const Progress progress(Text(Field(service, "service"), "name"),
+                          static_cast<uint64_t>(Number(service, "bytes")), quiet);
+  bool paused = true;
+  for (;;) {
+    ASSIGN_OR_RETURN(const Json state, Call("GET", command));
+    ASSIGN_OR_RETURN(const std::string output, CallForBytes(command + "/output?stream=stdout"));
+    if (paused && output.find("copied\n") != std::string::npos) {
+      pause.Finish();
+      paused = false;
+    }
+    if (Text(state, "state") == "running") {
+      progress.Show(LastBytes(output));
+      usleep(kLookAgain);
+      continue;
+    }
+    if (Text(state, "state") == "exited" && Number(state, "exit_status", 1) == 0) return {};
+    const size_t last = output.find_last_of('{');
+    if (last != std::string::npos) CLOCHE_TRY(ErrorIn(output.substr(output.rfind("{\"error\""))));
+    return Fail(Code::kUnavailable,
+                fmt::format("copy the data of {}: cloche-service ended early",
+                            EscapeForTerminal(Text(Field(service, "service"), "name"))),
+                "is there room? cloche doctor tells; --disk gives a sandbox more");
+  }
+}
+
+// Two of the same program are told apart by their ports.
+Json WithOwnNames(const std::vector<Json>& services) {
+  Json list = Json::array();
+  std::set<std::string> taken;
+  for (const Json& each : services) {
+    Json spec = Field(each, "service");
+    std::string name = Text(spec, "name", "service");
+    if (taken.contains(name) && !Field(spec, "ports").empty())
+      name += fmt::format("-{}", spec["ports"][0].get<int>());
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = fmt::format("{}-{}", Text(spec, "name"), number);
+    spec["name"] = name;
+    list.push_back(std::move(spec));
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::vector<Json>> FindServices(const ServiceFlags& flags) {
+  if (flags.services.size() != 1 && !(flags.data.empty() && flags.command.empty()))
+    return Fail(Code::kInvalid,
+                "--service-data and --service-command go with exactly one --with-service",
+                "leave them out, or make the sandbox with one service");
+  std::vector<Json> found;
+  for (const std::string& ref : flags.services) {
+    ASSIGN_OR_RETURN(Json one, FindOne(ref, flags));
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+Result<Json> CopyServices(const std::string& sandbox, const std::vector<Json>& services,
+                          bool quiet) {
+  ASSIGN_OR_RETURN(const std::string target, SandboxTarget(sandbox));
+  for (const Json& service : services) {
+    if (Field(Field(service, "service"), "data").empty()) continue;
+    ASSIGN_OR_RETURN(HelperProcess pause,
+                     HelperProcess::Start(kHelper, {"pause", Field(service, "pid").dump(),
+                                                    Field(service, "started").dump()}));
+    const std::string line = pause.ReadLine();
+    CLOCHE_TRY(ErrorIn(line));
+    if (!line.starts_with("paused"))
+      return Fail(Code::kInternal, "pause service: cloche-service gave no answer");
+    CLOCHE_TRY(Copy(target, service, pause, quiet));
+  }
+  const Json body = {{"services", WithOwnNames(services)}};
+  return Call("POST", target + "/services", body);
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "daemon/command_run.h"
+#include "daemon/event.h"
+#include "policy/service_request.h"
+
+namespace cloche::daemon {
+
+// One service of a sandbox, as it is now: cloche-service runs as a command and says when it
+// answers.
+class Service : public Watcher {
+ public:
+  enum class State { kStopped, kStarting, kReady, kFailed };
+
+  Service(asio::io_context& io, ServiceRequest request_in)
+      : request(std::move(request_in)), changed(io) {}
+
+  const ServiceRequest request;
+  State state = State::kStopped;
+  std::string reason;  // why it does not run
+  uint64_t restarts = 0;
+  bool to_be_stopped = false;
+  std::shared_ptr<CommandRun> command;  // the last one
+  Event changed;                        // pulsed whenever the state is another
+
+  void Become(State next, std::string why = "");
+  // It has died: may it be started again? Not if it does nothing else.
+  bool MayRestart();
+  void Describe(Json& json) const;
+
+  // Watcher.
+  void Deliver(std::string frames) override;
+  size_t Backlog() const override { return 0; }
+  bool Foreground() const override { return false; }
+
+ private:
+  std::deque<std::chrono::steady_clock::time_point> deaths_;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,171 @@
+#include "service/data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cloche::service {
+namespace {
+
+constexpr size_t kMostAccounts = 16 << 20;
+constexpr long kFirstPerson = 1000;
+constexpr int kLinksBelow = 2;  // levels that are searched for symlinks
+
+bool IsBelow(const std::string& path, const std::string& directory) {
+  return path.size() > directory.size() && path.starts_with(directory) &&
+         path[directory.size()] == '/';
+}
+
+// Not data of one service: top-level directories, what the kernel or the machine makes anew.
+bool IsKernels(const std::string& path) {
+  for (const char* own : {"/dev", "/proc", "/run", "/sys"})
+    if (path == own || IsBelow(path, own)) return true;
+  return false;
+}
+
+bool IsShared(const std::string& directory) {
+  if (std::ranges::count(directory, '/') <= 1) return true;  // "/", "/var", "/tmp"
+  for (const char* common : {"/var/tmp", "/var/lib", "/var/log", "/var/cache", "/var/run"})
+    if (directory == common) return true;
+  // Homes of people; a service's own home is its data.
+  std::string accounts;
+  sys::ReadFileAt(AT_FDCWD, "/etc/passwd", accounts, kMostAccounts);
+  std::istringstream lines(accounts);
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> fields(1);
+    for (const char c : line) {
+      if (c == ':')
+        fields.emplace_back();
+      else
+        fields.back() += c;
+    }
+    if (fields.size() < 6 || fields[5].empty()) continue;
+    const long uid = atol(fields[2].c_str());
+    if ((uid == 0 || uid >= kFirstPerson) &&
+        (directory == fields[5] || IsBelow(fields[5], directory)))
+      return true;
+  }
+  return false;
+}
+
+std::string Parent(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool IsRegular(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool IsDirectoryOf(const std::string& path, uint32_t uid) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == uid;
+}
+
+void AddFile(const std::string& file, std::set<std::string>& data) {
+  if (file.empty() || file[0] != '/' || IsKernels(file) || !IsRegular(file)) return;
+  const std::string directory = Parent(file);
+  data.insert(IsShared(directory) ? file : directory);
+}
+
+void AddOpenFiles(int pid, std::set<std::string>& data) {
+  const std::string output = LinkOf(pid, "fd/1"), errors = LinkOf(pid, "fd/2");
+  for (const std::string& fd : ListOf(pid, "fd")) {
+    const std::string target = LinkOf(pid, "fd/" + fd);
+    if (target == output || target == errors) continue;  // a log, too
+    const std::string info = ReadOf(pid, ("fdinfo/" + fd).c_str());
+    const size_t at = info.find("flags:");
+    if (at == std::string::npos) continue;
+    const long flags = strtol(info.c_str() + at + strlen("flags:"), nullptr, 8);
+    if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_APPEND) != 0) continue;
+    AddFile(target, data);
+  }
+  // A file may be mapped and its descriptor closed.
+  std::istringstream maps(ReadOf(pid, "maps"));
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find('/');
+    if (path != std::string::npos && line.find(" rw-s ") != std::string::npos)
+      AddFile(line.substr(path), data);
+  }
+}
+
+// Tablespaces, a write-ahead log on another disk.
+void AddLinked(const std::string& directory, uint32_t uid, int levels,
+               std::set<std::string>& data) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.is_symlink(error)) {
+      const std::string target = std::filesystem::canonical(entry.path(), error).string();
+      if (!error && IsDirectoryOf(target, uid) && !IsShared(target) && data.insert(target).second)
+        AddLinked(target, uid, levels, data);
+    } else if (levels > 1 && entry.is_directory(error)) {
+      AddLinked(entry.path(), uid, levels - 1, data);
+    }
+  }
+}
+
+std::vector<std::string> Outermost(const std::set<std::string>& paths) {
+  std::vector<std::string> kept;
+  for (const std::string& path : paths)
+    if (std::ranges::none_of(paths, [&](const auto& other) { return IsBelow(path, other); }))
+      kept.push_back(path);
+  return kept;
+}
+
+uint64_t counted = 0;
+
+int Count(const char*, const struct stat* info, int, struct FTW*) {
+  counted += static_cast<uint64_t>(info->st_blocks) * 512;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> FindData(const HostProcess& first, const std::vector<int>& processes) {
+  std::set<std::string> data;
+  const std::string cwd = LinkOf(first.pid, "cwd");
+  if (!IsKernels(cwd) && !IsShared(cwd) && IsDirectoryOf(cwd, first.uid)) data.insert(cwd);
+  for (const int pid : processes) AddOpenFiles(pid, data);
+  const std::set<std::string> direct = data;
+  for (const std::string& path : direct)
+    if (IsDirectoryOf(path, first.uid)) AddLinked(path, first.uid, kLinksBelow, data);
+  return Outermost(data);
+}
+
+Result<std::vector<std::string>> CheckData(const std::vector<std::string>& paths) {
+  std::set<std::string> data;
+  for (const std::string& path : paths) {
+    char real[PATH_MAX];
+    if (!realpath(path.c_str(), real))
+      return Fail(Code::kInvalid,
+                  fmt::format("find data {}: {}", EscapeForTerminal(path), strerror(errno)),
+                  "give a directory or a file that exists: --service-data PATH");
+    if (IsKernels(real) || strcmp(real, "/") == 0)
+      return Fail(Code::kInvalid, fmt::format("copy {}: it is the machine's own", real),
+                  "give the directory of the service's data: --service-data PATH");
+    data.insert(real);
+  }
+  return Outermost(data);
+}
+
+uint64_t BytesBelow(const std::vector<std::string>& paths) {
+  counted = 0;
+  for (const std::string& path : paths) nftw(path.c_str(), Count, 64, FTW_PHYS | FTW_MOUNT);
+  return counted;
+}
+
+}  // namespace cloche::service

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "service/process_table.h"
+
+namespace cloche::service {
+
+// What the processes write to, guessed from what they hold open: their directory if it is their
+// own, and the directories of files they write into the middle of (what is only appended to is a
+// log). Symlinks in there to more of the same are followed. A directory many share (/tmp, a home)
+// is never taken whole, only the file. None of the answers is below another.
+std::vector<std::string> FindData(const HostProcess& first, const std::vector<int>& processes);
+
+// Real, absolute, none below another.
+Result<std::vector<std::string>> CheckData(const std::vector<std::string>& paths);
+
+uint64_t BytesBelow(const std::vector<std::string>& paths);
+
+}  // namespace cloche::service

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# A copy of the machine with what runs on it: a real Redis (everybody), a real PostgreSQL (root).
+. "$(dirname "$0")/../harness/lib.sh"
+HANG_SECONDS=280  # also how long a service outside may run
+export PATH=$SAFE_PATH
+command -v redis-server > /dev/null || skip "redis-server is not installed"
+
+free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+started=() # pids of what runs outside
+end_services() { for pid in "${started[@]}"; do kill "$pid" 2> /dev/null; done; started=(); }
+at_end() { local code=$?; end_services; rm -rf "/run/cloche-t-$$"; (exit $code); finish; }
+trap at_end EXIT
+# Nobody traces it or has stopped it.
+goes_on() { grep -q '^TracerPid:	0$' "/proc/$1/status" && ! grep -q '^State:	[tT]' "/proc/$1/status"; }
+state_of() { cloche services "$1" --json > "$T/services" && "$PYTHON" -c 'import json,sys
+for s in json.load(open(sys.argv[1])):
+    if s["name"] == sys.argv[2]: print(s["state"])' "$T/services" "$2"; }
+is_ready() { [ "$(state_of "$1" "$2")" = ready ]; }
+
+# --- Redis, of the caller.
+redis_port=$(free_port)
+install -d -o "$CALLER_UID" "$WORK/redis"
+as_caller env SERVICE_TOKEN=s3cr3t-of-the-host redis-server --port "$redis_port" --dir "$WORK/redis" \
+  --save '3600 1' --appendonly yes > "$T/redis.log" 2>&1 &
+started+=($!)
+outside() { redis-cli -p "$redis_port" "$@"; }
+inside() { local box=$1; shift; cloche exec "$box" -- redis-cli -p "$redis_port" "$@"; }
+until_true outside ping
+redis_pid=$(outside info server | tr -d '\r' | sed -n 's/^process_id://p')
+outside set place reality > "$T/log"
+outside lpush list $(seq 1000) >> "$T/log"
+
+try cloche new --name one --with-service "$redis_port"
+check "a sandbox with a service of the machine" exits 0
+check "it prints its id, and what runs in it" mentions '^sb_[a-z0-9]*$'
+check "with its state and port" says "redis-server *ready *$redis_port"
+check "the copy answers on the same port, with the same data" is "$(inside one get place)" reality
+check "all of it" is "$(inside one llen list)" 1000
+check "the original goes on" goes_on "$redis_pid"
+inside one set place one > "$T/log"
+check "what is written to the copy stays there" is "$(outside get place)" reality
+outside set place moved-on > "$T/log"
+check "what is written to the original does not get in" is "$(inside one get place)" one
+try cloche new --name two --with-service "pid:$redis_pid" --json
+check "by pid, and --json prints one object" field_is services.0.state ready
+check "two run their own at once" is "$(inside two get place) $(inside one get place)" "moved-on one"
+check "the service's secrets stay outside" is \
+  "$(cloche exec one -- sh -c 'cat /proc/[0-9]*/environ 2> /dev/null | tr "\0" "\n" | grep -c s3cr3t')" 0
+try cloche show one
+check "show tells of it" mentions "redis-server *ready"
+try cloche services one redis-server
+check "what it wrote can be read" mentions 'Ready to accept connections'
+
+# --- It belongs to the state: saved, restored, copied.
+cloche snapshot one --name before > "$T/log"
+inside one set place later > "$T/log"
+try cloche rollback one before
+check "rollback" exits 0
+check "the service runs again, on the data of then" is "$(inside one get place)" one
+try cloche fork one -n 2 --json
+forks=$("$PYTHON" -c 'import json,sys; print(" ".join(s["id"] for s in json.load(open(sys.argv[1]))))' "$OUT")
+for fork in $forks; do inside "$fork" append place "-$fork" > "$T/log"; done
+for fork in $forks; do
+  check "a fork has its own service" is "$(inside "$fork" get place)" "one-$fork"
+done
+check "and changes nobody else's" is "$(inside one get place)" one
+cloche stop one > "$T/log"
+check "a stopped one starts it with its next command" is "$(inside one get place)" one
+
+# --- It is looked after.
+inside one shutdown nosave > "$T/log" 2>&1
+until_true is_ready one redis-server
+check "one that dies is started again" is "$(inside one get place)" one
+try cloche services one --json
+check "and that is counted" not field_is 0.restarts 0
+cloche exec one -- sh -c 'rm -rf redis; echo in the way > redis' > "$T/log"
+try cloche services restart one redis-server
+check "one that cannot start says why" says 'start service redis-server: '
+try cloche exec one -- cat redis
+check "and does not keep anybody from mending it" prints 'in the way'
+cloche stop one > "$T/log"
+try cloche exec one -- true
+check "who wakes it is told" says 'service redis-server does not run'
+try cloche rollback one before
+check "the way back is open" is "$(inside one get place)" one
+
+# --- The original is never left standing, whoever dies.
+stands() { ! grep -q '^TracerPid:	0$' "/proc/$redis_pid/status"; }
+dd if=/dev/zero of="$WORK/redis/large" bs=1M count=600 status=none
+[ "$MODE" = system ] || chown "$CALLER_UID" "$WORK/redis/large"
+for victim in client pauser; do
+  cloche new --name "killed-$victim" --with-service "$redis_port" > "$T/log" 2>&1 &
+  job=$!
+  until stands || ! kill -0 "$job" 2> /dev/null; do sleep 0.01; done
+  check "while its data is copied, the original stands still" stands
+  pid=$(sed -n 's/^TracerPid:	//p' "/proc/$redis_pid/status")
+  [ $victim = pauser ] || pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
+  kill -9 "$pid"
+  until_true goes_on "$redis_pid"
+  check "kill -9 of the $victim: the original goes on" is "$(outside ping)" PONG
+  wait "$job"
+  cloche rm "killed-$victim" > "$T/log" 2>&1
+done
+rm "$WORK/redis/large"
+
+# --- What cannot be.
+dead_port=$(free_port)
+refused not_found new --with-service "port:$dead_port"
+refused not_found new --with-service unit:no-such-unit
+refused not_found new --with-service pid:4194303
+refused invalid new --with-service 'what:ever'
+refused invalid new --with-service "$redis_port" --service-data "$WORK/not-there"
+refused conflict new --with-service "$redis_port" --base "dir:$WORK"
+if [ "$MODE" != system ]; then
+  install -d "$T/roots" && redis-server --port "$dead_port" --dir "$T/roots" --save '' > "$T/log" 2>&1 &
+  started+=($!)
+  until_true redis-cli -p "$dead_port" ping
+  refused denied new --with-service "$dead_port"
+fi
+before=$(cloche ls --json | grep -o '"id":"sb_' | wc -l)
+check "none of them left a sandbox behind" is "$before" 4
+
+if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
+  # --- PostgreSQL, in the middle of writing.
+  pg=/usr/lib/postgresql/15/bin
+  port=$(free_port)
+  install -d -o postgres -g postgres -m 700 "$T/pg" "$T/space"
+  install -d -o postgres -g postgres "/run/cloche-t-$$"
+  as_postgres() { setpriv --reuid postgres --regid postgres --init-groups env -i PATH="$pg:$PATH" "$@"; }
+  (cd "$T/pg" && as_postgres initdb -D "$T/pg" -A trust > "$T/log" 2>&1)
+  (cd "$T/pg" && exec setpriv --reuid postgres --regid postgres --init-groups "$pg/postgres" -D "$T/pg" -p "$port" \
+    -k "/run/cloche-t-$$" > "$T/pg.log" 2>&1) &
+  started+=($!)
+  sql() { psql -h 127.0.0.1 -p "$port" -U postgres -Atqc "$1"; }
+  sql_in() { local box=$1; shift; cloche exec "$box" -- psql -h 127.0.0.1 -p "$port" -U postgres -Atqc "$1"; }
+  until_true sql 'select 1'
+  sql "create tablespace far location '$T/space'"
+  sql 'create table t(x int); create table u(x int) tablespace far; insert into u select generate_series(1, 500)'
+  (while sql 'insert into t select generate_series(1, 100)'; do :; done) > "$T/log" 2>&1 &
+  writer=$!
+  until_true sh -c "[ \$(psql -h 127.0.0.1 -p $port -U postgres -Atqc 'select count(*) from t') -gt 1000 ]"
+  try cloche new --name db --with-service "$port"
+  check "a PostgreSQL in the middle of writing" exits 0
+  count=$(sql_in db 'select count(*) from t')
+  check "its copy recovers: whole transactions" is "$((count > 1000)) $((count % 100))" "1 0"
+  check "with its tablespace" is "$(sql_in db 'select count(*) from u')" 500
+  kill "$writer"; wait "$writer" 2> /dev/null
+  outside_count=$(sql 'select count(*) from t')
+  sql_in db 'drop table t; delete from u' > "$T/log"
+  check "what the copy drops is there outside" is "$(sql 'select count(*) from t') $(sql 'select count(*) from u')" "$outside_count 500"
+  try cloche new --name db2 --with-service "$port"
+  check "a second one runs beside it" is "$(sql_in db2 'select count(*) from t') $(sql_in db 'select count(*) from u')" "$outside_count 0"
+  check "by the socket file, too" is "$(cloche exec db2 -- psql -h "/run/cloche-t-$$" -p "$port" -U postgres -Atqc 'select 1')" 1
+  cloche snapshot db2 --name good > "$T/log"
+  sql_in db2 'truncate t' > "$T/log"
+  cloche rollback db2 good > "$T/log" 2>&1
+  check "rollback restarts it on the data of then" is "$(sql_in db2 'select count(*) from t')" "$outside_count"
+  cloche exec db2 -- sh -c "while psql -h 127.0.0.1 -p $port -U postgres -qc 'insert into u values (7)'; do :; done" > "$T/log" 2>&1 &
+  cloche snapshot db2 --name busy > "$T/log"
+  try cloche fork busy --json
+  fork=$(field 0.id)
+  check "a fork of a busy one recovers" test "$(sql_in "$fork" 'select count(*) from u')" -ge 500
+  cloche exec db2 -- sh -c "echo 'port = nonsense' >> $T/pg/postgresql.conf" > "$T/log"
+  try cloche services restart db2 postgres
+  check "a setting that stops it is told in its own words" says 'nonsense\|configuration file'
+  cloche rollback db2 good > "$T/log" 2>&1
+  check "and undone" is "$(sql_in db2 'select count(*) from t')" "$outside_count"
+  check "the original never noticed" is "$(sql 'select count(*) from t')" "$outside_count"
+  wait
+fi
