@@ -79,7 +79,7 @@ Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
 Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
   static char chunk[64 << 10];  // one for all: read and handed on in one step
   boost::system::error_code failed;
-  socket_.non_blocking(true, failed);
+  (void)socket_.non_blocking(true, failed);
   for (;;) {
     while (received_.size() >= kFrameHeader) {
       unsigned char bytes[kFrameHeader];

@@ -63,10 +63,12 @@ std::string HelperProcess::ReadLine() {
   }
 }
 
-void HelperProcess::Finish() {
+bool HelperProcess::Finish() {
   input_ = OwnedFd();
-  if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  int status = 0;
+  if (pid_ > 0) waitpid(pid_, &status, 0);
   pid_ = 0;
+  return status == 0;
 }
 
 }  // namespace cloche::cli

@@ -25,7 +25,7 @@ class HelperProcess {
   ~HelperProcess() { Finish(); }
 
   std::string ReadLine();  // without its end; "" when there are no more
-  void Finish();           // ends its input and waits for it
+  bool Finish();           // ends its input and waits for it; false: it did not end well
 
  private:
   HelperProcess() = default;

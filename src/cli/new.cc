@@ -49,6 +49,11 @@ int New(Arguments arguments) {
   around->base_commit = HeadCommit(around->project);
   const auto body = SandboxRequest(sandbox, *around);
   if (!body) return PrintError(body.error(), json);
+  if (!service_flags.services.empty() &&
+      (body->contains("declared") || Text(*body, "base", "host") != "host"))
+    return PrintError({Code::kConflict, "--with-service: the sandbox is no copy of this machine",
+                       "leave out --base and --declared"},
+                      json);
   const auto services = FindServices(service_flags);
   if (!services) return PrintError(services.error(), json);
   auto made = Call("POST", "/v1/sandboxes", *body);

@@ -105,7 +105,11 @@ Status Copy(const std::string& target, const Json& service, HelperProcess& pause
     ASSIGN_OR_RETURN(const Json state, Call("GET", command));
     ASSIGN_OR_RETURN(const std::string output, CallForBytes(command + "/output?stream=stdout"));
     if (paused && output.find("copied\n") != std::string::npos) {
-      pause.Finish();
+      if (!pause.Finish())
+        return Fail(Code::kUnavailable,
+                    fmt::format("copy the data of {}: it did not stand still for all of it",
+                                EscapeForTerminal(Text(Field(service, "service"), "name"))),
+                    "something killed cloche-service; try again");
       paused = false;
     }
     if (Text(state, "state") == "running") {

@@ -123,7 +123,7 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
 
 Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   boost::system::error_code ignored;
-  look->answer.close(ignored);  // one that is still writing ends
+  (void)look->answer.close(ignored);  // one that is still writing ends
   Status status;
   if (look->waiting) {
     SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);

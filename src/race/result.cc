@@ -13,8 +13,6 @@
 namespace cloche::race {
 namespace {
 
-constexpr size_t kCommandColumns = 40;  // of a command within the verdict
-
 // Less is better in each.
 using Key = std::tuple<bool, double, uint64_t>;  // unscored, score, lines
 

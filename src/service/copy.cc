@@ -24,11 +24,14 @@ constexpr int kMostAttempts = 100;
 sys::CopyCount copied;
 
 std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
-  return Fail(error == ENOSPC || error == EDQUOT ? Code::kExhausted : Code::kUnavailable,
-              fmt::format("{} {}: {}", verb, path, strerror(error)),
-              error == ENOSPC || error == EDQUOT ? "give the sandbox more room: --disk SIZE"
-              : error == EROFS ? "the path is not the sandbox's own: leave out --ro and --rw"
-                               : "");
+  return Fail(
+      error == ENOSPC || error == EDQUOT ? Code::kExhausted : Code::kUnavailable,
+      fmt::format("{} {}: {}", verb, path, strerror(error)),
+      error == ENOSPC || error == EDQUOT ? "give the sandbox more room: --disk SIZE"
+      : error == EPERM
+          ? "something in there belongs to a user or group you cannot give files to; root can"
+      : error == EROFS ? "the path is not the sandbox's own: leave out --ro and --rw"
+                       : "");
 }
 
 void TellProgress(int) {

@@ -8,7 +8,7 @@ command -v redis-server > /dev/null || skip "redis-server is not installed"
 free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 started=() # pids of what runs outside
 end_services() { for pid in "${started[@]}"; do kill "$pid" 2> /dev/null; done; started=(); }
-at_end() { local code=$?; end_services; rm -rf "/run/cloche-t-$$"; (exit $code); finish; }
+at_end() { local code=$?; end_services; [ -z "${unit-}" ] || until_true rmdir "$unit"; rm -rf "/run/cloche-t-$$"; (exit $code); finish; }
 trap at_end EXIT
 # Nobody traces it or has stopped it.
 goes_on() { grep -q '^TracerPid:	0$' "/proc/$1/status" && ! grep -q '^State:	[tT]' "/proc/$1/status"; }
@@ -19,7 +19,7 @@ is_ready() { [ "$(state_of "$1" "$2")" = ready ]; }
 
 # --- Redis, of the caller.
 redis_port=$(free_port)
-install -d -o "$CALLER_UID" "$WORK/redis"
+install -d -o "$CALLER_UID" -g "$CALLER_UID" "$WORK/redis"
 as_caller env SERVICE_TOKEN=s3cr3t-of-the-host redis-server --port "$redis_port" --dir "$WORK/redis" \
   --save '3600 1' --appendonly yes > "$T/redis.log" 2>&1 &
 started+=($!)
@@ -50,6 +50,18 @@ try cloche show one
 check "show tells of it" mentions "redis-server *ready"
 try cloche services one redis-server
 check "what it wrote can be read" mentions 'Ready to accept connections'
+
+unit=
+for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+  [ "$MODE" = system ] && [ -z "$unit" ] && [ -e "$root/cgroup.procs" ] || continue
+  unit=$root/cloche-t-$$.service
+  mkdir "$unit" && echo "$redis_pid" > "$unit/cgroup.procs" || { rmdir "$unit"; unit=; }
+done
+if [ -n "$unit" ]; then
+  try cloche new --name three --with-service "unit:cloche-t-$$" --json
+  check "by unit" field_is services.0.name redis-server
+  cloche rm three > "$T/log"
+fi
 
 # --- It belongs to the state: saved, restored, copied.
 cloche snapshot one --name before > "$T/log"
@@ -87,7 +99,7 @@ check "the way back is open" is "$(inside one get place)" one
 # --- The original is never left standing, whoever dies.
 stands() { ! grep -q '^TracerPid:	0$' "/proc/$redis_pid/status"; }
 dd if=/dev/zero of="$WORK/redis/large" bs=1M count=600 status=none
-[ "$MODE" = system ] || chown "$CALLER_UID" "$WORK/redis/large"
+[ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/redis/large"
 for victim in client pauser; do
   cloche new --name "killed-$victim" --with-service "$redis_port" > "$T/log" 2>&1 &
   job=$!
@@ -99,6 +111,8 @@ for victim in client pauser; do
   until_true goes_on "$redis_pid"
   check "kill -9 of the $victim: the original goes on" is "$(outside ping)" PONG
   wait "$job"
+  status=$?
+  check "and what was copied is not passed off for whole" not exits 0
   cloche rm "killed-$victim" > "$T/log" 2>&1
 done
 rm "$WORK/redis/large"
@@ -156,8 +170,7 @@ if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
   cloche rollback db2 good > "$T/log" 2>&1
   check "rollback restarts it on the data of then" is "$(sql_in db2 'select count(*) from t')" "$outside_count"
   cloche exec db2 -- sh -c "while psql -h 127.0.0.1 -p $port -U postgres -qc 'insert into u values (7)'; do :; done" > "$T/log" 2>&1 &
-  cloche snapshot db2 --name busy > "$T/log"
-  try cloche fork busy --json
+  try cloche fork "$(cloche snapshot db2)" --json
   fork=$(field 0.id)
   check "a fork of a busy one recovers" test "$(sql_in "$fork" 'select count(*) from u')" -ge 500
   cloche exec db2 -- sh -c "echo 'port = nonsense' >> $T/pg/postgresql.conf" > "$T/log"
@@ -166,5 +179,4 @@ if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
   cloche rollback db2 good > "$T/log" 2>&1
   check "and undone" is "$(sql_in db2 'select count(*) from t')" "$outside_count"
   check "the original never noticed" is "$(sql 'select count(*) from t')" "$outside_count"
-  wait
 fi
