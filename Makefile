@@ -9,7 +9,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 
 help:
 	@echo 'make build         the programs, into build/bin'
-	@echo 'make demo          build, then three fixes of one bug in three sandboxes, compared'
+	@echo 'make demo          build, then an update, a patch and a revert race to mend one bug'
 	@echo 'make test          build, then every test'
 	@echo 'make test-kernels  only the tests that boot a guest with Debian kernels'
 	@echo 'make lint          only the lints'
@@ -44,6 +44,7 @@ format:
 	@tools/lint/format.sh --fix
 
 demo: build
+	@tools/deps.sh demo
 	@tools/demo.sh
 
 bench:

@@ -18,10 +18,10 @@ struct Bench {
   void (*run)(OwnDaemon&, const Options&, Report&);
 };
 
-constexpr Bench kBenches[] = {{"idle", BenchIdle},       {"start", BenchStart},
-                              {"command", BenchCommand}, {"many", BenchMany},
-                              {"files", BenchFiles},     {"timetravel", BenchTimeTravel},
-                              {"diff", BenchDiff},       {"cycles", BenchCycles}};
+constexpr Bench kBenches[] = {
+    {"idle", BenchIdle}, {"start", BenchStart}, {"command", BenchCommand},
+    {"many", BenchMany}, {"files", BenchFiles}, {"timetravel", BenchTimeTravel},
+    {"diff", BenchDiff}, {"job", BenchJob},     {"cycles", BenchCycles}};
 
 // Rootless sandboxes have an empty /tmp of their own, so the work has to be below the home.
 std::string MakeRoot() {
@@ -68,9 +68,9 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
   app.add_option("--only", only,
-                 "one part: idle, start, command, many, files, timetravel, diff or cycles")
+                 "one part: idle, start, command, many, files, timetravel, diff, job or cycles")
       ->check(CLI::IsMember(
-          {"idle", "start", "command", "many", "files", "timetravel", "diff", "cycles"}));
+          {"idle", "start", "command", "many", "files", "timetravel", "diff", "job", "cycles"}));
   app.add_flag("--full", options.full, "also snapshots of 1,000,000 changed files");
   app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
   CLI11_PARSE(app, argc, argv);

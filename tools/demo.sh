@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# demo.sh: three attempts at one bug race, each in its own copy of this machine. Needs nothing but the
-# built programs; its daemon, its state and its project live in one directory that goes with it.
+# demo.sh: an update, a patch and a revert race to mend one bug, each in its own copy of this machine. Needs the
+# built programs, git and pip; its daemon, its state, its project and its package registry live in one
+# directory that goes with it.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 export PATH=${CLOCHE_BIN:-$here/build/bin}:$PATH
@@ -28,36 +29,38 @@ bold='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 show() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; }
+failing_test() { { make --no-print-directory test 2>&1 || true; } | grep -e '^FAIL:' -e '^AssertionError'; }
 # One line per file: checksum, size, name.
-listing='find . -type f ! -path "./build/*" -exec cksum {} + | sort'
+listing='find . -type f -exec cksum {} + | sort'
 
-cp -R "$here/examples/median" "$scratch/project"
-cp -R "$here/examples/attempts" "$scratch/attempts"
-cd "$scratch/project"
-rm -rf build
+"$here/examples/bill/make.sh" "$scratch/bill"
+cd "$scratch/bill/project"
 sh -c "$listing" > "$scratch/before"
 
-say "A project with a bug. This is the real one:"
+say "A project with a failing test. This is the real one:"
+show git log --oneline
+git --no-pager log --oneline --no-decorate
 show make test
-make --no-print-directory test 2>&1 | grep -v '^make' || true
-rm -rf build
+failing_test
 
 mode=$(cloche doctor --json | sed -n 's/.*"mode":"\([a-z]*\)".*/\1/p')
-say "Three attempts at once, each in its own copy of this machine ($mode mode); race.toml says what to check"
-show cloche race --report race.html
+say "Update the dependency, patch around it, or revert? All three at once, each in its own copy of this machine ($mode mode)"
+show cat race.toml
+cat race.toml
+show cloche race
 # Outside of a terminal the progress is noise here.
-cloche race --report "$scratch/race.html" 2> "$scratch/progress" || { cat "$scratch/progress" >&2; exit 1; }
+cloche race 2> "$scratch/progress" || { cat "$scratch/progress" >&2; exit 1; }
 winner=$(cloche ls --json | sed -n 's/.*"name":"\([a-z0-9-]*\)".*/\1/p')
 [ -n "$winner" ] || { echo "no attempt passed: that is a bug, please report it" >&2; exit 1; }
 
-say "The best that passed is kept. What it changed:"
-show "cloche diff $winner --patch median.c"
-cloche diff "$winner" --patch median.c
+say "All pass the test; the score tells them apart. The best is kept. What it changed:"
+show "cloche diff $winner --patch requirements.txt vendor/pennies.py"
+cloche diff "$winner" --patch requirements.txt vendor/pennies.py
 
 say "A save-game before a risky step, and back"
 show "cloche snapshot $winner --name good"
 cloche snapshot "$winner" --name good > /dev/null
-risky=(rm -rf median.c)
+risky=(rm -rf bill.py bill_test.py)
 [ "$mode" != system ] || risky+=(/usr/include)  # rootless that is read-only
 show "cloche exec $winner -- ${risky[*]}"
 cloche exec --quiet "$winner" -- "${risky[@]}"
@@ -65,11 +68,11 @@ show "cloche diff $winner --against good"
 cloche diff "$winner" --against good
 show "cloche rollback $winner good"
 cloche rollback "$winner" good 2>&1
-cloche exec --quiet "$winner" -- sh -c 'ls median.c /usr/include/stdio.h'
+cloche exec --quiet "$winner" -- sh -c 'ls -d bill.py bill_test.py /usr/include/stdio.h'
 
-say "The real project is as it was, although one copy deleted it:"
-show ls
-ls
+say "The real project is as it was: it still fails, and has not lost a byte"
+show make test
+failing_test
 sh -c "$listing" | cmp - "$scratch/before" && echo "  (same bytes as at the start)"
 
 say "The copy goes, with all that was in it"

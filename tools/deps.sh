@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deps.sh build|test|bench|tidy: installs the Debian packages that step needs, and nothing when they
+# deps.sh build|demo|test|bench|tidy: installs the Debian packages that step needs, and nothing when they
 # are there already (then it costs a few milliseconds and no rights).
 set -euo pipefail
 
@@ -11,17 +11,18 @@ test=(libgtest-dev libgmock-dev clang-format-14
       bubblewrap sqlite3 tmux patch procps redis-server postgresql)
 bench=(bubblewrap runc runsc firejail)
 tidy=(clang-tidy-19)
-# The usefulness suite runs these inside a sandbox. People have them from elsewhere too, so what
-# counts is the command: "command package".
-test_tools=('git git' 'python3 python3' 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm'
-            'cargo cargo')
+# The demo and the usefulness suite run these inside a sandbox. People have them from elsewhere too, so
+# what counts is the command: "command package".
+demo_tools=('git git' 'python3 python3' 'pip3 python3-pip')
+test_tools=("${demo_tools[@]}" 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm' 'cargo cargo')
 
 case ${1-} in
   build) packages=("${build[@]}") tools=() ;;
+  demo) packages=("${build[@]}") tools=("${demo_tools[@]}") ;;
   test) packages=("${build[@]}" "${test[@]}") tools=("${test_tools[@]}") ;;
   bench) packages=("${build[@]}" "${bench[@]}") tools=('git git') ;;
   tidy) packages=("${build[@]}" "${test[@]}" "${tidy[@]}") tools=() ;;
-  *) echo "usage: tools/deps.sh build|test|bench|tidy" >&2; exit 2 ;;
+  *) echo "usage: tools/deps.sh build|demo|test|bench|tidy" >&2; exit 2 ;;
 esac
 
 # The venv of Debian's python3 is a package of its own; other Pythons bring theirs.

@@ -389,6 +389,9 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
                                                 Watcher* watcher, StepTimer steps) {
   const Limits& limits = sandbox.planned.limits;
   request.env = FilterEnvironment(request.env, request.env_names).kept;
+  if (!request.env.empty())
+    request.env = JoinEnvironments({request.env, request.env_names},
+                                   {sandbox.request.env, sandbox.request.env_names});
   uint32_t number = static_cast<uint32_t>(sandbox.commands_started + 1);
   // Nobody asked for a limit: what is relayed to a client is never cut, or `... > file` would be.
   uint64_t output = watcher && !sandbox.request.limits.output

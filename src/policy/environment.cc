@@ -214,4 +214,18 @@ FilteredEnvironment FilterEnvironment(std::span<const std::string> env,
   return result;
 }
 
+std::vector<std::string> JoinEnvironments(const AskedEnvironment& command,
+                                          const AskedEnvironment& sandbox) {
+  std::vector<std::string> joined(command.env.begin(), command.env.end());
+  for (const std::string& variable : sandbox.env) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (std::ranges::find(sandbox.names, name) == sandbox.names.end() ||
+        std::ranges::find(command.names, name) != command.names.end())
+      continue;
+    std::erase_if(joined, [&](const std::string& each) { return each.starts_with(name + "="); });
+    joined.push_back(variable);
+  }
+  return joined;
+}
+
 }  // namespace cloche

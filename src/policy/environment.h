@@ -19,6 +19,16 @@ struct FilteredEnvironment {
 FilteredEnvironment FilterEnvironment(std::span<const std::string> env,
                                       std::span<const std::string> extra_names);
 
+struct AskedEnvironment {
+  std::span<const std::string> env;    // as filtered
+  std::span<const std::string> names;  // asked for by name
+};
+
+// What a command gets: its own, and what its sandbox was made with by name. That is stronger than
+// what the command's caller happens to have, and weaker than what he asks for by name.
+std::vector<std::string> JoinEnvironments(const AskedEnvironment& command,
+                                          const AskedEnvironment& sandbox);
+
 bool NameLooksSecret(std::string_view name);
 bool ValueLooksSecret(std::string_view value);
 

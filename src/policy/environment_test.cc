@@ -93,5 +93,13 @@ TEST(Environment, AJobserverIsNotPassedOn) {
   EXPECT_THAT(Filter({"MAKEFLAGS= -j8 --jobserver-auth=3,4"}).kept, IsEmpty());
 }
 
+TEST(Environment, WhatASandboxWasMadeWithReachesItsCommands) {
+  const std::vector<std::string> made = {"A=1", "EDITOR=ed", "TERM=made", "C=3"};
+  const std::vector<std::string> by_name = {"A", "EDITOR", "C"};
+  const std::vector<std::string> own = {"EDITOR=vi", "TERM=own", "C=4"}, own_names = {"C"};
+  EXPECT_THAT(JoinEnvironments({own, own_names}, {made, by_name}),
+              ElementsAre("TERM=own", "C=4", "A=1", "EDITOR=ed"));
+}
+
 }  // namespace
 }  // namespace cloche

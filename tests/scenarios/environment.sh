@@ -49,7 +49,13 @@ check "exec filters the same way" not mentions SECRET_TOKEN
 check "exec passes what is allowed" mentions '^EDITOR=vi$'
 try cloche exec --env MY_SETTING box -- env
 check "exec --env passes what was asked for" mentions '^MY_SETTING=plain$'
-try cloche new --name boxed --env MY_SETTING
+try cloche new --name boxed --env MY_SETTING --env EDITOR=ed --env MINE=made
+try cloche exec boxed -- env
+check "new --env reaches every command" mentions '^MY_SETTING=plain$'
+check "and is stronger than what the caller happens to have" mentions '^EDITOR=ed$'
+try cloche exec boxed --env MINE=asked -- env
+check "but not than what he asks for" mentions '^MINE=asked$'
+check "which is there once" is "$(grep -c '^MINE=' "$OUT")" 1
 CALLER_ENV=()
 try cloche show boxed --json
 check "no value of a dropped variable is kept" not mentions t0ken

@@ -1,0 +1,6 @@
+"""Money in whole cents."""
+
+
+def split(total, people):
+    """Shares of `total` for so many people."""
+    return [total // people] * people
