@@ -22,11 +22,11 @@ redis_port=$(free_port)
 install -d -o "$CALLER_UID" -g "$CALLER_UID" "$WORK/redis"
 as_caller env SERVICE_TOKEN=s3cr3t-of-the-host redis-server --port "$redis_port" --dir "$WORK/redis" \
   --save '3600 1' --appendonly yes > "$T/redis.log" 2>&1 &
-started+=($!)
 outside() { redis-cli -p "$redis_port" "$@"; }
 inside() { local box=$1; shift; cloche exec "$box" -- redis-cli -p "$redis_port" "$@"; }
 until_true outside ping
 redis_pid=$(outside info server | tr -d '\r' | sed -n 's/^process_id://p')
+started+=("$redis_pid")
 outside set place reality > "$T/log"
 outside lpush list $(seq 1000) >> "$T/log"
 
@@ -126,7 +126,8 @@ refused invalid new --with-service 'what:ever'
 refused invalid new --with-service "$redis_port" --service-data "$WORK/not-there"
 refused conflict new --with-service "$redis_port" --base "dir:$WORK"
 if [ "$MODE" != system ]; then
-  install -d "$T/roots" && redis-server --port "$dead_port" --dir "$T/roots" --save '' > "$T/log" 2>&1 &
+  mkdir "$T/roots"
+  redis-server --port "$dead_port" --dir "$T/roots" --save '' > "$T/log" 2>&1 &
   started+=($!)
   until_true redis-cli -p "$dead_port" ping
   refused denied new --with-service "$dead_port"
