@@ -151,7 +151,7 @@ TEST(ParseWithCommand, OptionsMayStandOnBothSidesOfTheSandbox) {
 }
 
 TEST(Project, IsTheNearestMarkedDirectoryBelowHome) {
-  const auto with = [](std::set<std::string> files) {
+  const auto with = [](const std::set<std::string>& files) {
     return [files](const std::string& path) { return files.contains(path); };
   };
   EXPECT_EQ(FindProject("/home/u/p/q", "/home/u", with({"/home/u/p/.git"})), "/home/u/p");

@@ -15,6 +15,17 @@ std::string LogPath() {
          ".log";
 }
 
+// No log stays behind.
+class CleanUp : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    (void)unlink((testing::TempDir() + test.name() + ".log").c_str());
+  }
+};
+const bool registered = [] {
+  testing::UnitTest::GetInstance()->listeners().Append(new CleanUp);  // it owns it
+  return true;
+}();
+
 // The payloads of frames, each with its stream's letter.
 std::string Text(const std::string& frames) {
   std::string text;
