@@ -111,7 +111,6 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
   if (both && stayed && change.differs == diff::Aspects()) return std::nullopt;
   change.old_path = entry.old_path;
   change.kind = KindOf(change);
-  if (change.kind != diff::ChangeKind::kRenamed) change.old_path.clear();
   const bool old_readable = !entry.before || !entry.before->IsFile() || before.text;
   const bool new_readable = !entry.after || !entry.after->IsFile() || after.text;
   const bool has_file =

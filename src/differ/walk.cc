@@ -30,8 +30,19 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 
 }  // namespace
 
+void Unreadable::Add(std::string path) {
+  ++count;
+  if (paths.size() < kMostPaths) paths.push_back(std::move(path));
+}
+
+void Unreadable::Add(const Unreadable& others) {
+  const uint64_t unnamed = others.count - others.paths.size();
+  for (const std::string& path : others.paths) Add(path);
+  count += unnamed;
+}
+
 SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames)
-    : slot_(layout.slots[slot]), renames_(renames) {
+    : slot_(layout.slots[slot]), of_other_(of_other), renames_(renames) {
   const std::string prefix = slot_.target == "/" ? "/" : slot_.target + "/";
   for (const LayoutSlot& other : layout.slots)
     if (&other != &slot_ && other.target.starts_with(prefix))
@@ -74,7 +85,7 @@ SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   Lower lower{Duplicate(slot_.base), Duplicate(slot_.mask), ""};
   // Without its mask a base shows what is hidden: rather nothing of it.
   if (!lower.directory || (slot_.mask >= 0 && !lower.mask)) {
-    ++unreadable_;
+    unreadable_.Add(slot_.target);
     return {};
   }
   for (size_t at = 0; at < path.size() && lower.valid();) {
@@ -101,13 +112,13 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   if (!place || !place->IsDirectory()) return {};
   Lower child;
   child.directory = OpenDirectory(*place);
-  if (!child.directory) ++unreadable_;
+  child.path = Join(lower.path, name);
+  if (!child.directory) unreadable_.Add(Absolute(child.path));
   if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
     if (child.mask = OpenDirectory(*masked); !child.mask) {
-      if (child.directory) ++unreadable_;
+      if (child.directory) unreadable_.Add(Absolute(child.path));
       child.directory = nullptr;
     }
-  child.path = Join(lower.path, name);
   return child;
 }
 
@@ -117,7 +128,23 @@ bool SlotWalk::Reported(const std::string& path) {
   // What was there before is what the directory above shows of the base, wherever that came from.
   const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
   const auto there = Child(LowerAt(ParentOf(place)), NameOf(path));
+  if (renames_ == Renames::kFiles) return !there && !Taken(BasePathOf(path));
   return !there || moved_.contains(place);
+}
+
+bool SlotWalk::Taken(const std::string& path) const {
+  SharedFd directory = Duplicate(of_other_ ? slot_.other : slot_.state);
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const auto place = Look(directory, path.substr(at, end - at));
+    if (!place || place->IsWhiteout()) return false;
+    const auto special = special_.find(path.substr(0, end));
+    const bool moved_here = special != special_.end() && !special->second->redirect.empty();
+    if (moved_here || !place->IsDirectory()) return true;
+    directory = OpenDirectory(*place);
+    at = end + 1;
+  }
+  return true;
 }
 
 bool SlotWalk::MovedAway(const std::string& base_path) {
@@ -129,7 +156,7 @@ void SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
   if (!directory) return;
   sys::Directory list(directory->get(), ".");
   while (const dirent* entry = list.Next()) frame.events.emplace(entry->d_name, entry->d_name);
-  if (list.error() != 0) ++unreadable_;
+  if (list.error() != 0) unreadable_.Add(Absolute(frame.path));
 }
 
 void SlotWalk::Prepare(Frame& frame) {
@@ -167,7 +194,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
                           !special->second->redirect.empty() && BasePathOf(path) != path;
   const bool opaque = own_directory && special != special_.end() && special->second->opaque;
   if (own_directory) child.upper = OpenDirectory(*entry.after);
-  if (own_directory && !child.upper) ++unreadable_;
+  if (own_directory && !child.upper) unreadable_.Add(entry.path);
   if (redirected)
     child.origin = LowerAt(BasePathOf(path));
   else if (entry.after && entry.after->IsDirectory() && !opaque)
