@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
                  "one part: idle, start, command, many, files, timetravel, diff or cycles")
       ->check(CLI::IsMember(
           {"idle", "start", "command", "many", "files", "timetravel", "diff", "cycles"}));
-  app.add_flag("--full", options.full, "also snapshots of 1,000,000 changed files");
+  app.add_flag("--full", options.full,
+               "trees of 1,000,000 files, and snapshots of as many: minutes");
   app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
   CLI11_PARSE(app, argc, argv);
   try {

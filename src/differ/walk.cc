@@ -122,14 +122,29 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   return child;
 }
 
-// A rename is told as one only if nothing of the base had to make way for it.
+// A rename is told as one only if nothing of the base had to make way for it, but for what is told
+// as a rename itself. So they hang together in chains, and in rings of things that changed places.
 bool SlotWalk::Reported(const std::string& path) {
   if (renames_ == Renames::kExpand) return false;
-  // What was there before is what the directory above shows of the base, wherever that came from.
-  const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
-  const auto there = Child(LowerAt(ParentOf(place)), NameOf(path));
-  if (renames_ == Renames::kFiles) return !there && !Taken(BasePathOf(path));
-  return !there || moved_.contains(place);
+  std::vector<std::string> chain;
+  bool told = true;  // a ring
+  for (std::string next = path;;) {
+    const auto [known, first_seen] = reported_.emplace(next, true);
+    if (!first_seen) {
+      told = known->second;
+      break;
+    }
+    chain.push_back(next);
+    // What was there before is what the directory above shows of the base, wherever that came from.
+    const std::string place = Join(BasePathOf(ParentOf(next)), NameOf(next));
+    const bool there = Child(LowerAt(ParentOf(place)), NameOf(next)).has_value();
+    const auto moved = moved_.find(place);
+    told = !there && (renames_ != Renames::kFiles || !Taken(BasePathOf(next)));
+    if (renames_ == Renames::kFiles || !there || moved == moved_.end()) break;
+    next = moved->second;
+  }
+  for (const std::string& each : chain) reported_[each] = told;
+  return told;
 }
 
 bool SlotWalk::Taken(const std::string& path) const {

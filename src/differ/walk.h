@@ -88,6 +88,7 @@ class SlotWalk {
   std::set<std::string> covered_;  // by other overlays, below the target
   std::unordered_map<std::string, const SpecialDirectory*> special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
+  std::unordered_map<std::string, bool> reported_;      // as far as it was asked for
   std::vector<Frame> stack_;
   mutable Unreadable unreadable_;
 };

@@ -1,8 +1,8 @@
 """diff.py WORK BIN: what `cloche diff` says of random changes is what listings before and after say.
 
 The listings are taken inside, through the mount; cloche-diff reads the layers below it. A patch is given to git apply
-and to patch, and what they make of the old tree is compared with the new one. CLOCHE_SEED repeats a run, CLOCHE_ROUNDS
-makes it longer.
+and to patch, and what they make of the old tree is compared with the new one. CLOCHE_SEED repeats a run or one
+round of it, CLOCHE_ROUNDS makes it longer.
 """
 import errno
 import json
@@ -163,8 +163,8 @@ def changes_of(box, *arguments):
     return json.loads(cloche("diff", box, "--json", *arguments))["changes"]
 
 
-def one_round(number):
-    seed = f"{SEED}/{number}"
+def one_round(seed):
+    number = seed.split("/")[1]
     dice = random.Random(seed)
     tree, box = f"{WORK}/tree{number}", f"box{number}"
     os.mkdir(tree)
@@ -195,15 +195,16 @@ def one_round(number):
 
 
 os.umask(0o022)
-for number in range(ROUNDS):
+seeds = [SEED] if "/" in SEED else [f"{SEED}/{number}" for number in range(ROUNDS)]
+for each in seeds:
     try:
-        one_round(number)
+        one_round(each)
     except (RuntimeError, ValueError, KeyError) as error:
-        faults.append(f"seed {SEED}/{number}: {error!r}")
+        faults.append(f"seed {each}: {error!r}")
     if len(faults) > 20:
         break
 for fault in faults[:20]:
     print("     " + fault)
-print(f"{'FAIL' if faults else 'ok'}  {ROUNDS} rounds, seed {SEED}: what is said to have changed is what has "
+print(f"{'FAIL' if faults else 'ok'}  {len(seeds)} rounds, seed {SEED}: what is said to have changed is what has "
       f"(patches left out: {skipped})")
 sys.exit(1 if faults else 0)
