@@ -1,11 +1,12 @@
 #include <fmt/format.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -51,6 +52,20 @@ void LargeTree(OwnDaemon& daemon, int files, const Options& options, Report& rep
   std::filesystem::remove_all(place);
 }
 
+// 0: it is another program, or gone.
+double PeakIfDiffer(pid_t pid) {
+  FILE* const status = fopen(fmt::format("/proc/{}/status", pid).c_str(), "re");
+  if (!status) return 0;
+  char line[256], name[64] = "";
+  double kilobytes = 0;
+  while (fgets(line, sizeof line, status)) {
+    sscanf(line, "Name: %63s", name);
+    sscanf(line, "VmHWM: %lf", &kilobytes);
+  }
+  fclose(status);
+  return strcmp(name, "cloche-diff") == 0 ? kilobytes / 1024 : 0;
+}
+
 // The most memory that a cloche-diff of the daemon had while `work` ran, in MB.
 double PeakOfDiffer(const OwnDaemon& daemon, const std::function<void()>& work) {
   std::atomic<bool> done = false;
@@ -64,18 +79,8 @@ double PeakOfDiffer(const OwnDaemon& daemon, const std::function<void()>& work) 
     done = true;
   });
   double peak = 0;
-  while (!done) {
-    for (const pid_t pid : daemon.Processes()) {
-      std::ifstream status(fmt::format("/proc/{}/status", pid));
-      bool differ = false;
-      for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("Name:")) differ = line.ends_with("cloche-diff");
-        if (differ && line.starts_with("VmHWM:"))
-          peak = std::max(peak, std::stod(line.substr(6)) / 1024);
-      }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  for (; !done; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    for (const pid_t pid : daemon.Processes()) peak = std::max(peak, PeakIfDiffer(pid));
   worker.join();
   if (failed) std::rethrow_exception(failed);
   return peak;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "sys/directory.h"
 
@@ -31,6 +33,7 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 }  // namespace
 
 void Unreadable::Add(std::string path) {
+  if (std::ranges::find(paths, path) != paths.end()) return;  // looked at twice
   ++count;
   if (paths.size() < kMostPaths) paths.push_back(std::move(path));
 }
@@ -57,7 +60,8 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
   if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
     device_ = info.st_dev;
   for (const auto& [path, special] : special_)
-    if (!special->redirect.empty() && BasePathOf(path) != path) moved_[BasePathOf(path)] = path;
+    if (Redirected(path)) moved_[BasePathOf(path)] = path;
+  DecideRenames();
   if (root.upper) stack_.push_back(std::move(root));
   if (!stack_.empty()) Prepare(stack_.back());
 }
@@ -122,29 +126,49 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   return child;
 }
 
-// A rename is told as one only if nothing of the base had to make way for it, but for what is told
-// as a rename itself. So they hang together in chains, and in rings of things that changed places.
-bool SlotWalk::Reported(const std::string& path) {
-  if (renames_ == Renames::kExpand) return false;
-  std::vector<std::string> chain;
-  bool told = true;  // a ring
-  for (std::string next = path;;) {
-    const auto [known, first_seen] = reported_.emplace(next, true);
-    if (!first_seen) {
-      told = known->second;
-      break;
-    }
-    chain.push_back(next);
+// A rename is told as one only if nothing of the base had to make way for it but what is told as a
+// rename itself, and if that of the directory it is in is told. So they hang on each other, in
+// rings too: all are told but those that cannot be, and those that hang on them.
+void SlotWalk::DecideRenames() {
+  if (renames_ == Renames::kExpand) return;
+  std::unordered_map<std::string, std::vector<std::string>> hang_on;
+  std::vector<std::string> untold;
+  for (const auto& [base_path, path] : moved_) {
     // What was there before is what the directory above shows of the base, wherever that came from.
-    const std::string place = Join(BasePathOf(ParentOf(next)), NameOf(next));
-    const bool there = Child(LowerAt(ParentOf(place)), NameOf(next)).has_value();
-    const auto moved = moved_.find(place);
-    told = !there && (renames_ != Renames::kFiles || !Taken(BasePathOf(next)));
-    if (renames_ == Renames::kFiles || !there || moved == moved_.end()) break;
-    next = moved->second;
+    const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
+    const bool there = Child(LowerAt(ParentOf(place)), NameOf(path)).has_value();
+    const auto made_way = moved_.find(place);
+    bool told = !there;
+    if (renames_ == Renames::kFiles) {
+      told = told && !Taken(base_path);
+    } else if (there && made_way != moved_.end()) {
+      hang_on[made_way->second].push_back(path);
+      told = true;
+    }
+    std::string above = ParentOf(path);
+    while (!above.empty() && !Redirected(above)) above = ParentOf(above);
+    const auto above_moved = moved_.find(BasePathOf(above));
+    if (!above.empty()) hang_on[above].push_back(path);
+    if (!above.empty() && (above_moved == moved_.end() || above_moved->second != above))
+      told = false;
+    if (told)
+      told_.insert(path);
+    else
+      untold.push_back(path);
   }
-  for (const std::string& each : chain) reported_[each] = told;
-  return told;
+  while (!untold.empty()) {
+    const std::string path = std::move(untold.back());
+    untold.pop_back();
+    for (const std::string& each : hang_on[path])
+      if (told_.erase(each) > 0) untold.push_back(each);
+  }
+}
+
+// One that was moved back is where it was.
+bool SlotWalk::Redirected(const std::string& path) const {
+  const auto special = special_.find(path);
+  return special != special_.end() && !special->second->redirect.empty() &&
+         BasePathOf(path) != path;
 }
 
 bool SlotWalk::Taken(const std::string& path) const {
@@ -162,9 +186,9 @@ bool SlotWalk::Taken(const std::string& path) const {
   return true;
 }
 
-bool SlotWalk::MovedAway(const std::string& base_path) {
+bool SlotWalk::MovedAway(const std::string& base_path) const {
   const auto found = moved_.find(base_path);
-  return found != moved_.end() && Reported(found->second);
+  return found != moved_.end() && told_.contains(found->second);
 }
 
 void SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
@@ -204,9 +228,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   child.path = path;
   const auto special = special_.find(path);
   const bool own_directory = in_upper && entry.after && entry.after->IsDirectory();
-  // One that was moved back is where it was.
-  const bool redirected = own_directory && special != special_.end() &&
-                          !special->second->redirect.empty() && BasePathOf(path) != path;
+  const bool redirected = own_directory && Redirected(path);
   const bool opaque = own_directory && special != special_.end() && special->second->opaque;
   if (own_directory) child.upper = OpenDirectory(*entry.after);
   if (own_directory && !child.upper) unreadable_.Add(entry.path);
@@ -214,7 +236,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
     child.origin = LowerAt(BasePathOf(path));
   else if (entry.after && entry.after->IsDirectory() && !opaque)
     child.origin = LowerChild(frame.origin, name);
-  if (redirected && Reported(path)) {
+  if (redirected && told_.contains(path)) {
     child.before = child.origin;
     child.renamed = true;
     entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path));
@@ -238,6 +260,13 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
 }
 
 Result<std::optional<Entry>> SlotWalk::Next() {
+  if (!begun_ && !stack_.empty()) {
+    begun_ = true;
+    const Frame& root = stack_.back();
+    Entry entry{slot_.target, "", Look(root.before.directory, "."), Look(root.upper, ".")};
+    entry.top = true;
+    if (entry.before && entry.after) return entry;
+  }
   while (!stack_.empty()) {
     Frame& frame = stack_.back();
     if (frame.events.empty()) {

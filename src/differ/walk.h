@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +23,7 @@ struct Entry {
   std::optional<Place> before;
   std::optional<Place> after;
   bool implied = false;  // that it moved is told by a directory above it
+  bool top = false;      // of an overlay
 };
 
 // Directories that could not be read: the answer is not complete.
@@ -74,8 +76,9 @@ class SlotWalk {
   std::optional<Place> Child(const Lower& lower, const std::string& name) const;
   Lower LowerChild(const Lower& lower, const std::string& name) const;
   Lower LowerAt(const std::string& path) const;
-  bool MovedAway(const std::string& base_path);
-  bool Reported(const std::string& path);                 // a redirected directory: as a rename
+  void DecideRenames();
+  bool Redirected(const std::string& path) const;
+  bool MovedAway(const std::string& base_path) const;
   bool Taken(const std::string& path) const;              // is there something, or may it be?
   std::string BasePathOf(const std::string& path) const;  // what shows through there
   bool Covered(const std::string& path) const;
@@ -88,7 +91,8 @@ class SlotWalk {
   std::set<std::string> covered_;  // by other overlays, below the target
   std::unordered_map<std::string, const SpecialDirectory*> special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
-  std::unordered_map<std::string, bool> reported_;      // as far as it was asked for
+  std::unordered_set<std::string> told_;                // as renames, of these
+  bool begun_ = false;
   std::vector<Frame> stack_;
   mutable Unreadable unreadable_;
 };
