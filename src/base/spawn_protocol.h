@@ -21,11 +21,11 @@ enum class SpawnOp : uint32_t {
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended
   kEndLook = 16,  // nobody wants the answer to the kLook with the number `look` any more
-  kRetain = 14,  // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
-                 // reply has a memfd with those that do not exist
-  kReady = 6,    // from spawn, once: `detail` = "" or why it cannot work here
-  kReply = 7,    // from spawn, to the request with the same number
-  kExited = 8,   // from spawn: the init of `sandbox` ended, `value` = wait status
+  kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
+                  // reply has a memfd with those that do not exist
+  kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
+  kReply = 7,     // from spawn, to the request with the same number
+  kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status
 };
 
 inline constexpr uint32_t kFlagSummary = 1;
