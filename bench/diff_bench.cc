@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "benches.h"
@@ -43,7 +44,9 @@ void LargeTree(OwnDaemon& daemon, int files, const Options& options, Report& rep
                      }},
                     schedule);
       report.Limit(promise, both[0].Median(), "ms", 20);
-      report.Compare("  beside git status", both[0], "git status", both[1], 0.05);
+      // Ours does not grow with the tree: the promise is for a large one.
+      report.Compare("  beside git status", both[0], "git status", both[1],
+                     options.full ? std::optional(0.05) : std::nullopt);
     } else {
       report.Limit(promise, Alternate({[&] { return box.Diff(); }}, schedule)[0].Median(), "ms",
                    20);
