@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 
 pid_t ParentOf(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  std::getline(file, text, '\0');  // an iterator would throw when it is gone meanwhile
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return -1;
   return std::atoi(text.c_str() + name_end + 4);

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "benches.h"
-#include "http.h"
 #include "program.h"
+#include "sandbox.h"
 
 // Saved states: what a client waits for, by how much the sandbox has changed.
 namespace cloche::bench {
@@ -12,58 +12,9 @@ namespace {
 
 constexpr int kForks = 100;
 
-class SavedSandbox {
- public:
-  explicit SavedSandbox(OwnDaemon& daemon) : connection_(daemon.socket()), work_(daemon.work()) {
-    id_ = connection_.Call("POST", "/v1/sandboxes", daemon.SandboxRequest()).at("id");
-  }
-  ~SavedSandbox() { connection_.Call("DELETE", Target("")); }
-  SavedSandbox(const SavedSandbox&) = delete;
-  SavedSandbox& operator=(const SavedSandbox&) = delete;
-
-  void Run(const std::string& script) {
-    const auto result = connection_.Call(
-        "POST", Target("/commands"), {{"argv", {"sh", "-c", "cd '" + work_ + "' && " + script}}});
-    if (result.value("exit_status", -1) != 0) throw std::runtime_error(result.dump());
-  }
-  double Snapshot() {
-    const Stopwatch watch;
-    const auto made = connection_.Call("POST", Target("/snapshots"), nlohmann::json::object());
-    const double ms = watch.Ms();
-    saved_ = made.at("id");
-    return ms;
-  }
-  double Rollback() {
-    const Stopwatch watch;
-    connection_.Call("POST", Target("/rollback"), {{"snapshot", saved_}});
-    return watch.Ms();
-  }
-  double Fork(int count) {
-    const Stopwatch watch;
-    const auto forks = connection_.Call("POST", Target("/fork"), {{"count", count}});
-    const double ms = watch.Ms();
-    for (const auto& fork : forks)
-      connection_.Call("DELETE", "/v1/sandboxes/" + fork.at("id").get<std::string>());
-    return ms;
-  }
-
- private:
-  std::string Target(const std::string& rest) const { return "/v1/sandboxes/" + id_ + rest; }
-  Connection connection_;
-  std::string work_, id_, saved_;
-};
-
-// 1,000 files in a directory.
-std::string MakeFiles(int count) {
-  return fmt::format(
-      "mkdir -p many && cd many && i=0; while [ $i -lt {} ]; do mkdir d$i && (cd d$i && seq 1000 | "
-      "split -l 1 -a 3 - f); i=$((i + 1)); done",
-      count / 1000);
-}
-
 void Scale(OwnDaemon& daemon, int files, int rounds, Report& report) {
-  SavedSandbox box(daemon);
-  box.Run(MakeFiles(files));
+  Sandbox box(daemon);
+  box.MakeTree("many", files);
   box.Snapshot();  // what was dirty is on disk after this one
   Series saved, restored;
   for (int round = 0; round < rounds; ++round) {
@@ -85,11 +36,10 @@ void BesideGit(OwnDaemon& daemon, int rounds, Report& report) {
   const auto shell = [&](const std::string& script) {
     return TimeSpawn({"/bin/sh", "-c", "cd '" + place + "' && " + script});
   };
-  shell("mkdir main && cd main && git init -q && " + MakeFiles(5000) +
-        "; cd .. && git add . && git -c user.name=x -c user.email=x commit -qm x && mkdir extra && "
-        "(cd "
-        "extra && seq 5000 | split -l 1 -a 4 - f)");
-  SavedSandbox box(daemon);
+  MakeTree(place + "/main/many", 5000);
+  shell("cd main && git init -q && git add . && git -c user.name=x -c user.email=x commit -qm x");
+  MakeTree(place + "/main/extra", 5000);
+  Sandbox box(daemon);
   box.Run("cd worktrees/main && echo x > y");
   int number = 0;
   const auto both = Alternate(
@@ -110,7 +60,7 @@ void BesideGit(OwnDaemon& daemon, int rounds, Report& report) {
 void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) {
   const int rounds = options.quick ? 5 : 20;
   {
-    SavedSandbox box(daemon);
+    Sandbox box(daemon);
     Series saved, restored;
     for (int round = 0; round < rounds; ++round) {
       box.Run("echo changed > one");

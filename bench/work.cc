@@ -120,6 +120,25 @@ double Copy(const std::string& directory) {
   return ms;
 }
 
+// So many files in directories of 1,000, all alike: git keeps one of them.
+double Tree(const std::string& place, int files) {
+  const Stopwatch watch;
+  fs::create_directories(place);
+  for (int made = 0; made < files;) {
+    const std::string folder = fmt::format("{}/d{}", place, made / 1000);
+    Need(mkdir(folder.c_str(), 0755) == 0, folder);
+    const int dir = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Need(dir >= 0, folder);
+    for (int i = 0; i < 1000 && made < files; ++i, ++made) {
+      const int fd =
+          openat(dir, fmt::format("f{}", i).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+      Need(fd >= 0 && write(fd, "x\n", 2) == 2 && close(fd) == 0, folder);
+    }
+    close(dir);
+  }
+  return watch.Ms();
+}
+
 }  // namespace
 
 void PrepareWork(const std::string& directory) {
@@ -151,6 +170,7 @@ double DoWork(const std::string& name, const std::string& directory) {
   if (name == "copy") return Copy(directory);
   if (name == "git-status")
     return TimeSpawn({FindProgram("git"), "-C", directory + "/../repo", "status", "--porcelain"});
+  if (name.starts_with("tree-")) return Tree(directory, std::stoi(name.substr(5)));
   throw std::runtime_error("no such work: " + name);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/session.h"
+#include "base/error_json.h"
 
 // What a sandbox changed, as cloche-diff writes it: streamed, however much it is. An answer that is
 // not complete has no last chunk.
@@ -24,6 +25,18 @@ Task<bool> WriteHead(Socket& socket, bool patch) {
   co_return !error;
 }
 
+// One more chunk, and none after it: the answer ends without its end. Why is an extension of that
+// chunk, because a patch has no words for it; in NDJSON it is a line, too.
+Task<void> WriteFailure(Socket& socket, const Error& error, bool patch, bool cut) {
+  const std::string text = ErrorJson(error).dump(-1, ' ', true);
+  std::string body = cut || patch ? "\n" : "";
+  if (!patch) body += "{\"error\":" + text + "}\n";
+  http::chunk_extensions extensions;
+  extensions.insert("error", text);
+  co_await asio::async_write(socket, http::make_chunk(asio::buffer(body), std::move(extensions)),
+                             daemon::kAwait);
+}
+
 }  // namespace
 
 Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
@@ -36,7 +49,7 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
   auto look = co_await engine.StartLook(sandbox, std::move(*parsed), client);
   if (!look) co_return ErrorResponse(look.error());
   std::vector<char> piece(kPiece);
-  bool begun = false, heard = true;
+  bool begun = false, heard = true, cut = false;
   while (heard) {
     auto [error, size] = co_await (*look)->answer.async_read_some(
         asio::buffer(piece.data(), piece.size()), daemon::kAwait);
@@ -47,9 +60,11 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
     auto [lost, sent] = co_await asio::async_write(
         socket, http::make_chunk(asio::buffer(piece.data(), size)), daemon::kAwait);
     heard = !lost;
+    cut = size > 0 && piece[size - 1] != '\n';
   }
   const Status status = co_await engine.FinishLook(*look);
   if (!status && !begun) co_return ErrorResponse(status.error());
+  if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
   if (status && heard) {
     if (!begun) heard = co_await WriteHead(socket, patch);
     if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);

@@ -18,12 +18,14 @@ enum class SpawnOp : uint32_t {
   kDropSnapshot = 13,  // removes `snapshot`
   kLook = 15,  // what did `sandbox` (stopped), or its `snapshot`, change, against the base or the
                // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
-               // answer, what it is asked. The reply comes when it has ended
-  kRetain = 14,  // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
-                 // reply has a memfd with those that do not exist
-  kReady = 6,    // from spawn, once: `detail` = "" or why it cannot work here
-  kReply = 7,    // from spawn, to the request with the same number
-  kExited = 8,   // from spawn: the init of `sandbox` ended, `value` = wait status
+               // answer, what it is asked, where it says why it failed. The reply comes when it has
+               // ended
+  kEndLook = 16,  // nobody wants the answer to the kLook with the number `look` any more
+  kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
+                  // reply has a memfd with those that do not exist
+  kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
+  kReply = 7,     // from spawn, to the request with the same number
+  kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status
 };
 
 inline constexpr uint32_t kFlagSummary = 1;
@@ -67,6 +69,7 @@ struct SpawnRequest {
   char sandbox[32] = {};
   char snapshot[32] = {};
   char other[32] = {};
+  uint64_t look = 0;
 };
 
 // Reply to kLaunch carries fds: init's control socket, init's pidfd, the seccomp listener, the OOM

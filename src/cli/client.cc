@@ -4,10 +4,12 @@
 #include <sys/socket.h>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -76,11 +78,29 @@ std::unexpected<Error> Lost(int error) {
       "try again; cloche status shows whether it runs");
 }
 
+// Why an answer that had begun ends without its end, if the daemon says it.
+std::optional<Error> ErrorInChunk(std::string_view extensions) {
+  http::chunk_extensions fields;
+  boost::beast::error_code code;
+  fields.parse({extensions.data(), extensions.size()}, code);
+  if (code) return std::nullopt;
+  for (const auto& [name, value] : fields) {
+    const Json error = Json::parse(value.begin(), value.end(), nullptr, false);
+    if (name == "error" && error.is_object()) return ErrorFromJson(error);
+  }
+  return std::nullopt;
+}
+
 // `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP.
 Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
   http::response_parser<http::string_body> parser;
   parser.body_limit(boost::none);
   parser.eager(true);
+  std::optional<Error> broken_off;
+  auto on_chunk = [&](uint64_t, boost::beast::string_view extensions, boost::beast::error_code&) {
+    if (!extensions.empty()) broken_off = ErrorInChunk({extensions.data(), extensions.size()});
+  };
+  parser.on_chunk_header(on_chunk);
   std::string pending;
   char buffer[64 * 1024];
   bool anything = false;
@@ -91,6 +111,7 @@ Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
     if (count <= 0) {
       error = count < 0 && !anything ? errno : 0;
       if (parser.got_some()) parser.put_eof(code);
+      if (broken_off) return std::unexpected(*broken_off);
       if (!parser.is_done() || code) return Lost(count < 0 ? errno : 0);
       break;
     }

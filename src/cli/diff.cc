@@ -92,6 +92,7 @@ struct Answer {
 Result<Json> ReadChanges(const std::string& target,
                          const std::function<void(std::string_view)>& take) {
   Answer answer;
+  std::optional<std::string> held;  // before an error it may be half a line
   Lines lines([&](std::string_view line) {
     if (line.starts_with("{\"summary\"") || line.starts_with("{\"error\"")) {
       const Json last = Json::parse(line, nullptr, false);
@@ -99,12 +100,14 @@ Result<Json> ReadChanges(const std::string& target,
         answer.error = ErrorFromJson(error);
       answer.summary = Field(last, "summary");
     } else {
-      take(line);
+      if (held) take(*held);
+      held = line;
     }
   });
   const Status status = CallForPieces(target, [&](std::string_view piece) { lines.Add(piece); });
   if (answer.error) return std::unexpected(*answer.error);
   if (!status) return std::unexpected(status.error());
+  if (held) take(*held);
   return answer.summary;
 }
 

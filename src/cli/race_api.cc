@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -16,23 +15,11 @@ namespace {
 
 constexpr size_t kTailBytes = 8 * 1024;
 constexpr size_t kPrintedBytes = 64 * 1024;
-constexpr double kBusyMs = 5000;
-constexpr useconds_t kRetryMicroseconds = 5000;
 
 // Of what was printed the end counts; cut rarely, so that a flood costs little.
 void AppendToTail(std::string& tail, std::string_view bytes, size_t most) {
   tail.append(bytes);
   if (tail.size() > 2 * most) tail.erase(0, tail.size() - most);
-}
-
-// A sandbox that was stopped is in use until it is taken down, which takes a moment.
-template <typename Ask>
-auto WhenFree(const Ask& ask) {
-  for (const double until_ms = SinceStartMs() + kBusyMs;; usleep(kRetryMicroseconds)) {
-    auto answer = ask();
-    if (answer || answer.error().code != Code::kConflict || SinceStartMs() > until_ms)
-      return answer;
-  }
 }
 
 std::string LastBytes(const std::string& text, size_t most) {
@@ -52,7 +39,7 @@ Result<std::string> ForkForLane(const std::string& base, const std::string& name
   Json body = {{"count", 1}, {"names", Json::array({name})}};
   if (const Json own = LimitsToJson(limits); !own.empty()) body["limits"] = own;
   ASSIGN_OR_RETURN(const std::string target, SandboxTarget(base, "/fork"));
-  ASSIGN_OR_RETURN(const Json made, WhenFree([&] { return Call("POST", target, body); }));
+  ASSIGN_OR_RETURN(const Json made, Call("POST", target, body));
   const std::string id = made.is_array() && made.size() == 1 ? Text(made[0], "id") : "";
   if (id.empty()) return Fail(Code::kInternal, "fork: cloched named no sandbox");
   return id;
@@ -62,7 +49,7 @@ Result<race::Changes> FetchChanges(const std::string& lane, const std::string& b
   ASSIGN_OR_RETURN(
       const std::string target,
       SandboxTarget(lane, "/changes" + QueryString({{"lines", "1"}, {"against", base}})));
-  ASSIGN_OR_RETURN(const std::string bytes, WhenFree([&] { return CallForBytes(target); }));
+  ASSIGN_OR_RETURN(const std::string bytes, CallForBytes(target));
   race::Changes changes;
   bool complete = false;  // the summary is the last line
   for (std::string_view left = bytes; !left.empty();) {

@@ -324,11 +324,10 @@ class RaceLoop {
       if (Interrupted()) return;
       lane.violations = CountViolations(lane.sandbox);
       auto changes = FetchChanges(lane.sandbox, base_);
-      if (changes) {
+      if (changes)
         lane.changes = *std::move(changes);
-      } else if (changes.error().code != Code::kNotFound) {  // a daemon that has no such thing
-        display_.Note(fmt::format("changes of {}: {}", lane.name, changes.error().message));
-      }
+      else
+        lane.changes_problem = "its changes are not known: " + changes.error().message;
     }
   }
 

@@ -411,6 +411,8 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
 }
 
 Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
+  EndLooks(*sandbox, {Code::kConflict, "look at " + sandbox->id + ": it was stopped meanwhile",
+                      "ask again: cloche diff " + sandbox->id});
   const Turn turn = co_await TakeTurn(sandbox);
   if (sandbox->state == Sandbox::State::kGoing) co_return Status{};
   co_return co_await StopNow(sandbox, std::move(reason), ended);
@@ -441,6 +443,8 @@ Task<void> Engine::NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Co
 
 Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
                                    std::shared_ptr<CommandRun> command) {
+  EndLooks(*sandbox, {Code::kNotFound, "look at " + sandbox->id + ": it was removed meanwhile",
+                      "cloche ls shows the ones there are"});
   const Turn turn = co_await TakeTurn(sandbox);
   if (sandbox->state == Sandbox::State::kGoing)
     co_return Fail(Code::kNotFound, "remove " + sandbox->id + ": it is being removed already",

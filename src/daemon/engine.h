@@ -92,7 +92,8 @@ class Engine {
   Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client);
   Task<Status> RestartService(std::shared_ptr<Sandbox> sandbox, std::string name, Client client);
   // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
-  // the state stays as it is while this is held.
+  // the state stays as it is while this is held. It ends early when the client goes away, and when
+  // the sandbox is stopped or removed, which then need not wait for it.
   class Look;
   Task<Result<std::shared_ptr<Look>>> StartLook(std::shared_ptr<Sandbox> sandbox,
                                                 LookRequest request, Client client);
@@ -143,6 +144,15 @@ class Engine {
   Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
   Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
                                          Client client, Look& look);
+  Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);
+  Status SendLook(Look& look, const LookRequest& request, const Client& client,
+                  const std::string& state, const std::string& other);
+  void WatchClient(const std::shared_ptr<Look>& look, const Client& client);
+  static Task<void> ReleaseWhenDone(std::shared_ptr<Look> look);
+  static void Release(Look& look);
+  void EndLook(Look& look, Error why);
+  void EndLooks(const Sandbox& sandbox, const Error& why);
+  Error WhyLookFailed(Look& look, const SpawnAnswer& answer);
   Task<void> Prune(std::shared_ptr<Sandbox> sandbox);
   Status CheckNewNames(const std::vector<std::string>& names, size_t count,
                        const Client& client) const;
@@ -190,19 +200,24 @@ class Engine {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
   std::map<std::string, Snapshot> snapshots_;
+  std::vector<std::weak_ptr<Look>> looks_;
   std::shared_ptr<const void> clients_ = std::make_shared<int>();
   bool spawn_lost_ = false;
 };
 
 class Engine::Look {
  public:
-  explicit Look(asio::io_context& io) : answer(io) {}
+  explicit Look(asio::io_context& io) : answer(io), client(io) {}
   asio::posix::stream_descriptor answer;
 
  private:
   friend class Engine;
   std::shared_ptr<Sandbox> sandbox;
+  asio::posix::stream_descriptor client;  // hangs up when nobody waits for the answer
+  sys::Fd complaint;                      // why it failed
+  bool in_turn = false;                   // has or wants its turn
   std::optional<Turn> turn;
+  std::optional<Error> ended;  // early
   bool paused = false;
   std::vector<Snapshot> passing;  // taken for this, removed afterwards
   std::shared_ptr<SpawnLink::Waiting> waiting;

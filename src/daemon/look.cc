@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "daemon/engine.h"
 #include "sys/process.h"
@@ -37,88 +38,169 @@ Task<Result<std::string>> Engine::ResolveOther(std::shared_ptr<Sandbox> sandbox,
   co_return saved->id;
 }
 
-Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sandbox> sandbox,
-                                                              LookRequest request, Client client) {
-  auto look = std::make_shared<Look>(io_);
-  look->sandbox = sandbox;
-  std::string state, other;
-  if (!request.against.empty()) {
-    auto resolved = co_await ResolveOther(sandbox, request.against, client, *look);
-    if (!resolved) co_return std::unexpected(resolved.error());
-    other = *resolved;
-  }
-  if (!request.stale) look->turn.emplace(co_await TakeTurn(sandbox));
-  Status prepared;
-  if (request.stale) {
-    // A moment's look at names: nothing has to stand still for it.
-  } else if (!request.snapshot.empty()) {
+void Engine::WatchClient(const std::shared_ptr<Look>& look, const Client& client) {
+  const int copy = fcntl(client.socket, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;  // the next write will tell
+  look->client.assign(copy);
+  // Not the end of what he sends: he may have said all he has to say, and listen.
+  look->client.async_wait(
+      asio::posix::stream_descriptor::wait_error,
+      [this, weak = std::weak_ptr(look)](const boost::system::error_code& error) {
+        const auto going = weak.lock();
+        if (!error && going)
+          EndLook(*going, {Code::kUnavailable, "answer: nobody waits for it any more", ""});
+      });
+}
+
+void Engine::EndLook(Look& look, Error why) {
+  if (look.ended) return;
+  look.ended = std::move(why);
+  if (!look.waiting || look.waiting->done.is_set()) return;
+  SpawnRequest request{};
+  request.op = SpawnOp::kEndLook;
+  request.look = look.waiting->number;
+  strncpy(request.sandbox, look.sandbox->id.c_str(), sizeof request.sandbox - 1);
+  (void)spawn_.Send(request);
+}
+
+// Those that keep somebody else from his turn. What reads a snapshot of the moment does not.
+void Engine::EndLooks(const Sandbox& sandbox, const Error& why) {
+  std::erase_if(looks_, [](const std::weak_ptr<Look>& look) { return look.expired(); });
+  for (const auto& each : looks_)
+    if (const auto look = each.lock(); look && look->in_turn && look->sandbox.get() == &sandbox)
+      EndLook(*look, why);
+}
+
+// Which snapshot to look at; "" = the sandbox itself, which stands still from here on.
+Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
+                                              const LookRequest& request) {
+  const auto& sandbox = look->sandbox;
+  if (request.stale) co_return "";  // a moment's look at names: nothing has to stand still for it
+  look->in_turn = true;
+  look->turn.emplace(co_await TakeTurn(sandbox));
+  if (look->ended) co_return std::unexpected(*look->ended);
+  if (!request.snapshot.empty()) {
     RollbackRequest wanted;
     wanted.snapshot = request.snapshot;
     auto chosen = ChooseSnapshot(*sandbox, wanted);
-    if (chosen)
-      state = chosen->id;
-    else
-      prepared = std::unexpected(chosen.error());
-  } else if (sandbox->state == Sandbox::State::kRunning && mode_ == Mode::kSystem &&
-             !sandbox->planned.plan.in_memory) {
+    if (!chosen) co_return std::unexpected(chosen.error());
+    co_return chosen->id;
+  }
+  if (sandbox->state == Sandbox::State::kRunning && mode_ == Mode::kSystem &&
+      !sandbox->planned.plan.in_memory) {
     SnapshotRequest unnamed;
     auto saved = co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kFork, nullptr);
-    if (saved) {
-      look->passing.push_back(*saved);
-      state = saved->id;
-      look->turn.reset();
-    } else {
-      prepared = std::unexpected(saved.error());
-    }
-  } else {
-    // A copy would take longer than to stand still for a moment.
-    auto paused = co_await sandbox->Pause();
-    if (paused)
-      look->paused = *paused;
-    else
-      prepared = std::unexpected(paused.error());
+    if (!saved) co_return std::unexpected(saved.error());
+    look->passing.push_back(*saved);
+    look->turn.reset();
+    look->in_turn = false;
+    co_return saved->id;
   }
-  auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
-  if (prepared && !planned) prepared = std::unexpected(planned.error());
-  int ends[2] = {-1, -1};
-  if (prepared && pipe2(ends, O_CLOEXEC) < 0)
-    prepared = Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
-  if (!prepared) {
-    (void)co_await FinishLook(look);
-    co_return std::unexpected(prepared.error());
-  }
-  const sys::Fd theirs(ends[1]);
-  sys::SetNonBlocking(ends[0]);
-  look->answer.assign(ends[0]);
+  // A copy would take longer than to stand still for a moment.
+  auto paused = co_await sandbox->Pause();
+  if (!paused) co_return std::unexpected(paused.error());
+  look->paused = *paused;
+  co_return "";
+}
+
+Status Engine::SendLook(Look& look, const LookRequest& request, const Client& client,
+                        const std::string& state, const std::string& other) {
+  const Sandbox& sandbox = *look.sandbox;
+  ASSIGN_OR_RETURN(Planned planned, Plan(sandbox.request, FactsOf(client.peer), sandbox.id));
+  int answer[2], complaint[2];
+  if (pipe2(answer, O_CLOEXEC) < 0)
+    return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
+  const sys::Fd answers(answer[1]);
+  sys::SetNonBlocking(answer[0]);
+  look.answer.assign(answer[0]);
+  // Whoever says more than fits is not waited for.
+  if (pipe2(complaint, O_CLOEXEC | O_NONBLOCK) < 0)
+    return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
+  const sys::Fd complains(complaint[1]);
+  look.complaint = sys::Fd(complaint[0]);
   const std::string project =
-      sandbox->request.project.empty() ? sandbox->request.cwd : sandbox->request.project;
-  const Json question = {{"sandbox", sandbox->id},
+      sandbox.request.project.empty() ? sandbox.request.cwd : sandbox.request.project;
+  const Json question = {{"sandbox", sandbox.id},
                          {"format", request.stale   ? "stale"
                                     : request.patch ? "patch"
                                                     : "json"},
-                         {"since_ns", sandbox->birth_ns},
+                         {"since_ns", sandbox.birth_ns},
                          {"lines", request.lines},
                          {"one_owner", mode_ == Mode::kRootless},
                          {"project", project},
-                         {"home", sandbox->request.home},
+                         {"home", sandbox.request.home},
                          {"root", !request.root.empty() ? request.root
                                   : project.empty()     ? "/"
                                                         : project},
                          {"paths", request.paths}};
   const std::string text = question.dump();
-  planned->plan.keep = true;
-  const std::string bytes = EncodePlan(planned->plan);
+  planned.plan.keep = true;
+  const std::string bytes = EncodePlan(planned.plan);
   const sys::Fd plan(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
   const sys::Fd asked(sys::SealedMemfd("question", text.data(), text.size()));
   SpawnRequest spawn{};
   spawn.op = SpawnOp::kLook;
-  spawn.flags = look->paused || sandbox->state == Sandbox::State::kRunning ? kFlagLive : 0;
-  strncpy(spawn.sandbox, sandbox->id.c_str(), sizeof spawn.sandbox - 1);
+  spawn.flags = look.paused || sandbox.state == Sandbox::State::kRunning ? kFlagLive : 0;
+  strncpy(spawn.sandbox, sandbox.id.c_str(), sizeof spawn.sandbox - 1);
   strncpy(spawn.snapshot, state.c_str(), sizeof spawn.snapshot - 1);
   strncpy(spawn.other, other.c_str(), sizeof spawn.other - 1);
-  const int fds[] = {plan.get(), client.socket, theirs.get(), asked.get()};
-  look->waiting = spawn_.Send(spawn, fds);
-  co_return look;
+  const int fds[] = {plan.get(), client.socket, answers.get(), asked.get(), complains.get()};
+  look.waiting = spawn_.Send(spawn, fds);
+  return {};
+}
+
+Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sandbox> sandbox,
+                                                              LookRequest request, Client client) {
+  auto look = std::make_shared<Look>(io_);
+  look->sandbox = sandbox;
+  looks_.push_back(look);
+  WatchClient(look, client);
+  Status begun;
+  Result<std::string> state, other;
+  if (!request.against.empty())
+    other = co_await ResolveOther(sandbox, request.against, client, *look);
+  if (!other)
+    begun = std::unexpected(other.error());
+  else if (state = co_await PrepareLook(look, request); !state)
+    begun = std::unexpected(state.error());
+  else if (look->ended)
+    begun = std::unexpected(*look->ended);
+  else
+    begun = SendLook(*look, request, client, *state, *other);
+  if (begun) {
+    asio::co_spawn(io_, ReleaseWhenDone(look), asio::detached);
+    co_return look;
+  }
+  (void)co_await FinishLook(look);
+  co_return std::unexpected(begun.error());
+}
+
+// Whoever asked may take his time to read the end of it.
+Task<void> Engine::ReleaseWhenDone(std::shared_ptr<Look> look) {
+  co_await look->waiting->done.Wait();
+  Release(*look);
+}
+
+void Engine::Release(Look& look) {
+  if (look.paused) look.sandbox->Resume();
+  look.paused = false;
+  look.turn.reset();
+  look.in_turn = false;
+}
+
+// In its own words if it had some.
+Error Engine::WhyLookFailed(Look& look, const SpawnAnswer& answer) {
+  if (look.ended) return *look.ended;
+  char said[4096];
+  const ssize_t size = look.complaint.valid() ? read(look.complaint.get(), said, sizeof said) : 0;
+  if (size <= 0) return Explained(answer);
+  const std::string text(said, static_cast<size_t>(size));
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_object() && json.contains("error")) return ErrorFromJson(json["error"]);
+  return {Code::kInternal,
+          fmt::format("look at {}: {}", look.sandbox->id,
+                      EscapeForTerminal(text.substr(0, text.find('\n')))),
+          "ask again; if it stays, report this"};
 }
 
 Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
@@ -127,10 +209,10 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   Status status;
   if (look->waiting) {
     SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
-    if (answer.reply.value != 0) status = std::unexpected(Explained(answer));
+    if (answer.reply.value != 0) status = std::unexpected(WhyLookFailed(*look, answer));
   }
-  if (look->paused) look->sandbox->Resume();
-  look->turn.reset();
+  look->client.close(ignored);
+  Release(*look);
   // Whoever asked does not wait for that.
   for (const Snapshot& snapshot : look->passing)
     asio::co_spawn(

@@ -65,6 +65,7 @@ std::shared_ptr<SpawnLink::Waiting> SpawnLink::Send(SpawnRequest request,
                                                     std::span<const int> fds) {
   request.number = next_++;
   auto waiting = std::make_shared<Waiting>(io_);
+  waiting->number = request.number;
   waiting_[request.number] = waiting;
   long sent = -EPIPE;
   if (!lost_) sent = sys::SendMessage(socket_.native_handle(), &request, sizeof request, fds);

@@ -35,7 +35,7 @@ class SpawnLink {
   class Waiting;
   std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
                                  const std::string& snapshot = "", const std::string& other = "");
-  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds);
+  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {});
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
   bool lost() const { return lost_; }  // what it was doing may be done or not
   Task<void> Leave();                  // tells spawn to end everything and waits until it has
@@ -62,6 +62,7 @@ class SpawnLink::Waiting {
  public:
   explicit Waiting(asio::io_context& io) : done(io) {}
   Event done;
+  uint64_t number = 0;  // of the request
   SpawnAnswer answer;
 };
 

@@ -88,9 +88,12 @@ Aspects Compare(const Side& old_side, const Side& new_side) {
 Status CheckChange(const Change& change) {
   if (static_cast<size_t>(change.kind) >= kKindNames.size()) return Bad(change, "unknown kind");
   if (!IsCleanPath(change.path)) return Bad(change, "not a clean absolute path");
-  const bool renamed = change.kind == ChangeKind::kRenamed;
-  if (renamed ? !IsCleanPath(change.old_path) || change.old_path == change.path
-              : !change.old_path.empty())
+  const bool moved = !change.old_path.empty();
+  const bool must = change.kind == ChangeKind::kRenamed;
+  const bool may =
+      must || change.kind == ChangeKind::kDeleted || change.kind == ChangeKind::kTypeChanged;
+  if ((must && !moved) || (moved && !may) ||
+      (moved && (!IsCleanPath(change.old_path) || change.old_path == change.path)))
     return Bad(change, "old path is missing, not clean, or without meaning");
   if (change.old_side.has_value() != (change.kind != ChangeKind::kAdded) ||
       change.new_side.has_value() != (change.kind != ChangeKind::kDeleted))

@@ -57,7 +57,7 @@ struct LineCounts {
 struct Change {
   std::string path;  // absolute, raw bytes
   ChangeKind kind = ChangeKind::kModified;
-  std::string old_path;  // kRenamed
+  std::string old_path;  // kRenamed; of kDeleted and kTypeChanged in a directory that was renamed
   std::optional<Side> old_side;
   std::optional<Side> new_side;
   Aspects differs;                  // all false where one side is missing

@@ -244,7 +244,7 @@ bool ReadChange(const Json& object, Change& change) {
 std::string EncodeJsonLine(const Change& change) {
   Json object = {{"kind", KindName(change.kind)}};
   PutName(object, "path", change.path);
-  if (change.kind == ChangeKind::kRenamed) PutName(object, "old_path", change.old_path);
+  if (!change.old_path.empty()) PutName(object, "old_path", change.old_path);
   if (change.old_side && change.new_side) {
     Json& list = object["differs"] = Json::array();
     for (const auto& [name, member] : kAspects)

@@ -153,6 +153,21 @@ TEST(ChangeLine, RefusesWhatItDoesNotFullyUnderstand) {
     EXPECT_FALSE(DecodeJsonLine(line)) << line;
 }
 
+TEST(CheckChange, WhatIsGoneFromARenamedDirectoryTellsWhereItWas) {
+  Change change = Modified();
+  change.kind = ChangeKind::kDeleted;
+  change.path = "/new/f";
+  change.old_path = "/old/f";
+  change.new_side.reset();
+  change.differs = {};
+  ASSERT_TRUE(CheckChange(change));
+  const auto decoded = DecodeJsonLine(EncodeJsonLine(change));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, change);
+  change.old_path = change.path;
+  EXPECT_FALSE(CheckChange(change));
+}
+
 TEST(CheckChange, SidesBelongToTheKind) {
   const std::vector<std::function<void(Change&)>> faults = {
       [](Change& c) { c.kind = ChangeKind::kAdded; },

@@ -221,7 +221,7 @@ std::string GitQuote(std::string_view name) {
 PatchResult WritePatch(const Change& change, std::string_view old_content,
                        std::string_view new_content, const PatchOptions& options,
                        const PatchSink& sink) {
-  const std::string& old_path = change.kind == ChangeKind::kRenamed ? change.old_path : change.path;
+  const std::string& old_path = change.old_path.empty() ? change.path : change.old_path;
   const auto from = BlobOf(old_path, change.old_side, old_content, options.root);
   const auto to = BlobOf(change.path, change.new_side, new_content, options.root);
   if (!from && !to) return PatchResult::kNotHeld;

@@ -170,9 +170,10 @@ std::string StatTable::NameOf(const Change& change) const {
   const auto shown = [this](const std::string& path) {
     return EscapeForTerminal(Relative(path, options_.root));
   };
-  const std::string name = change.kind == ChangeKind::kRenamed
-                               ? fmt::format("{} => {}", shown(change.old_path), shown(change.path))
-                               : shown(change.path);
+  const std::string name =
+      change.old_path.empty() ? shown(change.path)
+      : !change.new_side      ? shown(change.old_path)
+                              : fmt::format("{} => {}", shown(change.old_path), shown(change.path));
   return ShortName(name, options_.width);
 }
 

@@ -88,6 +88,9 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     change.new_side->uid = change.old_side->uid;
     change.new_side->gid = change.old_side->gid;
   }
+  // The top of an upper is made without the attributes of the base's.
+  if (both && entry.top && change.new_side->xattrs.empty())
+    change.new_side->xattrs = change.old_side->xattrs;
   const bool same_file = both && entry.before->info.st_ino == entry.after->info.st_ino &&
                          entry.before->info.st_dev == entry.after->info.st_dev;
   const bool stayed = entry.old_path.empty() || entry.implied;
@@ -111,7 +114,6 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
   if (both && stayed && change.differs == diff::Aspects()) return std::nullopt;
   change.old_path = entry.old_path;
   change.kind = KindOf(change);
-  if (change.kind != diff::ChangeKind::kRenamed) change.old_path.clear();
   const bool old_readable = !entry.before || !entry.before->IsFile() || before.text;
   const bool new_readable = !entry.after || !entry.after->IsFile() || after.text;
   const bool has_file =

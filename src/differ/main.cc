@@ -1,16 +1,19 @@
 // cloche-diff: what a sandbox changed. Started by cloche-spawn with the rights of whoever asks, and
 // nothing but descriptors: it reads content that an attacker wrote.
+//   2  where it says why it failed
 //   3  where the answer goes: NDJSON of docs/formats/changes.md, or a patch
 //   4  what is asked, JSON from cloched
 //   5  the layout, from cloche-spawn (src/base/state_layout.h)
 #include <errno.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error_json.h"
+#include "base/text.h"
 #include "diff/digest.h"
 #include "diff/patch.h"
 #include "diff/summary.h"
@@ -91,6 +94,14 @@ bool Wanted(const Question& question, const std::string& path) {
   return false;
 }
 
+// What is wanted may be in there.
+bool Touches(const Question& question, const std::string& directory) {
+  if (Wanted(question, directory)) return true;
+  for (const std::string& each : question.paths)
+    if (each.starts_with(directory == "/" ? directory : directory + "/")) return true;
+  return false;
+}
+
 nlohmann::ordered_json SummaryJson(const diff::Summary& summary) {
   const auto counts = [](const diff::Counts& of) {
     return nlohmann::ordered_json{{"added", of.added},
@@ -111,17 +122,40 @@ nlohmann::ordered_json SummaryJson(const diff::Summary& summary) {
   return json;
 }
 
-Status Answer(const Question& question, MergedWalk& walk) {
+Result<std::optional<Entry>> NextWanted(const Question& question, MergedWalk& walk) {
+  for (;;) {
+    ASSIGN_OR_RETURN(std::optional<Entry> entry, walk.Next());
+    if (!entry || Wanted(question, entry->path) ||
+        (!entry->old_path.empty() && Wanted(question, entry->old_path)))
+      return entry;
+  }
+}
+
+// How many of what is asked for could not be read, and the first of them.
+struct Closed {
+  uint64_t count = 0;
+  std::string first;
+};
+
+Closed CountClosed(const Question& question, const Unreadable& unreadable) {
+  Closed closed{unreadable.count - unreadable.paths.size(), ""};
+  for (const std::string& path : unreadable.paths) {
+    if (!Touches(question, path)) continue;
+    ++closed.count;
+    if (closed.first.empty()) closed.first = path;
+  }
+  return closed;
+}
+
+Status AnswerChanges(const Question& question, const StateLayout& layout) {
   Output output;
   diff::ChangeSetDigest digest;
   diff::Summary summary;
   uint64_t unreadable = 0;
+  MergedWalk walk(layout, Renames::kBrief);
   for (;;) {
-    ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
+    ASSIGN_OR_RETURN(const std::optional<Entry> entry, NextWanted(question, walk));
     if (!entry) break;
-    if (!Wanted(question, entry->path) &&
-        (entry->old_path.empty() || !Wanted(question, entry->old_path)))
-      continue;
     ASSIGN_OR_RETURN(const std::optional<Compared> compared,
                      CompareEntry(*entry, question.compare));
     if (!compared) continue;
@@ -132,32 +166,71 @@ Status Answer(const Question& question, MergedWalk& walk) {
     else
       CLOCHE_TRY(digest.Add(change));
     summary.Add(change);
-    bool wanted = true;
-    if (question.patch) {
-      diff::PatchOptions options;
-      options.root = question.root;
-      wanted = diff::WritePatch(change, compared->old_text, compared->new_text, options,
-                                [&](std::string_view piece) { return output.Write(piece); }) !=
-               diff::PatchResult::kStopped;
-    } else {
-      wanted = output.Write(diff::EncodeJsonLine(change) + "\n");
-    }
-    if (!wanted) return {};
+    if (!output.Write(diff::EncodeJsonLine(change) + "\n")) return {};
   }
-  // A file that cannot be read is named in a patch. A directory would be missing from it.
-  if (question.patch && walk.unreadable() > 0)
-    return Fail(Code::kUnavailable, "write patch: a directory cannot be read");
-  unreadable += walk.unreadable();
-  if (!question.patch) {
-    nlohmann::ordered_json last = {{"summary", SummaryJson(summary)}};
-    // What nobody could read is bound by no digest.
-    last["summary"]["unreadable"] = unreadable;
-    last["summary"]["sandbox"] = question.sandbox;
-    last["summary"]["digest"] = nullptr;
-    if (unreadable == 0) {
-      ASSIGN_OR_RETURN(last["summary"]["digest"], digest.Finish());
+  unreadable += CountClosed(question, walk.unreadable()).count;
+  nlohmann::ordered_json last = {{"summary", SummaryJson(summary)}};
+  // What nobody could read is bound by no digest.
+  last["summary"]["unreadable"] = unreadable;
+  last["summary"]["sandbox"] = question.sandbox;
+  last["summary"]["digest"] = nullptr;
+  if (unreadable == 0) {
+    ASSIGN_OR_RETURN(last["summary"]["digest"], digest.Finish());
+  }
+  output.Write(last.dump() + "\n");
+  output.Flush();
+  return {};
+}
+
+// What goes, or what stays, comes and changes. What becomes something else goes and comes.
+bool TakeHalf(Entry& entry, bool goes) {
+  const auto type = [](const std::optional<Place>& place) {
+    return place ? place->info.st_mode & S_IFMT : 0;
+  };
+  const bool parts = entry.before && type(entry.before) != type(entry.after);
+  if (goes) {
+    if (!parts) return false;
+    if (!entry.old_path.empty()) entry.path = entry.old_path;
+    entry.after.reset();
+  } else {
+    if (!entry.after) return false;
+    if (!parts) return true;
+    entry.before.reset();
+  }
+  entry.old_path.clear();
+  entry.implied = false;
+  return true;
+}
+
+// A patch is done from its beginning to its end: what goes makes room first.
+Status AnswerPatch(const Question& question, const StateLayout& layout) {
+  Output output;
+  diff::PatchOptions options;
+  options.root = question.root;
+  for (const bool goes : {true, false}) {
+    MergedWalk walk(layout, Renames::kFiles);
+    for (;;) {
+      ASSIGN_OR_RETURN(std::optional<Entry> entry, NextWanted(question, walk));
+      if (!entry) break;
+      if (!TakeHalf(*entry, goes)) continue;
+      ASSIGN_OR_RETURN(const std::optional<Compared> compared,
+                       CompareEntry(*entry, question.compare));
+      if (!compared) continue;
+      const auto written =
+          diff::WritePatch(compared->change, compared->old_text, compared->new_text, options,
+                           [&](std::string_view piece) { return output.Write(piece); });
+      if (written == diff::PatchResult::kStopped) return {};
     }
-    output.Write(last.dump() + "\n");
+    // A file that cannot be read is named in a patch. A directory would be missing from it.
+    const Closed closed = CountClosed(question, walk.unreadable());
+    if (closed.count > 0)
+      return Fail(
+          Code::kUnavailable,
+          fmt::format("write patch: {} of its directories cannot be read, so it is not all{}",
+                      closed.count,
+                      closed.first.empty() ? "" : ": " + EscapeForTerminal(closed.first)),
+          "make it readable inside (chmod u+rx), or name what the patch is to hold: "
+          "cloche diff SANDBOX --patch PATH...");
   }
   output.Flush();
   return {};
@@ -177,16 +250,14 @@ Status AnswerStaleness(const Question& question, const StateLayout& layout) {
   return {};
 }
 
-Status Main(bool& patch) {
+Status Main() {
   ASSIGN_OR_RETURN(const Question question, ReadQuestion());
-  patch = question.patch;
   std::string bytes;
   if (sys::ReadAll(kLayoutFd, bytes, size_t{1} << 30) < 0)
     return Fail(Code::kInternal, "read layout: no descriptor");
   ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
   if (question.stale) return AnswerStaleness(question, layout);
-  MergedWalk walk(layout, question.patch ? Renames::kFiles : Renames::kBrief);
-  return Answer(question, walk);
+  return question.patch ? AnswerPatch(question, layout) : AnswerChanges(question, layout);
 }
 
 }  // namespace
@@ -199,17 +270,16 @@ int main() {
   sys::SetDumpable(false);
   sys::DieWithParent();
   sys::RaiseFileLimit();
-  bool patch = false;
   // What it reads may try to use it. It starts nothing, writes nothing but its answer.
   const sys::LandlockFailure refused = sys::EnterReadOnlyDomain();
   const Status status =
       refused.operation == nullptr
-          ? differ::Main(patch)
+          ? differ::Main()
           : Status(Fail(Code::kUnavailable,
                         fmt::format("{}: {}", refused.operation, strerror(refused.error))));
   if (status) return 0;
   const std::string line =
       nlohmann::ordered_json{{"error", ErrorJson(status.error())}}.dump() + "\n";
-  if (!patch) (void)!write(differ::kAnswerFd, line.data(), line.size());
+  (void)!write(STDERR_FILENO, line.data(), line.size());
   return 1;
 }

@@ -25,14 +25,16 @@ Entry MergedWalk::State::Take() {
   return entry;
 }
 
-uint64_t MergedWalk::State::unreadable() const {
-  uint64_t sum = 0;
-  for (const Source& source : sources_) sum += source.walk.unreadable();
-  return sum;
+Unreadable MergedWalk::State::unreadable() const {
+  Unreadable all;
+  for (const Source& source : sources_) all.Add(source.walk.unreadable());
+  return all;
 }
 
-uint64_t MergedWalk::unreadable() const {
-  return state_.unreadable() + (other_ ? other_->unreadable() : 0);
+Unreadable MergedWalk::unreadable() const {
+  Unreadable all = state_.unreadable();
+  if (other_) all.Add(other_->unreadable());
+  return all;
 }
 
 // Between two states a rename is a deletion and an addition: each may have its own.

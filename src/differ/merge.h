@@ -13,7 +13,7 @@ class MergedWalk {
  public:
   MergedWalk(const StateLayout& layout, Renames renames);
   Result<std::optional<Entry>> Next();
-  uint64_t unreadable() const;  // directories that could not be read: the answer is not complete
+  Unreadable unreadable() const;
 
  private:
   // The walks of one state, the next entry of each at hand.
@@ -22,7 +22,7 @@ class MergedWalk {
     State(const StateLayout& layout, bool of_other, Renames renames);
     Result<const Entry*> Peek();  // null: that was all
     Entry Take();
-    uint64_t unreadable() const;
+    Unreadable unreadable() const;
 
    private:
     struct Source {

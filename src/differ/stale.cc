@@ -68,13 +68,15 @@ class Search {
   Search(std::string project, std::string home, int64_t since)
       : project_(std::move(project)), home_(std::move(home)), since_(since) {}
 
-  void Run(BaseDirectory top) {
-    std::vector<std::pair<BaseDirectory, std::string>> pending;
-    pending.emplace_back(std::move(top), project_);
-    while (!pending.empty() && seen_ <= kMostEntries && moved.size() <= kMostMoved) {
-      auto [base, path] = std::move(pending.back());
-      pending.pop_back();
-      Visit(base, path, pending);
+  void Run(const BaseDirectory& top) {
+    Visit(top, project_);
+    while (!pending_.empty() && WithinBounds()) {
+      const Pending next = std::move(pending_.back());
+      pending_.pop_back();
+      BaseDirectory base{OpenDirectory(next.place),
+                         next.masked ? OpenDirectory(*next.masked) : nullptr};
+      if (next.masked && !base.mask) base.directory = nullptr;
+      Visit(base, next.path);
     }
   }
 
@@ -82,8 +84,17 @@ class Search {
   bool complete = true;
 
  private:
-  void Visit(const BaseDirectory& base, const std::string& path,
-             std::vector<std::pair<BaseDirectory, std::string>>& pending) {
+  // A directory to be opened when its turn comes: there may be more than descriptors. What is held
+  // open is the one above it, so no more than the tree is deep.
+  struct Pending {
+    Place place;
+    std::optional<Place> masked;
+    std::string path;
+  };
+
+  bool WithinBounds() const { return seen_ <= kMostEntries && moved.size() <= kMostMoved; }
+
+  void Visit(const BaseDirectory& base, const std::string& path) {
     if (!base.directory) {
       complete = false;
       return;
@@ -91,7 +102,8 @@ class Search {
     bool explained = false;  // a name came; one that went leaves nothing but the directory's time
     sys::Directory list(base.directory->get(), ".");
     while (const dirent* entry = list.Next()) {
-      if (++seen_ > kMostEntries || moved.size() > kMostMoved) {
+      ++seen_;
+      if (!WithinBounds()) {
         complete = false;
         return;
       }
@@ -104,9 +116,7 @@ class Search {
       const auto place = Look(base.directory, name);
       if (!place) continue;
       if (place->IsDirectory()) {
-        BaseDirectory child{OpenDirectory(*place), masked ? OpenDirectory(*masked) : nullptr};
-        if (masked && !child.mask) child.directory = nullptr;
-        pending.emplace_back(std::move(child), full);
+        pending_.push_back({*place, masked, full});
       } else if (Nanos(place->info.st_ctim) >= since_) {
         moved.insert(full);
         explained = explained || BornSince(*place, since_);
@@ -120,6 +130,7 @@ class Search {
   std::string project_, home_;
   int64_t since_;
   uint64_t seen_ = 0;
+  std::vector<Pending> pending_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "sys/directory.h"
 
@@ -30,8 +32,20 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 
 }  // namespace
 
+void Unreadable::Add(std::string path) {
+  if (std::ranges::find(paths, path) != paths.end()) return;  // looked at twice
+  ++count;
+  if (paths.size() < kMostPaths) paths.push_back(std::move(path));
+}
+
+void Unreadable::Add(const Unreadable& others) {
+  const uint64_t unnamed = others.count - others.paths.size();
+  for (const std::string& path : others.paths) Add(path);
+  count += unnamed;
+}
+
 SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames)
-    : slot_(layout.slots[slot]), renames_(renames) {
+    : slot_(layout.slots[slot]), of_other_(of_other), renames_(renames) {
   const std::string prefix = slot_.target == "/" ? "/" : slot_.target + "/";
   for (const LayoutSlot& other : layout.slots)
     if (&other != &slot_ && other.target.starts_with(prefix))
@@ -46,7 +60,8 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
   if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
     device_ = info.st_dev;
   for (const auto& [path, special] : special_)
-    if (!special->redirect.empty() && BasePathOf(path) != path) moved_[BasePathOf(path)] = path;
+    if (Redirected(path)) moved_[BasePathOf(path)] = path;
+  DecideRenames();
   if (root.upper) stack_.push_back(std::move(root));
   if (!stack_.empty()) Prepare(stack_.back());
 }
@@ -74,7 +89,7 @@ SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   Lower lower{Duplicate(slot_.base), Duplicate(slot_.mask), ""};
   // Without its mask a base shows what is hidden: rather nothing of it.
   if (!lower.directory || (slot_.mask >= 0 && !lower.mask)) {
-    ++unreadable_;
+    unreadable_.Add(slot_.target);
     return {};
   }
   for (size_t at = 0; at < path.size() && lower.valid();) {
@@ -101,35 +116,86 @@ SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name
   if (!place || !place->IsDirectory()) return {};
   Lower child;
   child.directory = OpenDirectory(*place);
-  if (!child.directory) ++unreadable_;
+  child.path = Join(lower.path, name);
+  if (!child.directory) unreadable_.Add(Absolute(child.path));
   if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
     if (child.mask = OpenDirectory(*masked); !child.mask) {
-      if (child.directory) ++unreadable_;
+      if (child.directory) unreadable_.Add(Absolute(child.path));
       child.directory = nullptr;
     }
-  child.path = Join(lower.path, name);
   return child;
 }
 
-// A rename is told as one only if nothing of the base had to make way for it.
-bool SlotWalk::Reported(const std::string& path) {
-  if (renames_ == Renames::kExpand) return false;
-  // What was there before is what the directory above shows of the base, wherever that came from.
-  const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
-  const auto there = Child(LowerAt(ParentOf(place)), NameOf(path));
-  return !there || moved_.contains(place);
+// A rename is told as one only if nothing of the base had to make way for it but what is told as a
+// rename itself, and if that of the directory it is in is told. So they hang on each other, in
+// rings too: all are told but those that cannot be, and those that hang on them.
+void SlotWalk::DecideRenames() {
+  if (renames_ == Renames::kExpand) return;
+  std::unordered_map<std::string, std::vector<std::string>> hang_on;
+  std::vector<std::string> untold;
+  for (const auto& [base_path, path] : moved_) {
+    // What was there before is what the directory above shows of the base, wherever that came from.
+    const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
+    const bool there = Child(LowerAt(ParentOf(place)), NameOf(path)).has_value();
+    const auto made_way = moved_.find(place);
+    bool told = !there;
+    if (renames_ == Renames::kFiles) {
+      told = told && !Taken(base_path);
+    } else if (there && made_way != moved_.end()) {
+      hang_on[made_way->second].push_back(path);
+      told = true;
+    }
+    std::string above = ParentOf(path);
+    while (!above.empty() && !Redirected(above)) above = ParentOf(above);
+    const auto above_moved = moved_.find(BasePathOf(above));
+    if (!above.empty()) hang_on[above].push_back(path);
+    if (!above.empty() && (above_moved == moved_.end() || above_moved->second != above))
+      told = false;
+    if (told)
+      told_.insert(path);
+    else
+      untold.push_back(path);
+  }
+  while (!untold.empty()) {
+    const std::string path = std::move(untold.back());
+    untold.pop_back();
+    for (const std::string& each : hang_on[path])
+      if (told_.erase(each) > 0) untold.push_back(each);
+  }
 }
 
-bool SlotWalk::MovedAway(const std::string& base_path) {
+// One that was moved back is where it was.
+bool SlotWalk::Redirected(const std::string& path) const {
+  const auto special = special_.find(path);
+  return special != special_.end() && !special->second->redirect.empty() &&
+         BasePathOf(path) != path;
+}
+
+bool SlotWalk::Taken(const std::string& path) const {
+  SharedFd directory = Duplicate(of_other_ ? slot_.other : slot_.state);
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const auto place = Look(directory, path.substr(at, end - at));
+    if (!place || place->IsWhiteout()) return false;
+    const auto special = special_.find(path.substr(0, end));
+    const bool moved_here = special != special_.end() && !special->second->redirect.empty();
+    if (moved_here || !place->IsDirectory()) return true;
+    directory = OpenDirectory(*place);
+    at = end + 1;
+  }
+  return true;
+}
+
+bool SlotWalk::MovedAway(const std::string& base_path) const {
   const auto found = moved_.find(base_path);
-  return found != moved_.end() && Reported(found->second);
+  return found != moved_.end() && told_.contains(found->second);
 }
 
 void SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
   if (!directory) return;
   sys::Directory list(directory->get(), ".");
   while (const dirent* entry = list.Next()) frame.events.emplace(entry->d_name, entry->d_name);
-  if (list.error() != 0) ++unreadable_;
+  if (list.error() != 0) unreadable_.Add(Absolute(frame.path));
 }
 
 void SlotWalk::Prepare(Frame& frame) {
@@ -162,17 +228,15 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   child.path = path;
   const auto special = special_.find(path);
   const bool own_directory = in_upper && entry.after && entry.after->IsDirectory();
-  // One that was moved back is where it was.
-  const bool redirected = own_directory && special != special_.end() &&
-                          !special->second->redirect.empty() && BasePathOf(path) != path;
+  const bool redirected = own_directory && Redirected(path);
   const bool opaque = own_directory && special != special_.end() && special->second->opaque;
   if (own_directory) child.upper = OpenDirectory(*entry.after);
-  if (own_directory && !child.upper) ++unreadable_;
+  if (own_directory && !child.upper) unreadable_.Add(entry.path);
   if (redirected)
     child.origin = LowerAt(BasePathOf(path));
   else if (entry.after && entry.after->IsDirectory() && !opaque)
     child.origin = LowerChild(frame.origin, name);
-  if (redirected && Reported(path)) {
+  if (redirected && told_.contains(path)) {
     child.before = child.origin;
     child.renamed = true;
     entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path));
@@ -196,6 +260,13 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
 }
 
 Result<std::optional<Entry>> SlotWalk::Next() {
+  if (!begun_ && !stack_.empty()) {
+    begun_ = true;
+    const Frame& root = stack_.back();
+    Entry entry{slot_.target, "", Look(root.before.directory, "."), Look(root.upper, ".")};
+    entry.top = true;
+    if (entry.before && entry.after) return entry;
+  }
   while (!stack_.empty()) {
     Frame& frame = stack_.back();
     if (frame.events.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -22,12 +23,24 @@ struct Entry {
   std::optional<Place> before;
   std::optional<Place> after;
   bool implied = false;  // that it moved is told by a directory above it
+  bool top = false;      // of an overlay
+};
+
+// Directories that could not be read: the answer is not complete.
+struct Unreadable {
+  static constexpr size_t kMostPaths = 1000;
+  uint64_t count = 0;
+  std::vector<std::string> paths;  // the first of them
+
+  void Add(std::string path);
+  void Add(const Unreadable& others);
 };
 
 // What becomes of a directory that was renamed as a whole.
 enum class Renames {
   kBrief,   // one entry for it, and one for what differs in it
-  kFiles,   // and one for every file in it
+  kFiles,   // and one for every file in it; only where neither place is in anything else's way, so
+            // that nothing depends on the order in which they are done
   kExpand,  // deleted there, added here
 };
 
@@ -36,8 +49,8 @@ enum class Renames {
 class SlotWalk {
  public:
   SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames);
-  Result<std::optional<Entry>> Next();                 // nothing: that was all
-  uint64_t unreadable() const { return unreadable_; }  // directories so far
+  Result<std::optional<Entry>> Next();                          // nothing: that was all
+  const Unreadable& unreadable() const { return unreadable_; }  // so far
 
  private:
   // A directory of the base, with what hides parts of it.
@@ -63,20 +76,25 @@ class SlotWalk {
   std::optional<Place> Child(const Lower& lower, const std::string& name) const;
   Lower LowerChild(const Lower& lower, const std::string& name) const;
   Lower LowerAt(const std::string& path) const;
-  bool MovedAway(const std::string& base_path);
-  bool Reported(const std::string& path);                 // a redirected directory: as a rename
+  void DecideRenames();
+  bool Redirected(const std::string& path) const;
+  bool MovedAway(const std::string& base_path) const;
+  bool Taken(const std::string& path) const;              // is there something, or may it be?
   std::string BasePathOf(const std::string& path) const;  // what shows through there
   bool Covered(const std::string& path) const;
   std::string Absolute(const std::string& path) const;
 
   const LayoutSlot& slot_;
+  bool of_other_;
   Renames renames_;
   dev_t device_ = 0;
   std::set<std::string> covered_;  // by other overlays, below the target
   std::unordered_map<std::string, const SpecialDirectory*> special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
+  std::unordered_set<std::string> told_;                // as renames, of these
+  bool begun_ = false;
   std::vector<Frame> stack_;
-  mutable uint64_t unreadable_ = 0;
+  mutable Unreadable unreadable_;
 };
 
 }  // namespace cloche::differ

@@ -266,7 +266,8 @@ class Report {
           "</summary>\n",
           lane.state == LaneState::kFailed ? " open" : "", css, EscapeHtml(lane.name),
           StateName(lane.state));
-      if (!lane.problem.empty()) out_ += fmt::format("<p>{}</p>\n", EscapeHtml(lane.problem));
+      if (const std::string problems = DescribeProblems(lane); !problems.empty())
+        out_ += fmt::format("<p>{}</p>\n", EscapeHtml(problems));
       for (const Step& step : lane.steps) OneStep(step);
       if (!lane.scores.empty()) {
         out_ += "<p>Scores:";

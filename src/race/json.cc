@@ -38,7 +38,7 @@ Json LaneJson(const Race& race, const LaneResult& lane, std::optional<size_t> ov
   out["overlap"] = OrNull(overlap);
   out["violations"] = lane.violations;
   out["denials"] = TotalDenials(lane);
-  out["problem"] = TextOrNull(lane.problem);
+  out["problem"] = TextOrNull(DescribeProblems(lane));
   out["sandbox"] = TextOrNull(lane.sandbox);
   out["sandbox_name"] = TextOrNull(lane.sandbox_name);
   out["kept"] = lane.kept;

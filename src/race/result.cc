@@ -191,6 +191,11 @@ LineCount CountLines(const Changes& changes) {
   return count;
 }
 
+std::string DescribeProblems(const LaneResult& lane) {
+  const bool both = !lane.problem.empty() && !lane.changes_problem.empty();
+  return lane.problem + (both ? "; " : "") + lane.changes_problem;
+}
+
 std::string DescribeLane(const LaneResult& lane, size_t command_columns) {
   if (lane.state != LaneState::kFailed) return StateName(lane.state);
   if (!lane.problem.empty()) return "failed: " + lane.problem;

@@ -52,6 +52,7 @@ struct LaneResult {
   std::optional<double> score;
   std::map<std::string, double> scores;
   std::optional<Changes> changes;  // absent: not known
+  std::string changes_problem;     // why they are not
   uint64_t violations = 0;
   std::string sandbox;  // id; "" when it was never made
   std::string sandbox_name;
@@ -68,6 +69,7 @@ struct LineCount {
   uint64_t removed = 0;
 };
 LineCount CountLines(const Changes& changes);
+std::string DescribeProblems(const LaneResult& lane);  // "" = none
 // "passed", "failed: check `make test`: exit status 2", "cancelled".
 std::string DescribeLane(const LaneResult& lane, size_t command_columns = std::string::npos);
 

@@ -175,6 +175,18 @@ TEST(Overlap, CountsPathsOfSeveralLanes) {
   EXPECT_EQ(overlap.of_lane[2], std::nullopt);
 }
 
+TEST(Json, SaysWhyChangesAreNotKnown) {
+  Race race = Of({Passing("a")});
+  const auto problem = [&] {
+    return RaceJson(race, Judge(race), FindOverlap(race))["lanes"][0]["problem"];
+  };
+  EXPECT_TRUE(problem().is_null());
+  race.lanes[0].changes_problem = "its changes are not known: no room";
+  EXPECT_EQ(problem(), "its changes are not known: no room");
+  race.lanes[0].problem = "no score";
+  EXPECT_EQ(problem(), "no score; its changes are not known: no room");
+}
+
 TEST(Json, HasWhatTheIssuePromises) {
   Race race = Of({Scored(Changing(Passing("a"), {"/x"}, 3), 1.5)}, true);
   race.lanes[0].steps[0].cpu_s = 0.5;

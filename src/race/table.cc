@@ -43,9 +43,12 @@ std::string ComparisonTable(const Race& race, const Verdict& verdict, const Over
   }
   const std::string line = EscapeForTerminal(DescribeVerdict(race, verdict));
   std::string text = table.Render(colour) + "\n" + OverlapLines(race, overlap);
-  for (const LaneResult& lane : race.lanes)
-    if (lane.state == LaneState::kPassed && !lane.problem.empty())
-      text += fmt::format("{}: {}\n", lane.name, EscapeForTerminal(lane.problem));
+  for (const LaneResult& lane : race.lanes) {
+    // Of a lane that failed the table tells the rest.
+    const std::string problem =
+        lane.state == LaneState::kPassed ? DescribeProblems(lane) : lane.changes_problem;
+    if (!problem.empty()) text += fmt::format("{}: {}\n", lane.name, EscapeForTerminal(problem));
+  }
   return text + (colour ? fmt::format("\x1b[{}m{}\x1b[0m\n", verdict.winner ? "1;32" : "1;31", line)
                         : line + "\n");
 }

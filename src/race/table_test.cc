@@ -79,6 +79,13 @@ TEST(ComparisonTable, SaysWhyAPassedLaneHasNoScore) {
   EXPECT_THAT(Render(race), HasSubstr("a: the score command printed nothing\n"));
 }
 
+TEST(ComparisonTable, SaysWhyChangesAreNotKnown) {
+  Race race;
+  race.lanes = {Lane("a", LaneState::kFailed)};
+  race.lanes[0].changes_problem = "its changes are not known: no room";
+  EXPECT_THAT(Render(race), HasSubstr("a: its changes are not known: no room\n"));
+}
+
 TEST(Progress, FitsTheTerminal) {
   std::vector<LaneResult> lanes;
   for (int i = 0; i < 50; ++i)

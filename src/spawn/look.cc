@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,7 +58,7 @@ int Arrange(const std::vector<int>& wanted) {
 }  // namespace
 
 Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span<const int> fds) {
-  if (fds.size() != 4) return Failed(SpawnStage::kPlan, "look needs four descriptors", EBADMSG);
+  if (fds.size() != 5) return Failed(SpawnStage::kPlan, "look needs five descriptors", EBADMSG);
   auto plan = ReadPlan(fds[0]);
   if (!plan) return std::unexpected(plan.error());
   Look look;
@@ -114,6 +116,7 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
   }
   look.answer = fds[2];
   look.question = fds[3];
+  look.complaint = fds[4];
   return look;
 }
 
@@ -126,31 +129,53 @@ void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
     Failure failure{SpawnStage::kPool, "too many at once", EAGAIN, request.sandbox};
     return Answer(request, &failure);
   }
-  StartProcess(request, "", look->mask, look->caller.uid, [&](int) -> int {
-    const bool user_xattr = mode_ == Mode::kRootless;
-    for (uint32_t i = 0; i < look->layout.slots.size(); ++i) {
-      const LayoutSlot& slot = look->layout.slots[i];
-      const auto fd = [&](int32_t number) {
-        return look->fds[static_cast<size_t>(number - kFirstFd - 3)].get();
-      };
-      for (const bool of_other : {false, true}) {
-        const int32_t upper = of_other ? slot.other : slot.state;
-        if (upper < 0) continue;
-        if (!FindSpecial(fd(upper), i, of_other, user_xattr, look->layout)) return 1;
-      }
-    }
-    const std::string bytes = EncodeLayout(look->layout);
-    sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
-    const std::string program = DifferPath();
-    std::vector<int> wanted = {look->answer, look->question, layout.get()};
-    for (const sys::Fd& each : look->fds) wanted.push_back(each.get());
-    if (!layout.valid() || program.empty() || Arrange(wanted) < 0) return 1;
-    if (sys::BecomeReader(look->caller, mode_ == Mode::kSystem) < 0) return 1;
-    const char* arguments[] = {"cloche-diff", nullptr};
-    const char* environment[] = {nullptr};
-    execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
+  StartProcess(request, "", look->mask, look->caller.uid, [&](int) { return BecomeDiffer(*look); });
+}
+
+int Server::BecomeDiffer(Look& look) {
+  const auto failed = [&](const char* what, int error) {
+    dprintf(look.complaint, "%s: %s\n", what, strerror(error));
     return 1;
-  });
+  };
+  const bool user_xattr = mode_ == Mode::kRootless;
+  for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
+    const LayoutSlot& slot = look.layout.slots[i];
+    const auto fd = [&](int32_t number) {
+      return look.fds[static_cast<size_t>(number - kFirstFd - 3)].get();
+    };
+    for (const bool of_other : {false, true}) {
+      const int32_t upper = of_other ? slot.other : slot.state;
+      if (upper < 0) continue;
+      if (auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.layout); !found)
+        return failed(found.error().operation.c_str(), found.error().error);
+    }
+  }
+  const std::string bytes = EncodeLayout(look.layout);
+  sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
+  if (!layout.valid()) return failed("write down what to compare", errno);
+  const std::string program = DifferPath();
+  const sys::Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO})
+    if (dup2(null.get(), fd) < 0) return failed("open /dev/null", errno);
+  // What is printed by accident does not belong into the daemon's log.
+  if (dup2(look.complaint, STDERR_FILENO) < 0) return failed("arrange descriptors", errno);
+  look.complaint = STDERR_FILENO;
+  std::vector<int> wanted = {look.answer, look.question, layout.get()};
+  for (const sys::Fd& each : look.fds) wanted.push_back(each.get());
+  if (int error = Arrange(wanted); error < 0) return failed("arrange descriptors", -error);
+  if (int error = sys::BecomeReader(look.caller, mode_ == Mode::kSystem); error < 0)
+    return failed("become who asks", -error);
+  const char* arguments[] = {"cloche-diff", nullptr};
+  const char* environment[] = {nullptr};
+  execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
+  return failed("start cloche-diff", errno);
+}
+
+void Server::EndLook(const SpawnRequest& request) {
+  for (const auto& [pid, job] : jobs_)
+    if (job.request.op == SpawnOp::kLook && job.request.number == request.look)
+      sys::PidfdSignal(job.pidfd.get(), SIGKILL);
+  Answer(request, nullptr);
 }
 
 }  // namespace cloche::spawn

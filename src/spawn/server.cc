@@ -152,7 +152,7 @@ void Server::Shutdown() {
 
 void Server::HandleRequest() {
   SpawnRequest request{};
-  int fds[4];
+  int fds[5];
   int fd_count = 0;
   long got = sys::ReceiveMessage(daemon_.get(), &request, sizeof request, fds, fd_count);
   if (got == 0 || got == -ECONNRESET) {
@@ -183,6 +183,9 @@ void Server::HandleRequest() {
         break;
       case SpawnOp::kLook:
         StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
+      case SpawnOp::kEndLook:
+        EndLook(request);
         break;
       case SpawnOp::kRetain:
         Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));

@@ -69,10 +69,12 @@ class Server {
     StateLayout layout;
     std::vector<sys::Fd> fds;  // of the layout, from its first number on
     std::shared_ptr<Mask> mask;
-    int answer = -1, question = -1;
+    int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);
   Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
+  int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
+  void EndLook(const SpawnRequest& request);
   Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);

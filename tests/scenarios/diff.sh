@@ -74,6 +74,23 @@ for tool in 'git apply' 'patch -sp1'; do
     is "$([ ! -e "$copy/src/gone" ] && [ -x "$copy/src/mode" ] && readlink "$copy/src/link")" b
 done
 
+# Things that changed places, once with another kind of thing in the way.
+as_caller sh -c 'mkdir -p p/one/in p/two p/three; echo 1 > p/one/f; echo i > p/one/in/i; echo 2 > p/two/f; echo t > p/two/t
+  echo 3 > p/three/f; echo x > p/x; mkdir p/y; echo y > p/y/y'
+cloche new --name places > "$OUT" 2>&1
+cloche exec places -- sh -c 'cd p; mv one t; mv two one; mv t two; rm -r three; mv two/in three' 2> "$ERR"
+for tool in 'git apply' 'patch -sp1' 'git apply again'; do
+  [ "$tool" != 'git apply again' ] || cloche exec places -- sh -c 'cd p; mv x t; mv y x; mv t y' 2> "$ERR"
+  rm -rf "$copy" && as_caller mkdir "$copy" && as_caller cp -r p "$copy/p"
+  try cloche diff places --patch p
+  cp "$OUT" "$CALLER_HOME/some.patch" && chmod a+r "$CALLER_HOME/some.patch"
+  try as_caller sh -c "cd '$copy' && ${tool% again} < ../some.patch"
+  check "$tool accepts what changed places" exits 0
+  cloche exec places -- sh -c 'cd p; grep -r .' 2> "$ERR" | sort > "$T/inside"
+  check "$tool: it is as inside" is "$(cd "$copy/p" && grep -r . | sort)" "$(cat "$T/inside")"
+done
+rm -rf p
+
 # Against a snapshot, against another sandbox, of a snapshot.
 try cloche snapshot box --name then
 check "a snapshot" exits 0
@@ -117,6 +134,10 @@ if [ "$MODE" != rootless ]; then
 renamed elsewhere/m from dir/m'
   try cloche diff move --patch
   check "in a patch every file is renamed" is "$(grep -c '^rename from' "$OUT")" 2
+  cloche exec move -- rm elsewhere/deep/k 2> "$ERR"
+  try cloche diff move
+  check "what is gone from it is named as it was" mentions '^ dir/deep/k (gone)'
+  cloche exec move -- sh -c 'echo k > elsewhere/deep/k' 2> "$ERR"
   cloche exec move -- sh -c 'mv elsewhere dir; sed -i "\$d" dir/m' 2> "$ERR"
   try cloche diff move --name-only
   check "moved back it has not changed" prints ''

@@ -12,7 +12,7 @@ from report import case, check, done
 
 SPAWN, STATE, HERE = sys.argv[1:4]
 LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
-SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK = 10, 11, 12, 13, 14, 15
+SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK = 10, 11, 12, 13, 14, 15, 16
 OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
 HIDE, BLANK, GLOB = range(3)
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
@@ -36,8 +36,8 @@ def reply():
     return operation.split(b"\0")[0].decode(), value, len(fds)
 
 
-def ask(op, sandbox=b"sb_hostile", fds=(), raw=None, snapshot=b"", other=b""):
-    message = raw if raw is not None else struct.pack("=IIQ32s32s32s", op, 0, 7, sandbox, snapshot, other)
+def ask(op, sandbox=b"sb_hostile", fds=(), raw=None, snapshot=b"", other=b"", look=0):
+    message = raw if raw is not None else struct.pack("=IIQ32s32s32sQ", op, 0, 7, sandbox, snapshot, other, look)
     socket.send_fds(ours, [message], list(fds))
     return reply()
 
@@ -166,6 +166,7 @@ def _():
     check("its files are not opened for another user", answer[1] == errno.EPERM, answer)
     answer = launch(plan(keep=1, sandbox="sb_kept"))
     check("but for root again", answer[1] == 0 and ask(DISCARD, b"sb_kept")[1] == 0, answer)
+    check("a look that nobody began can be ended", ask(END_LOOK, look=7)[1] == 0)
     check("memory without a limit is not given", launch(plan(in_memory=1))[1] == errno.EINVAL)
 
 
@@ -196,7 +197,7 @@ def _():
     victim = HERE + "/victim"
     os.close(os.open(victim, os.O_CREAT | os.O_WRONLY))
     up = "../" * (STATE.count("/") + 4)
-    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK):
+    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK):
         answer = ask(op, (up + victim[1:]).encode()[:31])
         check(f"request {op} with a path is refused", answer[1] == errno.EINVAL, answer)
     # Short enough for a name: from kept/ through the pool's mount to the state directory.
