@@ -70,14 +70,9 @@ int main(int argc, char** argv) {
   app.add_option("--only", only,
                  "one part: idle, start, command, many, files, timetravel, diff, job or cycles")
       ->check(CLI::IsMember(
-<<<<<<< HEAD
           {"idle", "start", "command", "many", "files", "timetravel", "diff", "job", "cycles"}));
-  app.add_flag("--full", options.full, "also snapshots of 1,000,000 changed files");
-=======
-          {"idle", "start", "command", "many", "files", "timetravel", "diff", "cycles"}));
   app.add_flag("--full", options.full,
                "trees of 1,000,000 files, and snapshots of as many: minutes");
->>>>>>> h-diff
   app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
   CLI11_PARSE(app, argc, argv);
   try {
