@@ -66,9 +66,9 @@ std::string Parent(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool IsRegular(const std::string& path) {
+bool IsFileOf(const std::string& path, uint32_t uid) {
   struct stat info;
-  return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == uid;
 }
 
 bool IsDirectoryOf(const std::string& path, uint32_t uid) {
@@ -76,30 +76,39 @@ bool IsDirectoryOf(const std::string& path, uint32_t uid) {
   return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == uid;
 }
 
-void AddFile(const std::string& file, std::set<std::string>& data) {
-  if (file.empty() || file[0] != '/' || IsKernels(file) || !IsRegular(file)) return;
+void AddFile(const std::string& file, uint32_t uid, std::set<std::string>& data) {
+  if (file.empty() || file[0] != '/' || IsKernels(file) || !IsFileOf(file, uid)) return;
   const std::string directory = Parent(file);
   data.insert(IsShared(directory) ? file : directory);
 }
 
-void AddOpenFiles(int pid, std::set<std::string>& data) {
+// What it was started with open is its starter's.
+std::set<std::string> OpenOf(int pid) {
+  std::set<std::string> open;
+  for (const std::string& fd : ListOf(pid, "fd")) open.insert(LinkOf(pid, "fd/" + fd));
+  return open;
+}
+
+void AddOpenFiles(int pid, uint32_t uid, const std::set<std::string>& inherited,
+                  std::set<std::string>& data) {
   const std::string output = LinkOf(pid, "fd/1"), errors = LinkOf(pid, "fd/2");
   for (const std::string& fd : ListOf(pid, "fd")) {
     const std::string target = LinkOf(pid, "fd/" + fd);
     if (target == output || target == errors) continue;  // a log, too
+    if (inherited.contains(target)) continue;
     const std::string info = ReadOf(pid, ("fdinfo/" + fd).c_str());
     const size_t at = info.find("flags:");
     if (at == std::string::npos) continue;
     const long flags = strtol(info.c_str() + at + strlen("flags:"), nullptr, 8);
     if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_APPEND) != 0) continue;
-    AddFile(target, data);
+    AddFile(target, uid, data);
   }
   // A file may be mapped and its descriptor closed.
   std::istringstream maps(ReadOf(pid, "maps"));
   for (std::string line; std::getline(maps, line);) {
     const size_t path = line.find('/');
     if (path != std::string::npos && line.find(" rw-s ") != std::string::npos)
-      AddFile(line.substr(path), data);
+      AddFile(line.substr(path), uid, data);
   }
 }
 
@@ -139,7 +148,8 @@ std::vector<std::string> FindData(const HostProcess& first, const std::vector<in
   std::set<std::string> data;
   const std::string cwd = LinkOf(first.pid, "cwd");
   if (!IsKernels(cwd) && !IsShared(cwd) && IsDirectoryOf(cwd, first.uid)) data.insert(cwd);
-  for (const int pid : processes) AddOpenFiles(pid, data);
+  const std::set<std::string> inherited = OpenOf(first.parent);
+  for (const int pid : processes) AddOpenFiles(pid, first.uid, inherited, data);
   const std::set<std::string> direct = data;
   for (const std::string& path : direct)
     if (IsDirectoryOf(path, first.uid)) AddLinked(path, first.uid, kLinksBelow, data);
