@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../harness/lib.sh"
 
 CALLER_ENV=(CLOCHE_SEED="${CLOCHE_SEED-}" CLOCHE_ROUNDS="${CLOCHE_ROUNDS-}" CLOCHE_KEEP="${CLOCHE_KEEP-}")
-HANG_SECONDS=${CLOCHE_ROUNDS:+36000}
-HANG_SECONDS=${HANG_SECONDS:-280} python diff.py "$WORK" "$BIN"
+hang=${CLOCHE_ROUNDS:+36000}
+HANG_SECONDS=${hang:-280} python diff.py "$WORK" "$BIN"
 [ "$status" = 0 ] || head -c 3000 "$ERR"
 cloche rm --all > /dev/null 2>&1
