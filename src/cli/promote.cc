@@ -57,15 +57,18 @@ void ShowChanges(const Json& plan, const Surroundings& around) {
       WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
 }
 
+void ListOnStandardError(const std::string& line) {
+  WriteAll(STDERR_FILENO, "  " + EscapeForTerminal(line) + "\n");
+}
+
 Error ConflictError(const Json& plan) {
   const Json& conflicts = Field(plan, "conflicts");
-  std::string message = fmt::format("promote: {} conflict{}, nothing was applied", conflicts.size(),
-                                    conflicts.size() == 1 ? "" : "s");
   for (const Json& each : conflicts)
-    message += fmt::format("\n  {}: {}", EscapeForTerminal(Text(each, "path")),
-                           EscapeForTerminal(Text(each, "reason")));
-  return {Code::kConflict, message,
-          conflicts.empty() ? "" : EscapeForTerminal(Text(conflicts[0], "cure"))};
+    ListOnStandardError(Text(each, "path") + ": " + Text(each, "reason"));
+  return {Code::kConflict,
+          fmt::format("promote: {} conflict{}, nothing was applied", conflicts.size(),
+                      conflicts.size() == 1 ? "" : "s"),
+          conflicts.empty() ? "" : Text(conflicts[0], "cure")};
 }
 
 bool Confirmed(size_t changes) {
@@ -180,13 +183,15 @@ int Undo(Arguments arguments) {
   if (!answer) return PrintError(answer.error(), json);
   if (!json) TellRecovered(*answer);
   if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
-    std::string message =
-        fmt::format("undo {}: reality has moved on at {} of its paths, nothing was undone",
-                    EscapeForTerminal(id), moved.size());
-    for (const Json& path : moved)
-      message += "\n  " + EscapeForTerminal(path.is_string() ? path.get<std::string>() : "");
-    return PrintError({Code::kConflict, message, "put them back as they were, then try again"},
-                      json);
+    if (!json)
+      for (const Json& path : moved)
+        if (path.is_string()) ListOnStandardError(path.get<std::string>());
+    return PrintError(
+        {Code::kConflict,
+         fmt::format("undo {}: reality has moved on at {} of its paths, nothing was undone",
+                     EscapeForTerminal(id), moved.size()),
+         "put them back as they were, then try again"},
+        json);
   }
   if (json) PrintJson(*answer);
   return 0;

@@ -80,7 +80,8 @@ Status PutBack(const Step& step, const Name& at, int files, const std::string& n
 
 }  // namespace
 
-Status Apply(const Step& step, int files, const Realities& realities, bool root) {
+Status Apply(const Step& step, int files, const Realities& realities, bool root,
+             std::set<uint64_t>& moved) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
   switch (step.kind) {
@@ -89,11 +90,18 @@ Status Apply(const Step& step, int files, const Realities& realities, bool root)
     case StepKind::kCreate:
       return PutBack(step, at, files, name);
     case StepKind::kDelete:
-      return TakeAway(step, at, files, name, step.before);
     case StepKind::kReplace:
       break;
   }
-  if (IdentityAt(at.directory->get(), at.name) != step.before) return Moved(step.path);
+  // Whoever moves a file changes its time: of one that was moved, and of directories, the inode has
+  // to do.
+  const Identity now = IdentityAt(at.directory->get(), at.name);
+  const bool still = step.directory || moved.contains(step.before.inode)
+                         ? SameFile(now, step.before)
+                         : now == step.before;
+  if (!still) return Moved(step.path);
+  moved.insert(step.before.inode);
+  if (step.kind == StepKind::kDelete) return TakeAway(step, at, files, name, step.before);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("replace", step.path, -error);
   // What came out is what really was there.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@ extern std::function<void()> before_change;
 
 // Puts one step into place, in one rename, if reality still is what it was. What was there lies in
 // the store then.
-Status Apply(const Step& step, int files, const Realities& realities, bool root);
+// `moved`: inodes that earlier steps took away; another name of one may still be in reality.
+Status Apply(const Step& step, int files, const Realities& realities, bool root,
+             std::set<uint64_t>& moved);
 // Takes one step back, whether it was done or not. Not: somebody has changed it since.
 Status Revert(const Step& step, int files, const Realities& realities, bool root);
 

@@ -46,16 +46,25 @@ std::vector<std::string> RevertAll(const std::vector<Step>& steps, const Store::
   return problems;
 }
 
+std::vector<int64_t> SettledAll(const std::vector<Step>& steps, const Realities& realities) {
+  std::vector<int64_t> settled_ns;
+  for (const Step& step : steps) settled_ns.push_back(SettledAt(step, realities));
+  return settled_ns;
+}
+
 // Of this sandbox's earlier promotions: what they put in place is no change of reality's own.
 Status FindOurs(const Store& store, const std::string& sandbox, Wish& wish) {
   for (const std::string& id : store.List()) {
     ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry.directory.get(), id));
-    if (earlier.sandbox != sandbox || earlier.state != PromotionState::kDone) continue;
+    const bool done = earlier.state == PromotionState::kDone;
+    if (earlier.sandbox != sandbox && done) continue;
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
-      if (step.kind == StepKind::kCreate || step.kind == StepKind::kReplace)
-        wish.ours[step.path] = {step.staged.device, step.staged.inode, earlier.settled_ns[i]};
+      if (step.kind == StepKind::kSetDir) continue;
+      // What was taken back is as every sandbox saw it.
+      const Identity& now = done ? step.staged : step.before;
+      if (now.exists()) wish.ours[step.path] = {now.device, now.inode, earlier.settled_ns[i]};
     }
   }
   return {};
@@ -77,6 +86,7 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   CLOCHE_TRY(SyncAll(entry, realities));
   if (!recovered.problems.empty()) return {};  // tried again next time
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
+  CLOCHE_TRY(journal.WriteSettled(SettledAll(promotion.steps, realities)));
   return journal.WriteState(applying ? PromotionState::kReverted : PromotionState::kUndone);
 }
 
@@ -132,13 +142,12 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
   if (!ready) return give_up(ready.error());
 
   Status applied;
+  std::set<uint64_t> moved;
   for (const Step& step : promotion.steps) {
-    applied = Apply(step, entry.files.get(), realities, wish.root);
+    applied = Apply(step, entry.files.get(), realities, wish.root, moved);
     if (!applied) break;
   }
-  for (const Step& step : promotion.steps)
-    promotion.settled_ns.push_back(applied ? SettledAt(step, realities) : 0);
-  if (applied) applied = journal->WriteSettled(promotion.settled_ns);
+  if (applied) applied = journal->WriteSettled(SettledAll(promotion.steps, realities));
   if (applied) applied = SyncAll(entry, realities);
   if (applied) applied = journal->WriteState(PromotionState::kDone);
   if (applied) {
@@ -150,6 +159,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
   (void)SyncAll(entry, realities);
   Error error = applied.error();
   if (problems.empty()) {
+    (void)journal->WriteSettled(SettledAll(promotion.steps, realities));
     (void)journal->WriteState(PromotionState::kReverted);
     error.message += "; everything is as it was";
   } else {
@@ -184,6 +194,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   if (!problems.empty())
     return Fail(Code::kConflict, "undo " + id + ": " + problems[0],
                 "what could be taken back was; the rest is tried again with the next promotion");
+  CLOCHE_TRY(journal.WriteSettled(SettledAll(promotion.steps, realities)));
   CLOCHE_TRY(journal.WriteState(PromotionState::kUndone));
   promotion.state = PromotionState::kUndone;
   return promotion;

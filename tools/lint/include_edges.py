@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
+    "promoter": {"base", "sys", "diff", "differ"},
     "service": {"base", "sys", "policy"},
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
