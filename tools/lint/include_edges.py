@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
+    "promote": {"base", "diff"},  # pure
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
