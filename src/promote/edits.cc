@@ -30,12 +30,15 @@ size_t FrequentFrom(size_t lines) {
   return std::min<size_t>(root, 1024);
 }
 
-std::vector<Matches> CountMatches(Lines lines, size_t first, size_t end,
-                                  const std::vector<uint32_t>& in_other) {
+std::vector<Matches> CountMatches(Lines lines, size_t first, size_t end, Lines other) {
+  // Sorted, and not a table by number: of a short stretch of long texts the cost is that of the
+  // stretch.
+  std::vector<uint32_t> sorted(other.begin(), other.end());
+  std::ranges::sort(sorted);
   const size_t frequent = FrequentFrom(lines.size());
   std::vector<Matches> matches(end - first);
   for (size_t i = first; i < end; ++i) {
-    const uint32_t count = in_other[lines[i]];
+    const size_t count = std::ranges::equal_range(sorted, lines[i]).size();
     matches[i - first] = count == 0          ? Matches::kNone
                          : count >= frequent ? Matches::kMany
                                              : Matches::kSome;
@@ -77,8 +80,8 @@ struct Candidates {
   std::vector<size_t> places;
   std::vector<bool> changed;
 
-  Candidates(Side& side, size_t first, size_t end, const std::vector<uint32_t>& in_other) {
-    const std::vector<Matches> matches = CountMatches(side.lines, first, end, in_other);
+  Candidates(Side& side, size_t first, size_t end, Lines other) {
+    const std::vector<Matches> matches = CountMatches(side.lines, first, end, other);
     for (size_t i = first; i < end; ++i) {
       const Matches found = matches[i - first];
       if (found == Matches::kNone || (found == Matches::kMany && IsStray(matches, i - first))) {
@@ -97,13 +100,7 @@ struct Candidates {
   }
 };
 
-std::vector<uint32_t> CountLines(Lines lines, uint32_t numbers) {
-  std::vector<uint32_t> counts(numbers);
-  for (const uint32_t line : lines) ++counts[line];
-  return counts;
-}
-
-void MarkEdits(Side& old_side, Side& new_side, uint32_t numbers, uint64_t& work) {
+void MarkEdits(Side& old_side, Side& new_side, uint64_t& work) {
   const Lines a = old_side.lines;
   const Lines b = new_side.lines;
   const size_t shorter = std::min(a.size(), b.size());
@@ -111,8 +108,8 @@ void MarkEdits(Side& old_side, Side& new_side, uint32_t numbers, uint64_t& work)
   while (front < shorter && a[front] == b[front]) ++front;
   size_t back = 0;
   while (back < shorter - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
-  Candidates old_part(old_side, front, a.size() - back, CountLines(b, numbers));
-  Candidates new_part(new_side, front, b.size() - back, CountLines(a, numbers));
+  Candidates old_part(old_side, front, a.size() - back, b);
+  Candidates new_part(new_side, front, b.size() - back, a);
   diff::MarkChanges(old_part.lines, new_part.lines, old_part.changed, new_part.changed, work);
   old_part.MarkIn(old_side);
   new_part.MarkIn(new_side);
@@ -213,11 +210,10 @@ std::vector<diff::Block> BlocksOf(const Side& old_side, const Side& new_side) {
 }  // namespace
 
 std::vector<diff::Block> EditsLikeGit(std::span<const uint32_t> old_lines,
-                                      std::span<const uint32_t> new_lines, uint32_t numbers,
-                                      uint64_t& work) {
+                                      std::span<const uint32_t> new_lines, uint64_t& work) {
   Side old_side(old_lines);
   Side new_side(new_lines);
-  MarkEdits(old_side, new_side, numbers, work);
+  MarkEdits(old_side, new_side, work);
   Settle(old_side, new_side, work);
   Settle(new_side, old_side, work);
   return BlocksOf(old_side, new_side);

@@ -18,15 +18,15 @@ inline constexpr size_t kMaxGlob = 4096;  // bytes of a pattern
 // depth. With a slash at its end it means a directory and everything below.
 //
 // Names are bytes; no locale, no case folding. A match costs at most the product of the two
-// lengths. Paths are relative to the project and clean: "src/a.py".
+// lengths. Paths are relative to the project and clean: "lib/a.py".
 class Glob {
  public:
   static Result<Glob> Parse(std::string_view pattern);
 
   const std::string& pattern() const { return pattern_; }
 
-  // For what is allowed, narrow: `x.py` is not what is below a directory x.py, and `src/` not a
-  // file or symlink src.
+  // For what is allowed, narrow: `x.py` is not what is below a directory x.py, and `lib/` not a
+  // file or symlink lib.
   bool Allows(std::string_view path, bool is_directory) const;
 
   // For what is forbidden, wide: what is below a match is forbidden, too, and with `.git/` so is a

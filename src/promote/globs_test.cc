@@ -42,11 +42,11 @@ TEST(Globs, ASlashAtTheStartOrWithinBindsToTheProject) {
 }
 
 TEST(Globs, TwoStarsAreAnyNumberOfDirectories) {
-  EXPECT_TRUE(Allows("src/**/*.py", "src/a.py"));
-  EXPECT_TRUE(Allows("src/**/*.py", "src/x/y/z/a.py"));
-  EXPECT_FALSE(Allows("src/**/*.py", "lib/src/a.py"));
-  EXPECT_FALSE(Allows("src/**/*.py", "src/a.pyc"));
-  EXPECT_FALSE(Allows("src/**/*.py", "srcx/a.py"));
+  EXPECT_TRUE(Allows("lib/**/*.py", "lib/a.py"));
+  EXPECT_TRUE(Allows("lib/**/*.py", "lib/x/y/z/a.py"));
+  EXPECT_FALSE(Allows("lib/**/*.py", "ext/lib/a.py"));
+  EXPECT_FALSE(Allows("lib/**/*.py", "lib/a.pyc"));
+  EXPECT_FALSE(Allows("lib/**/*.py", "libx/a.py"));
   EXPECT_TRUE(Allows("**/a", "a"));
   EXPECT_TRUE(Allows("a/**/b/**/c", "a/x/b/b/y/c"));
   EXPECT_FALSE(Allows("a/**/b/**/c", "a/x/c"));
@@ -56,8 +56,8 @@ TEST(Globs, TwoStarsAreAnyNumberOfDirectories) {
 }
 
 TEST(Globs, OneStarStaysInItsName) {
-  EXPECT_TRUE(Allows("src/*.py", "src/.py"));
-  EXPECT_FALSE(Allows("src/*.py", "src/a/b.py"));
+  EXPECT_TRUE(Allows("lib/*.py", "lib/.py"));
+  EXPECT_FALSE(Allows("lib/*.py", "lib/a/b.py"));
   EXPECT_TRUE(Allows("*", ".hidden"));
   EXPECT_TRUE(Allows("a*b*c", "aXbXbXc"));
   EXPECT_FALSE(Allows("a*b*c", "aXbXbX"));
@@ -93,10 +93,10 @@ TEST(Globs, ABackslashTakesTheNextByteAsItIs) {
 
 TEST(Globs, WhatIsAllowedIsNarrow) {
   EXPECT_FALSE(Allows("*.py", "x.py/evil.sh"));
-  EXPECT_FALSE(Allows("src", "src/a"));
-  EXPECT_TRUE(Allows("src/", "src/a/b"));
-  EXPECT_TRUE(Allows("src/", "src", true));
-  EXPECT_FALSE(Allows("src/", "src", false));  // a symlink to anywhere
+  EXPECT_FALSE(Allows("lib", "lib/a"));
+  EXPECT_TRUE(Allows("lib/", "lib/a/b"));
+  EXPECT_TRUE(Allows("lib/", "lib", true));
+  EXPECT_FALSE(Allows("lib/", "lib", false));  // a symlink to anywhere
 }
 
 TEST(Globs, WhatIsForbiddenIsWide) {
@@ -105,7 +105,7 @@ TEST(Globs, WhatIsForbiddenIsWide) {
   EXPECT_TRUE(Forbids(".git/", ".git"));  // a file that names another repository
   EXPECT_TRUE(Forbids("secrets", "secrets/key"));
   EXPECT_FALSE(Forbids(".git/", ".github/workflows/a.yml"));
-  EXPECT_FALSE(Forbids("/secrets", "src/secrets"));
+  EXPECT_FALSE(Forbids("/secrets", "lib/secrets"));
 }
 
 TEST(Globs, WhatMeansNothingIsRefused) {
@@ -182,16 +182,16 @@ TEST(Globs, RandomPatternsMatchWhatTheirDefinitionSays) {
 }
 
 TEST(PathRules, ADenyIsStrongerThanAnAllow) {
-  const PathRules rules{.allow = {Make("src/"), Make("*.md")},
-                        .deny = {Make("src/secret/")},
+  const PathRules rules{.allow = {Make("lib/"), Make("*.md")},
+                        .deny = {Make("lib/secret/")},
                         .read_only = {Make("pyproject.toml")}};
-  EXPECT_EQ(CheckPath(rules, "src/a.py", false).rule, PathRule::kFree);
-  EXPECT_EQ(CheckPath(rules, "docs/a.md", false).rule, PathRule::kFree);
+  EXPECT_EQ(CheckPath(rules, "lib/a.py", false).rule, PathRule::kFree);
+  EXPECT_EQ(CheckPath(rules, "notes/a.md", false).rule, PathRule::kFree);
   EXPECT_EQ(CheckPath(rules, "Makefile", false).rule, PathRule::kNotAllowed);
-  const PathAnswer denied = CheckPath(rules, "src/secret/x", false);
+  const PathAnswer denied = CheckPath(rules, "lib/secret/x", false);
   EXPECT_EQ(denied.rule, PathRule::kDenied);
-  EXPECT_EQ(denied.pattern, "src/secret/");
-  EXPECT_EQ(CheckPath(rules, "src/pyproject.toml", false).rule, PathRule::kReadOnly);
+  EXPECT_EQ(denied.pattern, "lib/secret/");
+  EXPECT_EQ(CheckPath(rules, "lib/pyproject.toml", false).rule, PathRule::kReadOnly);
 }
 
 TEST(PathRules, WithoutRulesEverythingIsFree) {

@@ -30,8 +30,8 @@ struct Text {
   }
 };
 
-// By sorting: no choice of lines makes that slow. Returns how many different lines there are.
-uint32_t NumberLines(std::span<Text* const> texts) {
+// By sorting: no choice of lines makes that slow.
+void NumberLines(std::span<Text* const> texts) {
   struct Place {
     std::string_view line;
     uint32_t* number;
@@ -47,7 +47,6 @@ uint32_t NumberLines(std::span<Text* const> texts) {
     if (i > 0 && places[i].line != places[i - 1].line) ++count;
     *places[i].number = count;
   }
-  return count + 1;
 }
 
 uint32_t OldEnd(const Block& block) { return block.old_first + block.old_count; }
@@ -87,7 +86,7 @@ class Merge {
   Merge(std::string_view base, std::string_view ours, std::string_view theirs)
       : base_(base), ours_(ours), theirs_(theirs) {
     Text* const texts[] = {&base_, &ours_, &theirs_};
-    numbers_ = NumberLines(texts);
+    NumberLines(texts);
   }
 
   Merged Run(const MergeLabels& labels) {
@@ -99,7 +98,7 @@ class Merge {
 
  private:
   std::vector<Block> Edits(std::span<const uint32_t> from, std::span<const uint32_t> to) {
-    return EditsLikeGit(from, to, numbers_, work_);
+    return EditsLikeGit(from, to, work_);
   }
 
   // Blocks of both sides that touch in the base, directly or through others, are one place.
@@ -247,7 +246,6 @@ class Merge {
   Text base_;
   Text ours_;
   Text theirs_;
-  uint32_t numbers_ = 0;
   uint64_t work_ = kMergeWork;
   std::vector<Place> places_;
 };

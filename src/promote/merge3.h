@@ -10,7 +10,7 @@
 
 namespace cloche::promote {
 
-// Of each of the three texts. At these bounds a merge takes about 150 MB.
+// Of each of the three texts. At these bounds a merge takes about 100 MB beside them and its text.
 inline constexpr size_t kMaxMergeBytes = 32 << 20;
 inline constexpr size_t kMaxMergeLines = 500'000;
 // Steps of all searches of one merge together, a few nanoseconds each. Beyond them changes are
