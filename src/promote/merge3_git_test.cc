@@ -82,8 +82,8 @@ class Author {
   bool Chance(size_t one_in) { return Below(one_in) == 0; }
 
   std::string Line() {
-    if (words_.empty()) return "line " + std::to_string(Below(100'000));
-    return words_[Below(words_.size())];
+    const std::string word = words_.empty() ? "#" : words_[Below(words_.size())];
+    return word == "#" ? "line " + std::to_string(Below(100'000)) : word;
   }
 
   Lines Page(size_t count) {
@@ -139,7 +139,7 @@ class Author {
 };
 
 struct Profile {
-  Lines words;  // empty: lines hardly ever repeat
+  Lines words;  // "#", or none at all: a line that hardly ever repeats
   size_t lines;
   size_t edits;
   size_t cases;
@@ -216,6 +216,19 @@ TEST(MergeAsGit, WhatCodeLooksLike) {
                       "  default:",
                       "#include <a>"};
   ExpectAsGit(MakeCases({code, 120, 8, 1000}, 4));
+}
+
+// Frequent lines amid new ones are not taken for common.
+TEST(MergeAsGit, NewLinesWithEmptyOnesAmongThem) {
+  Profile profile{{"", "#", "#", "#", "#", "#", "#"}, 30, 3, 600};
+  std::vector<Texts> cases = MakeCases(profile, 8);
+  Author author(9, profile.words);
+  for (Texts& texts : cases) {
+    const std::string page = author.Join(author.Page(60), "\n", true);
+    const size_t at = texts.ours.find('\n', author.Below(texts.ours.size()));
+    if (at != std::string::npos) texts.ours.insert(at + 1, page);
+  }
+  ExpectAsGit(cases);
 }
 
 TEST(MergeAsGit, LargeTextsWithManyEdits) { ExpectAsGit(MakeCases({{}, 2000, 60, 100}, 5)); }
