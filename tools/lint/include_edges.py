@@ -18,7 +18,8 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
-    "promoter": {"base", "sys", "diff", "differ"},
+    "promote": {"base", "diff"},  # pure
+    "promoter": {"base", "sys", "diff", "differ", "promote"},
     "service": {"base", "sys", "policy"},
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
