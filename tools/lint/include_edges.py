@@ -18,6 +18,8 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
+    # pure; what changes are, and what a secret looks like, it need not know twice
+    "promote": {"base", "diff", "policy"},
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
