@@ -255,6 +255,12 @@ std::optional<Assignment> AssignmentOf(std::string_view line) {
   return Assignment{name, Trim(line.substr(equals + 1)), shell};
 }
 
+// `@echo 'make test   runs the tests'`
+bool OnlySays(std::string_view recipe) {
+  while (recipe.starts_with('@') || recipe.starts_with('-')) recipe.remove_prefix(1);
+  return recipe.starts_with("echo ") && recipe.find_first_of("$`;|&<>\\\"(") == recipe.npos;
+}
+
 bool RunsInMake(std::string_view text) {
   for (const std::string_view call : {"$(shell"sv, "${shell"sv, "$(eval"sv, "${eval"sv, "$(file"sv,
                                       "$(guile"sv, "$(load"sv, "$(call"sv, "`"sv})
@@ -305,7 +311,7 @@ Parts MakeParts(std::string_view text, bool any_indent) {
     const Part part{std::string(trimmed)};
     parts.data.push_back(part);
     if (recipe || RunsInMake(trimmed)) {
-      parts.commands.push_back(part);
+      if (!OnlySays(trimmed)) parts.commands.push_back(part);
       continue;
     }
     if (trimmed.starts_with("include ") || trimmed.starts_with("-include ") ||

@@ -133,7 +133,7 @@ std::optional<std::string_view> UrlPassword(std::string_view line) {
     const size_t end = authority.rfind('@');
     if (end == authority.npos) continue;
     const size_t colon = authority.substr(0, end).find(':');
-    if (colon == authority.npos) continue;
+    if (colon == authority.npos || colon == 0) continue;
     const std::string_view user = authority.substr(0, colon);
     const std::string_view password = authority.substr(colon + 1, end - colon - 1);
     std::string_view host = authority.substr(end + 1);

@@ -291,6 +291,11 @@ Verdict JudgeDeleted(const TriggerClass& rule) {
   return {{}, {"deleted"}};
 }
 
+bool SetsUpAPackage(std::string_view text) {
+  return AnyWord("setuptools distutils setup( Cython skbuild cffi numpy",
+                 [&](auto word) { return text.find(word) != text.npos; });
+}
+
 std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
                                    const FileChange& change) {
   if (!change.after) {
@@ -344,6 +349,10 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
   }
   // git runs hooks by their exact names only.
   if (rule.id == "git-hooks" && at.name.ends_with(".sample")) return Verdict{{}, {"a sample"}};
+  // Deep in a tree, a setup.py that never speaks of packages is anything.
+  if (rule.id == "python-setup" && at.nearest.find('/') != at.nearest.npos &&
+      !SetsUpAPackage(*after.content))
+    return Verdict{{}, {"sets up no package"}};
   FileChange readable = change;
   if (readable.before && readable.before->type != FileType::kFile) readable.before.reset();
   return JudgeContent(rule, at, readable);
