@@ -301,12 +301,11 @@ std::vector<Credential> FindCredentials(std::string_view path,
   std::ranges::sort(known);
   Scanner scanner(path, after);
   size_t number = 0;
-  for (const std::string_view line : Lines(after)) {
+  ForEachLine(after, [&](std::string_view line) {
     ++number;
-    if (line.size() < 8 || std::ranges::binary_search(known, line)) continue;
-    scanner.Line(number, line);
-    if (scanner.Full()) break;
-  }
+    if (line.size() >= 8 && !scanner.Full() && !std::ranges::binary_search(known, line))
+      scanner.Line(number, line);
+  });
   return scanner.Take();
 }
 

@@ -38,13 +38,7 @@ bool ContainsWord(std::string_view text, std::string_view word) {
 
 std::vector<std::string_view> Lines(std::string_view text) {
   std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-  }
+  ForEachLine(text, [&](std::string_view line) { lines.push_back(line); });
   return lines;
 }
 
@@ -68,12 +62,12 @@ std::vector<std::string> More(const std::vector<Part>& now, const std::vector<Pa
 
 std::vector<std::string_view> CodeLines(std::string_view text, bool slashes) {
   std::vector<std::string_view> code;
-  for (const std::string_view line : Lines(text)) {
+  ForEachLine(text, [&](std::string_view line) {
     const std::string_view trimmed = Trim(line);
-    if (trimmed.empty() || (slashes && trimmed.starts_with("//"))) continue;
-    if (!slashes && trimmed.starts_with('#') && !trimmed.starts_with("#!")) continue;
-    code.push_back(trimmed);
-  }
+    const bool comment = slashes ? trimmed.starts_with("//")
+                                 : trimmed.starts_with('#') && !trimmed.starts_with("#!");
+    if (!trimmed.empty() && !comment) code.push_back(trimmed);
+  });
   return code;
 }
 

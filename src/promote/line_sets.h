@@ -10,7 +10,18 @@ std::string_view Trim(std::string_view text);
 std::string Lowered(std::string_view text);                       // ASCII
 bool ContainsWord(std::string_view text, std::string_view word);  // not within a longer word
 
-std::vector<std::string_view> Lines(std::string_view text);  // without line ends, CR included
+// Calls visit(line) for each line, without its end, a CR before it included.
+template <typename Visit>
+void ForEachLine(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    visit(line);
+  }
+}
+std::vector<std::string_view> Lines(std::string_view text);
 
 // Something of a file that is compared with the other state of it.
 struct Part {

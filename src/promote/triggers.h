@@ -86,7 +86,7 @@ struct Trigger {
 inline constexpr size_t kMaxEffective = 40;
 inline constexpr size_t kMaxEffectiveLine = 400;  // longer ones end with "..."
 // Content beyond this is not read by any parser: what cannot be judged is an alarm.
-inline constexpr size_t kMaxJudged = 16 << 20;
+inline constexpr size_t kMaxJudged = 8 << 20;
 
 // Alarms first. Empty: this file is no trigger.
 std::vector<Trigger> FindTriggers(const FileChange& change, const Roots& roots);

@@ -73,8 +73,9 @@ std::vector<std::string> UnseenLines(std::optional<std::string_view> before, std
   if (after.starts_with("\xef\xbb\xbf")) after.remove_prefix(3);  // the mark of byte order
   const auto deceiving = [&](std::string_view text) {
     std::vector<Part> parts;
-    for (const std::string_view line : Lines(text))
+    ForEachLine(text, [&](std::string_view line) {
       if (!IsAscii(line) && Deceives(line, prose)) parts.push_back({std::string(line)});
+    });
     return parts;
   };
   return More(deceiving(after), deceiving(before.value_or("")));
