@@ -21,7 +21,7 @@ namespace {
 struct PromoteFlags {
   std::string ref;
   std::vector<std::string> paths, exclude;
-  bool dry_run = false, yes = false, json = false;
+  bool dry_run = false, yes = false, allow_triggers = false, json = false;
 };
 
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
@@ -40,6 +40,21 @@ void TellRecovered(const Json& answer) {
       if (problem.is_string())
         WriteAll(STDERR_FILENO, "cloche: not yet as it was: " +
                                     EscapeForTerminal(problem.get<std::string>()) + "\n");
+  }
+}
+
+// What makes something run later comes first, with the lines that do.
+void ShowTriggers(const Json& plan) {
+  const bool colour = ColourWanted(STDOUT_FILENO);
+  for (const Json& each : Field(plan, "triggers")) {
+    const bool alarm = Text(each, "severity") == "alarm";
+    WriteAll(STDOUT_FILENO,
+             Coloured(colour, alarm ? "1;31" : "33", alarm ? "runs later" : "look at") + ": " +
+                 EscapeForTerminal(Text(each, "path")) + ": " +
+                 EscapeForTerminal(Text(each, "reason")) + "\n");
+    for (const Json& line : Field(each, "effective"))
+      if (line.is_string())
+        WriteAll(STDOUT_FILENO, "    " + EscapeForTerminal(line.get<std::string>()) + "\n");
   }
 }
 
@@ -71,9 +86,8 @@ Error ConflictError(const Json& plan) {
           conflicts.empty() ? "" : Text(conflicts[0], "cure")};
 }
 
-bool Confirmed(size_t changes) {
-  WriteAll(STDERR_FILENO,
-           fmt::format("Apply {} change{} to reality? [y/N] ", changes, changes == 1 ? "" : "s"));
+bool Confirmed(const std::string& question) {
+  WriteAll(STDERR_FILENO, question + " [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -98,7 +112,9 @@ int Promote(Arguments arguments) {
   app.add_option("PATH", flags.paths, "only these and what is below; default: the project");
   AddList(app, "--exclude", flags.exclude, "not this and what is below");
   app.add_flag("--dry-run", flags.dry_run, "say what would be done");
-  app.add_flag("-y,--yes", flags.yes, "do not ask");
+  app.add_flag("-y,--yes", flags.yes, "do not ask, but for what makes something run later");
+  app.add_flag("--allow-triggers", flags.allow_triggers,
+               "take over what makes something run later, too");
   AddJsonFlag(app, flags.json);
   if (auto status = Parse(app, "SANDBOX [PATH...]", arguments)) return *status;
   const auto fail = [&](const Error& error) { return PrintError(error, flags.json); };
@@ -116,6 +132,9 @@ int Promote(Arguments arguments) {
   const auto plan = Call("POST", *target, body);
   if (!plan) return fail(plan.error());
   if (!flags.json) TellRecovered(*plan);
+  bool alarmed = false;
+  for (const Json& each : Field(*plan, "triggers")) alarmed |= Text(each, "severity") == "alarm";
+  if (!flags.json) ShowTriggers(*plan);
   if (!flags.json) ShowChanges(*plan, *around);
   if (!Field(*plan, "conflicts").empty()) {
     if (!flags.json) return fail(ConflictError(*plan));
@@ -127,11 +146,21 @@ int Promote(Arguments arguments) {
     if (flags.json) PrintJson(*plan);
     return 0;
   }
-  if (!flags.yes && (flags.json || !isatty(STDIN_FILENO)))
+  const bool asks = !flags.json && isatty(STDIN_FILENO);
+  if (alarmed && !flags.allow_triggers && !asks)
+    return fail({Code::kDenied,
+                 "promote: some of it makes something run later, nothing was applied",
+                 "look at it (--dry-run), then give --allow-triggers, or leave it out: --exclude"});
+  if (alarmed && !flags.allow_triggers &&
+      !Confirmed("Some of it makes something run later. Take that over, too?"))
+    return fail({Code::kConflict, "promote: not confirmed, nothing was applied", ""});
+  if (!flags.yes && !asks)
     return fail({Code::kInvalid, "promote: nobody is there to say yes", "look, then give --yes"});
-  if (!flags.yes && !Confirmed(changes))
+  if (!flags.yes &&
+      !Confirmed(fmt::format("Apply {} change{} to reality?", changes, changes == 1 ? "" : "s")))
     return fail({Code::kConflict, "promote: not confirmed, nothing was applied", ""});
 
+  body["allow_triggers"] = alarmed;
   body["dry_run"] = false;
   body["digest"] = Field(*plan, "digest");
   const auto done = Call("POST", *target, body);

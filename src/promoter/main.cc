@@ -58,8 +58,22 @@ Json OutcomeJson(const Outcome& outcome, bool dry_run) {
   for (const Conflict& each : outcome.conflicts)
     conflicts.push_back({{"path", each.path}, {"reason", each.reason}, {"cure", each.cure}});
   Json json = PromotionJson(outcome.promotion);
+  Json alarms = Json::array();
+  bool alarmed = false;
+  for (const Alarm& each : outcome.alarms) {
+    alarmed |= each.alarm;
+    alarms.push_back({{"path", each.path},
+                      {"kind", each.kind},
+                      {"severity", each.alarm ? "alarm" : "notice"},
+                      {"reason", each.reason},
+                      {"effective", each.effective}});
+  }
   if (outcome.promotion.id.empty())
-    json["state"] = !outcome.conflicts.empty() ? "conflict" : dry_run ? "dry_run" : "nothing";
+    json["state"] = !outcome.conflicts.empty() ? "conflict"
+                    : dry_run                  ? "dry_run"
+                    : alarmed                  ? "triggers"
+                                               : "nothing";
+  json["triggers"] = std::move(alarms);
   Json changes = Json::array();
   for (const diff::Change& each : outcome.changes)
     changes.push_back(Json::parse(diff::EncodeJsonLine(each)));
@@ -84,6 +98,9 @@ Result<Json> Answer() {
   wish.paths = asked.value("paths", std::vector<std::string>());
   wish.exclude = asked.value("exclude", std::vector<std::string>());
   wish.digest = asked.value("digest", "");
+  wish.allow_triggers = asked.value("allow_triggers", false);
+  wish.project = question.value("project", "");
+  wish.home = question.value("home", "");
   wish.since_ns = question.value("since_ns", int64_t{0});
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();

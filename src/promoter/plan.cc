@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 #include "diff/digest.h"
 #include "differ/compare.h"
+#include "promote/credentials.h"
+#include "promote/triggers.h"
 
 namespace cloche::promoter {
 namespace {
@@ -37,8 +40,43 @@ bool Moved(const std::string& path, const Identity& now, const Wish& wish) {
   return now.changed_ns >= wish.since_ns && (ours == wish.ours.end() || ours->second != now);
 }
 
-// Git runs what is in there.
-bool IsInGit(const std::string& path) { return (path + "/").find("/.git/") != std::string::npos; }
+std::optional<promote::Version> VersionOf(const std::optional<diff::Side>& side,
+                                          const std::string& text) {
+  if (!side) return std::nullopt;
+  promote::Version version{side->type, side->mode, std::nullopt};
+  if (side->type == diff::FileType::kSymlink) version.content = side->target;
+  // What was too large to be kept is not there.
+  if (side->type == diff::FileType::kFile && text.size() == side->size) version.content = text;
+  return version;
+}
+
+void FindAlarms(const differ::Compared& compared, const Wish& wish, Plan& plan) {
+  const diff::Change& change = compared.change;
+  promote::FileChange file;
+  file.path = change.path;
+  file.before = VersionOf(change.old_side, compared.old_text);
+  file.after = VersionOf(change.new_side, compared.new_text);
+  file.same_content = change.old_side && change.new_side && !change.differs.content &&
+                      !change.differs.type && !change.differs.target;
+  const promote::Roots roots{wish.project, wish.home};
+  for (promote::Trigger& each : promote::FindTriggers(file, roots)) {
+    Alarm alarm{change.path, std::string(each.id), std::string(each.reason),
+                each.severity == promote::Severity::kAlarm, std::move(each.effective)};
+    if (each.left_out > 0) alarm.effective.push_back(fmt::format("... {} more", each.left_out));
+    plan.alarms.push_back(std::move(alarm));
+  }
+  if (!file.after || file.after->type != diff::FileType::kFile || !file.after->content) return;
+  std::optional<std::string_view> before;
+  if (file.before) before = file.before->content;
+  for (const promote::Credential& each :
+       promote::FindCredentials(change.path, before, *file.after->content))
+    plan.alarms.push_back(
+        {change.path,
+         "credential",
+         fmt::format("it holds a {}: secrets do not belong into files", each.kind),
+         true,
+         {fmt::format("line {}: {}", each.line, each.masked)}});
+}
 
 void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
   diff::Side& side = *change.new_side;
@@ -87,6 +125,7 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
   differ::MergedWalk walk(layout, renames);
   differ::CompareOptions options;
   options.one_owner = wish.one_owner;
+  options.texts = true;
   bool whole = true;
   for (;;) {
     ASSIGN_OR_RETURN(const std::optional<differ::Entry> entry, walk.Next());
@@ -96,6 +135,7 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
     ASSIGN_OR_RETURN(std::optional<differ::Compared> compared,
                      differ::CompareEntry(*entry, options));
     if (!compared) continue;
+    FindAlarms(*compared, wish, plan);
     Wanted wanted{
         std::move(compared->change), entry->after,
         entry->before && entry->old_path.empty() ? IdentityOf(entry->before->info) : Identity(),
@@ -112,10 +152,6 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
           {wanted.change.path, "reality has changed it since the sandbox was made, too",
            "take over what reality has (cloche refresh tells), or leave it out: --exclude " +
                wanted.change.path});
-    if (IsInGit(wanted.change.path))
-      plan.conflicts.push_back({wanted.change.path,
-                                "it is git's own: hooks and settings in there are run",
-                                "commit outside, or leave it out: --exclude PATH/.git"});
     if (wanted.change.new_side) CheckNewSide(wish, wanted.change, plan);
     plan.wanted.push_back(std::move(wanted));
   }
@@ -123,6 +159,7 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
     return Fail(Code::kUnavailable,
                 "promote: " + EscapeForTerminal(walk.unreadable().paths.at(0)) + " cannot be read",
                 "mend its mode inside, or leave it out");
+  std::ranges::stable_sort(plan.alarms, std::greater(), &Alarm::alarm);
   if (whole) {
     ASSIGN_OR_RETURN(plan.digest, digest.Finish());
   }

@@ -19,6 +19,8 @@ struct Wish {
   bool one_owner = false;            // everything belongs to whoever asks
   uint32_t uid = 0, gid = 0;         // who that is
   bool root = false;
+  std::string project, home;
+  bool allow_triggers = false;
   std::map<std::string, Identity> ours;  // what earlier promotions of this sandbox put in place
 };
 
@@ -37,10 +39,21 @@ struct Conflict {
   std::string cure;
 };
 
+// A file that makes something run later, or a credential that would leave with it. Each needs a yes
+// of its own.
+struct Alarm {
+  std::string path;
+  std::string kind;  // id of a class of triggers, or "credential"
+  std::string reason;
+  bool alarm = true;                   // false: only shown
+  std::vector<std::string> effective;  // the lines that matter
+};
+
 struct Plan {
   std::string digest;
   std::vector<Wanted> wanted;  // in ascending order of the path
   std::vector<Conflict> conflicts;
+  std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why
 };
 

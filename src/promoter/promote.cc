@@ -109,6 +109,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
   ASSIGN_OR_RETURN(Plan plan, MakePlan(layout, wish));
   Outcome outcome;
   outcome.conflicts = std::move(plan.conflicts);
+  outcome.alarms = plan.alarms;
   outcome.notes = plan.notes;
   for (const Wanted& each : plan.wanted) outcome.changes.push_back(each.change);
   Promotion& promotion = outcome.promotion;
@@ -116,6 +117,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
   promotion.digest = plan.digest;
   promotion.created = Now();
   if (dry_run || !outcome.conflicts.empty() || plan.wanted.empty()) return outcome;
+  if (!wish.allow_triggers && std::ranges::any_of(plan.alarms, &Alarm::alarm)) return outcome;
 
   ASSIGN_OR_RETURN(const Store::Entry entry, store.Make());
   promotion.id = entry.id;

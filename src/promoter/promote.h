@@ -10,6 +10,7 @@ namespace cloche::promoter {
 struct Outcome {
   Promotion promotion;              // without an id: nothing was to be done, or only looked
   std::vector<Conflict> conflicts;  // any: nothing was applied
+  std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
   std::vector<std::string> notes;
   std::vector<diff::Change> changes;  // what it is about
 };

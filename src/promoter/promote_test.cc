@@ -109,6 +109,8 @@ class Promotes : public testing::Test {
   Wish RootsWish() {
     Wish wish;
     wish.root = true;
+    wish.allow_triggers = true;
+    wish.project = real_;
     wish.since_ns = sys::CoarseNanos() + 1'000'000'000;
     return wish;
   }
@@ -269,12 +271,19 @@ TEST_F(Promotes, ASymlinkedParentIsNotFollowed) {
   EXPECT_EQ(Text(top_ / "elsewhere/file"), "safe");
 }
 
-TEST_F(Promotes, GitsOwnFilesNeedAnotherWay) {
-  Put(upper_ / ".git/hooks/post-commit", "evil", 0755);
-  const auto done = Run(RootsWish());
-  ASSERT_TRUE(done);
-  EXPECT_FALSE(done->conflicts.empty());
+TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {
+  Put(upper_ / ".git/hooks/post-commit", "#!/bin/sh\nevil\n", 0755);
+  Wish wish = RootsWish();
+  wish.allow_triggers = false;
+  const auto stopped = Run(wish);
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_FALSE(stopped->alarms.empty());
+  EXPECT_TRUE(stopped->promotion.id.empty());
   EXPECT_FALSE(fs::exists(real_ / ".git"));
+  wish.allow_triggers = true;
+  const auto done = Run(wish);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(fs::exists(real_ / ".git/hooks/post-commit"));
 }
 
 TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {

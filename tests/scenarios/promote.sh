@@ -99,15 +99,27 @@ check "with a list" says "$WORK/src/new-file"
 check "and leaves it" is "$(cat "$WORK/src/new-file")" edited-since
 
 # --- What must not come out.
+try cloche new --name leak
+inside leak 'echo "token = ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYg | cut -c 1-36)" > src/settings.py' > "$T/log"
+try cloche promote leak --yes --json
+check "a credential in a file needs a yes of its own" field_is error.code denied
+try cloche promote leak --dry-run
+check "its value is masked" not grep -q MDEyMzQ1Njc4OWFi "$OUT"
 try cloche new --name hostile
 inside hostile 'mkfifo pipe; cp /bin/true suid; chmod 4755 suid; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit;
   chmod +x .git/hooks/post-commit; ln -s /etc esc; mkdir d; echo x > "d/$(printf "a\nb\033[31m")"' > "$T/log" 2>&1
 try cloche promote hostile --yes
-check "hooks and pipes stop it" exits 4
+check "a pipe stops it" exits 4
 check "names are escaped" not grep -q $'\033' "$ERR" "$OUT"
+try cloche promote hostile --yes --exclude pipe
+check "what runs later needs a yes of its own" exits 5
+check "it is shown, and why" mentions 'runs later: .*/.git/hooks/post-commit: '
+check "with what it would run" mentions '^    .*evil'
 check "no hook" not test -e "$WORK/.git/hooks"
-try cloche promote hostile --yes --exclude .git --exclude pipe --json
+try cloche promote hostile --yes --exclude .git --exclude pipe --exclude suid --exclude d --json
 check "the rest" field_is state done
+try cloche promote hostile --yes --allow-triggers --exclude .git --exclude pipe --json
+check "with that yes" field_is state done
 check "without its setuid bit" is "$(stat -c %a "$WORK/suid")" 755
 check "a symlink out is only a symlink" is "$(readlink "$WORK/esc")" /etc
 for path in '../outside' '~' '/proc/1/root/etc' "$WORK/src/../../x"; do
