@@ -98,6 +98,8 @@ class Engine {
   Task<Result<std::shared_ptr<Look>>> StartLook(std::shared_ptr<Sandbox> sandbox,
                                                 LookRequest request, Client client);
   Task<Status> FinishLook(std::shared_ptr<Look> look);
+  // Lifts it into reality, by cloche-promote: its answer.
+  Task<Result<Json>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
   Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client);
   Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);
@@ -142,6 +144,7 @@ class Engine {
                                ForkRequest request, Client client);
   void Unlink(const Snapshot& snapshot);  // from the tree
   Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
+  Task<Result<Json>> AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
   Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
                                          Client client, Look& look);
   Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);
@@ -216,6 +219,7 @@ class Engine::Look {
   asio::posix::stream_descriptor client;  // hangs up when nobody waits for the answer
   sys::Fd complaint;                      // why it failed
   bool in_turn = false;                   // has or wants its turn
+  bool promotes = false;                  // and so is never cut short
   std::optional<Turn> turn;
   std::optional<Error> ended;  // early
   bool paused = false;

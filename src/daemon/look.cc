@@ -67,7 +67,8 @@ void Engine::EndLook(Look& look, Error why) {
 void Engine::EndLooks(const Sandbox& sandbox, const Error& why) {
   std::erase_if(looks_, [](const std::weak_ptr<Look>& look) { return look.expired(); });
   for (const auto& each : looks_)
-    if (const auto look = each.lock(); look && look->in_turn && look->sandbox.get() == &sandbox)
+    if (const auto look = each.lock();
+        look && look->in_turn && !look->promotes && look->sandbox.get() == &sandbox)
       EndLook(*look, why);
 }
 
@@ -132,7 +133,8 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                          {"root", !request.root.empty() ? request.root
                                   : project.empty()     ? "/"
                                                         : project},
-                         {"paths", request.paths}};
+                         {"paths", request.paths},
+                         {"promote", request.promote}};
   const std::string text = question.dump();
   planned.plan.keep = true;
   const std::string bytes = EncodePlan(planned.plan);
@@ -141,6 +143,7 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   SpawnRequest spawn{};
   spawn.op = SpawnOp::kLook;
   spawn.flags = look.paused || sandbox.state == Sandbox::State::kRunning ? kFlagLive : 0;
+  if (!request.promote.is_null()) spawn.flags |= kFlagPromote;
   strncpy(spawn.sandbox, sandbox.id.c_str(), sizeof spawn.sandbox - 1);
   strncpy(spawn.snapshot, state.c_str(), sizeof spawn.snapshot - 1);
   strncpy(spawn.other, other.c_str(), sizeof spawn.other - 1);
@@ -153,8 +156,10 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
                                                               LookRequest request, Client client) {
   auto look = std::make_shared<Look>(io_);
   look->sandbox = sandbox;
+  look->promotes = !request.promote.is_null();
   looks_.push_back(look);
-  WatchClient(look, client);
+  // What is being applied is applied, whoever listens.
+  if (request.promote.is_null()) WatchClient(look, client);
   Status begun;
   Result<std::string> state, other;
   if (!request.against.empty())
@@ -224,9 +229,8 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   co_return status;
 }
 
-Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client) {
-  LookRequest request;
-  request.stale = true;
+Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request,
+                                    Client client) {
   auto look = co_await StartLook(sandbox, std::move(request), client);
   if (!look) co_return std::unexpected(look.error());
   std::string text;
@@ -240,8 +244,25 @@ Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client cl
   const Status status = co_await FinishLook(*look);
   if (!status) co_return std::unexpected(status.error());
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object())
-    co_return Fail(Code::kInternal, "read staleness: cloche-diff said nothing");
+  if (!json.is_object()) co_return Fail(Code::kInternal, "look at " + sandbox->id + ": no answer");
+  if (json.contains("error")) co_return std::unexpected(ErrorFromJson(json["error"]));
+  co_return json;
+}
+
+Task<Result<Json>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request,
+                                   Client client) {
+  if (!sandbox->request.base_directory.empty())
+    co_return Fail(Code::kUnavailable, "promote " + sandbox->id + ": it is no copy of this machine",
+                   "take its changes out with: cloche diff " + sandbox->id + " --patch");
+  co_return co_await AskWhole(sandbox, std::move(request), client);
+}
+
+Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client) {
+  LookRequest request;
+  request.stale = true;
+  auto answer = co_await AskWhole(sandbox, std::move(request), client);
+  if (!answer) co_return answer;
+  Json& json = *answer;
   json["id"] = sandbox->id;
   json["age_s"] = static_cast<double>(sys::CoarseNanos() - sandbox->birth_ns) / 1e9;
   json["project"] = sandbox->request.project;

@@ -49,6 +49,30 @@ Result<LookRequest> ParseLookRequest(
   return request;
 }
 
+Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
+  LookRequest request;
+  std::string digest;
+  std::vector<std::string> paths, exclude;
+  bool dry_run = false, allow_triggers = false;
+  FieldReader reader(body, "");
+  reader.Text("digest", digest, 128);
+  reader.Text("snapshot", request.snapshot, 128);
+  reader.Paths("paths", paths);
+  reader.Paths("exclude", exclude);
+  reader.Bool("dry_run", dry_run);
+  reader.Bool("allow_triggers", allow_triggers);
+  if (digest.empty() && !dry_run)
+    reader.Refuse("digest", "it is missing: what was looked at is what is applied",
+                  "give the digest of GET /v1/sandboxes/ID/changes, or dry_run");
+  CLOCHE_TRY(reader.Finish());
+  request.promote = {{"digest", digest},
+                     {"paths", paths},
+                     {"exclude", exclude},
+                     {"dry_run", dry_run},
+                     {"allow_triggers", allow_triggers}};
+  return request;
+}
+
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body) {
   SnapshotRequest request;
   FieldReader reader(body, "");

@@ -33,13 +33,17 @@ struct LookRequest {
   std::string against;   // snapshot of it, or another sandbox; "" = reality
   bool patch = false;
   bool lines = false;
-  bool stale = false;  // not what it changed, but what changed outside meanwhile
-  std::string root;    // of names in a patch; "" = the project
+  nlohmann::json promote;  // what cloche-promote is asked instead; null: nothing
+  bool stale = false;      // not what it changed, but what changed outside meanwhile
+  std::string root;        // of names in a patch; "" = the project
   std::vector<std::string> paths;
 };
 
 // From the query of a URL.
 Result<LookRequest> ParseLookRequest(const std::vector<std::pair<std::string, std::string>>& query);
+
+// Of a promotion: {digest, snapshot, paths, exclude, dry_run, allow_triggers}.
+Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body);
 
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body);
 Result<RollbackRequest> ParseRollbackRequest(const nlohmann::json& body);

@@ -24,8 +24,8 @@ constexpr int kFirstFd = 3;
 constexpr ptrdiff_t kMostLooksOfOne = 32;
 constexpr size_t kMostLooks = 256;
 
-// The program beside ours.
-std::string DifferPath() {
+// A program beside ours.
+std::string Sibling(const char* name) {
   char self[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
   if (size <= 0) return "";
@@ -33,7 +33,7 @@ std::string DifferPath() {
   char* slash = strrchr(self, '/');
   if (!slash) return "";
   *slash = '\0';
-  return std::string(self) + "/cloche-diff";
+  return std::string(self) + "/" + name;
 }
 
 // Descriptors in this order from 3 on, and no others. They are moved out of the way first.
@@ -114,6 +114,7 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     if (masked && slot.mask < 0) return Failed(SpawnStage::kFiles, "open mask", errno, op.target);
     look.layout.slots.push_back(std::move(slot));
   }
+  look.promote = (request.flags & kFlagPromote) != 0;
   look.answer = fds[2];
   look.question = fds[3];
   look.complaint = fds[4];
@@ -153,7 +154,8 @@ int Server::BecomeDiffer(Look& look) {
   const std::string bytes = EncodeLayout(look.layout);
   sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
   if (!layout.valid()) return failed("write down what to compare", errno);
-  const std::string program = DifferPath();
+  const char* name = look.promote ? "cloche-promote" : "cloche-diff";
+  const std::string program = Sibling(name);
   const sys::Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO})
     if (dup2(null.get(), fd) < 0) return failed("open /dev/null", errno);
@@ -163,12 +165,15 @@ int Server::BecomeDiffer(Look& look) {
   std::vector<int> wanted = {look.answer, look.question, layout.get()};
   for (const sys::Fd& each : look.fds) wanted.push_back(each.get());
   if (int error = Arrange(wanted); error < 0) return failed("arrange descriptors", -error);
-  if (int error = sys::BecomeReader(look.caller, mode_ == Mode::kSystem); error < 0)
+  const bool privileged = mode_ == Mode::kSystem;
+  if (int error = look.promote ? sys::BecomeWriter(look.caller, privileged)
+                               : sys::BecomeReader(look.caller, privileged);
+      error < 0)
     return failed("become who asks", -error);
-  const char* arguments[] = {"cloche-diff", nullptr};
+  const char* arguments[] = {name, nullptr};
   const char* environment[] = {nullptr};
   execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
-  return failed("start cloche-diff", errno);
+  return failed(look.promote ? "start cloche-promote" : "start cloche-diff", errno);
 }
 
 void Server::EndLook(const SpawnRequest& request) {

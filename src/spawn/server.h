@@ -69,6 +69,7 @@ class Server {
     StateLayout layout;
     std::vector<sys::Fd> fds;  // of the layout, from its first number on
     std::shared_ptr<Mask> mask;
+    bool promote = false;
     int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);

@@ -236,6 +236,11 @@ class Copy {
 
 }  // namespace
 
+int CopyFile(int from, int to, off_t size) {
+  if (ioctl(to, FICLONE, from) == 0) return ftruncate(to, size) < 0 ? -errno : 0;
+  return CopyData(from, to, size);
+}
+
 int CopyTree(int from, int to, CopyCount& count) { return Copy(to, count).Run(from); }
 
 }  // namespace cloche::sys

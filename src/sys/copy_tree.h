@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 namespace cloche::sys {
 
@@ -16,5 +17,8 @@ struct CopyCount {
 // mount, and takes the same memory however large or deep the tree is. 0 or -errno of the first
 // thing that could not be copied; what was copied until then stays.
 int CopyTree(int from, int to, CopyCount& count);
+
+// The content of one file, into an empty one: blocks are shared where that works, holes stay holes.
+int CopyFile(int from, int to, off_t size);
 
 }  // namespace cloche::sys

@@ -132,6 +132,13 @@ int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
   return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
 }
 
+int OpenOnMount(int dir, const char* path, int flags) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;
+  return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
+}
+
 int OpenWithoutSymlinks(const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
@@ -193,8 +200,11 @@ int BecomeUser(uid_t uid, gid_t gid) {
   return HoldsNothing() ? 0 : -EPERM;
 }
 
-int BecomeReader(const PeerIdentity& who, bool privileged) {
-  const uint64_t keep = !privileged || who.uid == 0 ? uint64_t{1} << CAP_DAC_READ_SEARCH : 0;
+namespace {
+
+uint64_t Bit(int capability) { return uint64_t{1} << capability; }
+
+int BecomeCaller(const PeerIdentity& who, bool privileged, uint64_t keep) {
   if (int error = DropBoundingExcept(keep); error < 0) return error;
   if (privileged &&
       (setgroups(who.group_count, who.groups) < 0 || setresgid(who.gid, who.gid, who.gid) < 0 ||
@@ -206,10 +216,28 @@ int BecomeReader(const PeerIdentity& who, bool privileged) {
     __user_cap_data_struct data[2] = {};
     data[0].effective = data[0].permitted = data[0].inheritable = static_cast<uint32_t>(keep);
     if (syscall(SYS_capset, &header, data) < 0) return -errno;
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) < 0) return -errno;
+    for (int capability = 0; capability < 32; ++capability)
+      if ((keep & Bit(capability)) != 0 &&
+          prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) < 0)
+        return -errno;
   }
   if (getuid() != who.uid || geteuid() != who.uid) return -EPERM;
   return SetNoNewPrivileges();
+}
+
+}  // namespace
+
+int BecomeReader(const PeerIdentity& who, bool privileged) {
+  return BecomeCaller(who, privileged, !privileged || who.uid == 0 ? Bit(CAP_DAC_READ_SEARCH) : 0);
+}
+
+int BecomeWriter(const PeerIdentity& who, bool privileged) {
+  uint64_t keep = 0;
+  if (!privileged) keep = Bit(CAP_DAC_READ_SEARCH);
+  if (privileged && who.uid == 0)
+    keep = Bit(CAP_CHOWN) | Bit(CAP_DAC_OVERRIDE) | Bit(CAP_DAC_READ_SEARCH) | Bit(CAP_FOWNER) |
+           Bit(CAP_FSETID);
+  return BecomeCaller(who, privileged, keep);
 }
 
 int DropBoundingExcept(uint64_t keep) {

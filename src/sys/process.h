@@ -34,7 +34,9 @@ int PidfdSignal(int pidfd, int signal);
 uint64_t RaiseFileLimit();      // of open files, as far as it goes: the new one
 int CloseFrom(unsigned first);  // close_range to the end
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
-int OpenWithoutSymlinks(const char* path, int flags);                       // absolute
+// Beneath, through no symlink, onto no other mount.
+int OpenOnMount(int dir, const char* path, int flags);
+int OpenWithoutSymlinks(const char* path, int flags);  // absolute
 bool IsMountRoot(int fd);
 bool IsMountRootAt(int dir, const char* name);
 int SealedMemfd(const char* name, const void* data, size_t size);
@@ -48,6 +50,8 @@ struct PeerIdentity;
 // For good: reads what `who` may read. Root may still read everything, and so may without
 // `privileged` (where our uid is his) whoever owns a file he made unreadable.
 int BecomeReader(const PeerIdentity& who, bool privileged);
+// Likewise, to write with his rights; root's are those over files, and no others.
+int BecomeWriter(const PeerIdentity& who, bool privileged);
 
 // Allocation-free.
 int DropBoundingExcept(uint64_t keep);

@@ -18,6 +18,9 @@ MAY_INCLUDE = {
     "daemon": {"base", "sys"} | LEAVES | PURE,
     "api": {"base", "sys", "daemon"} | LEAVES | PURE,
     "differ": {"base", "sys", "diff"},
+    # pure; what changes are, and what a secret looks like, it need not know twice
+    "promote": {"base", "diff", "policy"},
+    "promoter": {"base", "sys", "diff", "differ", "promote"},
     "service": {"base", "sys", "policy"},
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},

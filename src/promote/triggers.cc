@@ -1,0 +1,402 @@
+#include "promote/triggers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "promote/glob.h"
+#include "promote/judges.h"
+#include "promote/key_values.h"
+
+namespace cloche::promote {
+namespace {
+
+using diff::FileType;
+using namespace std::string_view_literals;
+
+// Where a path is, seen from each root it is below.
+struct Location {
+  std::string_view absolute;
+  std::string_view in_project;  // "" = not there
+  std::string_view in_home;
+  std::string_view nearest;  // relative to the project, else the home, else "/"
+  std::string_view name;
+};
+
+std::string_view Below(std::string_view path, std::string_view root) {
+  if (root.empty() || root == "/" || !path.starts_with(root)) return {};
+  path.remove_prefix(root.size());
+  return path.starts_with('/') ? path.substr(1) : std::string_view();
+}
+
+Location Locate(std::string_view path, const Roots& roots) {
+  Location at{.absolute = path,
+              .in_project = Below(path, roots.project),
+              .in_home = Below(path, roots.home),
+              .name = path.substr(path.rfind('/') + 1)};
+  at.nearest = !at.in_project.empty() ? at.in_project
+               : !at.in_home.empty()  ? at.in_home
+                                      : path.substr(path.starts_with('/') ? 1 : 0);
+  return at;
+}
+
+bool GlobHolds(std::string_view glob, const Location& at) {
+  if (glob.starts_with("~/")) return !at.in_home.empty() && GlobMatches(glob.substr(2), at.in_home);
+  if (glob.starts_with('/')) return GlobMatches(glob, at.absolute);
+  return GlobMatches(glob, at.nearest);
+}
+
+bool ClassHolds(const TriggerClass& each, const Location& at) {
+  bool holds = false;
+  AnyWord(each.globs, [&](std::string_view glob) {
+    const bool takes_away = glob.starts_with('!');
+    if (takes_away == holds && GlobHolds(glob.substr(takes_away ? 1 : 0), at)) holds = !holds;
+    return false;
+  });
+  return holds;
+}
+
+// What a judge found: reasons for an alarm, and the rest of the change.
+struct Verdict {
+  std::vector<std::string> alarms;
+  std::vector<std::string> notices;
+};
+
+bool IsProse(std::string_view name) {
+  const std::string lower = Lowered(name);
+  return AnyWord(".md .markdown .txt .rst .adoc .html .po .pot .xliff .srt .tex .org .csv .strings",
+                 [&](auto ending) { return lower.ends_with(ending); });
+}
+
+bool HasSlashComments(std::string_view name) {
+  const std::string lower = Lowered(name);
+  return AnyWord(".rs .js .cjs .mjs .ts .mts .cts .gradle .kts .groovy .go .java jenkinsfile",
+                 [&](auto ending) { return lower.ends_with(ending); });
+}
+
+// A key pattern holds for the key and everything below it.
+bool PatternHolds(std::string_view pattern, const KeyValue& each) {
+  const size_t equals = pattern.find('=');
+  const std::string_view name = pattern.substr(0, equals);
+  if (equals != pattern.npos && !StarMatches(pattern.substr(equals + 1), each.value)) return false;
+  return StarMatches(name, each.key) || StarMatches(std::string(name) + ".*", each.key) ||
+         StarMatches(std::string(name) + "[]*", each.key);
+}
+
+std::optional<Parts> KeyParts(const TriggerClass& rule, std::string_view text) {
+  const std::optional<KeyValues> values = ReadKeyValues(rule.format, text);
+  if (!values) return std::nullopt;
+  Parts parts;
+  for (const KeyValue& each : *values) {
+    std::string shown = each.key + " = " + each.value;
+    bool version_is_data = false;
+    const bool doubtful = each.key.find(kDoubtful) != each.key.npos;
+    const bool command = AnyWord(rule.keys, [&](std::string_view pattern) {
+      version_is_data = pattern.starts_with('@');
+      return PatternHolds(pattern.substr(version_is_data ? 1 : 0), each);
+    });
+    if (doubtful || (command && !version_is_data))
+      parts.commands.push_back({shown});
+    else if (command)
+      parts.commands.push_back({each.key + " = " + WithoutVersion(each.value), shown});
+    parts.data.push_back({std::move(shown)});
+  }
+  return parts;
+}
+
+std::optional<Parts> PartsOf(const TriggerClass& rule, const Location& at, std::string_view text) {
+  switch (rule.judge) {
+    case Judge::kKeys:
+      return KeyParts(rule, text);
+    case Judge::kScript:
+      return ScriptParts(text, HasSlashComments(at.name));
+    case Judge::kLiteralCode:
+      return LiteralCodeParts(text, HasSlashComments(at.name));
+    case Judge::kToolCode:
+      return ToolCodeParts(text, HasSlashComments(at.name));
+    case Judge::kMake:
+      return MakeParts(text, Lowered(at.name).ends_with("justfile"));
+    case Judge::kCMake:
+      return CMakeParts(text);
+    case Judge::kDocker:
+      return DockerParts(text);
+    case Judge::kGitAttributes:
+      return GitAttributeParts(text);
+    case Judge::kPathFile:
+      return PathFileParts(text);
+    default:
+      return ScriptParts(text, false);
+  }
+}
+
+std::vector<std::string> Prefixed(std::string_view prefix, std::vector<std::string> lines) {
+  for (std::string& line : lines) line.insert(0, prefix);
+  return lines;
+}
+
+void Append(std::vector<std::string>& to, std::vector<std::string> from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+Verdict JudgeScript(const Parts& before, const Parts& after) {
+  Verdict verdict;
+  Append(verdict.alarms, Prefixed("+ ", More(after.commands, before.commands)));
+  Append(verdict.alarms, Prefixed("- ", More(before.commands, after.commands)));
+  if (verdict.alarms.empty() &&
+      !std::ranges::equal(before.commands, after.commands, {}, &Part::same, &Part::same))
+    verdict.alarms.emplace_back("the same lines in another order");
+  return verdict;
+}
+
+// `before` and `after` were read; a missing file is empty.
+Verdict JudgeContent(const TriggerClass& rule, const Location& at, const FileChange& change) {
+  const std::string_view now = *change.after->content;
+  const std::optional<std::string_view> then =
+      change.before ? change.before->content : std::nullopt;
+  if (rule.judge == Judge::kLock) {
+    LockChange compared = CompareLocks(at.name, then, now);
+    return {std::move(compared.alarms), std::move(compared.notices)};
+  }
+  const std::optional<Parts> after = PartsOf(rule, at, now);
+  std::optional<Parts> before = PartsOf(rule, at, then.value_or(""));
+  if (!before && !then) before.emplace();  // nothing is not JSON
+  if (!after || !before) {
+    // Not in its format: every new line may be what runs.
+    const Parts lines = ScriptParts(now, false);
+    return {Prefixed("cannot be understood: ",
+                     More(lines.commands, ScriptParts(then.value_or(""), false).commands)),
+            {}};
+  }
+  if (rule.judge == Judge::kScript) return JudgeScript(*before, *after);
+  Verdict verdict;
+  verdict.alarms = More(after->commands, before->commands);
+  verdict.notices = More(after->data, before->data);
+  return verdict;
+}
+
+std::string LinkText(const Version& version) {
+  return "a link to " + std::string(version.content.value_or("(unread)"));
+}
+
+bool IsExecutable(const Version& version) {
+  return version.type == FileType::kFile && (version.mode & 0111) != 0;
+}
+
+bool IsBinaryProgram(std::string_view content) {
+  return content.starts_with(
+             "\x7f"
+             "ELF") ||
+         content.starts_with("MZ") || content.starts_with("\xcf\xfa\xed\xfe") ||
+         content.starts_with("\xca\xfe\xba\xbe") || content.starts_with("!<arch>") ||
+         content.substr(0, 8000).find('\0') != content.npos;
+}
+
+// A name that a shell would rather find here than where it belongs, if this folder is on the PATH.
+bool NamesACommand(std::string_view name) {
+  return AnyWord(
+      "awk bash bun cargo cat cc chmod clang cmake composer cp curl cut deno docker env find g++ "
+      "gcc "
+      "gem gh git go gpg gradle grep head java javac kubectl less ln ls make mkdir mv mvn ninja "
+      "node "
+      "npm npx perl php pip pip3 pnpm ps pwd python python2 python3 rm ruby rustc rustup scp sed "
+      "sh "
+      "sort ssh su sudo tail tar tee terraform touch uv vim wget which xargs yarn zsh",
+      [&](auto command) { return command == name; });
+}
+
+Verdict JudgeExecutable(const Location& at, const FileChange& change) {
+  Verdict verdict;
+  const Version& after = *change.after;
+  if (after.type != FileType::kFile) return verdict;
+  const bool was = change.before && IsExecutable(*change.before);
+  if ((after.mode & 06000) != 0 && (!change.before || (change.before->mode & 06000) == 0))
+    verdict.alarms.emplace_back("runs with the rights of its owner or group (setuid, setgid)");
+  if (!IsExecutable(after)) return verdict;
+  const bool binary = after.content && IsBinaryProgram(*after.content);
+  if (!change.same_content && binary)
+    verdict.alarms.emplace_back(was ? "another program" : "a new program, not readable as text");
+  else if (!change.same_content && !after.content)
+    verdict.alarms.emplace_back("an executable file that was not read");
+  if (!was && NamesACommand(at.name))
+    verdict.alarms.emplace_back("has the name of a common command");
+  if (!verdict.alarms.empty()) return verdict;
+  if (!was) {
+    const bool script = after.content && after.content->starts_with("#!");
+    verdict.notices.emplace_back(script          ? "a script that may be executed"
+                                 : change.before ? "may be executed now"
+                                                 : "a new file that may be executed");
+    return verdict;
+  }
+  // Another interpreter for the same script.
+  if (!after.content || !change.before->content) return verdict;
+  const auto first_line = [](std::string_view text) {
+    return text.starts_with("#!") ? text.substr(0, text.find('\n')) : std::string_view();
+  };
+  const std::string_view now = first_line(*after.content);
+  if (now != first_line(*change.before->content))
+    verdict.alarms.push_back("interpreter " + std::string(now.empty() ? "(none)" : now));
+  return verdict;
+}
+
+Verdict JudgeUnseen(const Location& at, const FileChange& change) {
+  Verdict verdict;
+  if (!change.before) {
+    if (NameDisguises(at.nearest))
+      verdict.alarms.emplace_back("some file systems take this name for .git");
+    else if (NameDeceives(at.nearest))
+      verdict.alarms.emplace_back("unseen characters in the name");
+  }
+  if (!change.after->content || change.after->type != FileType::kFile || change.same_content)
+    return verdict;
+  const std::string_view now = *change.after->content;
+  if (now.substr(0, 8000).find('\0') != now.npos) return verdict;
+  const auto then = change.before ? change.before->content : std::nullopt;
+  // Instructions are read by agents, who see what people do not.
+  const bool prose = IsProse(at.name) && !Lowered(at.nearest).ends_with("agents.md") &&
+                     !Lowered(at.nearest).ends_with("claude.md");
+  Append(verdict.alarms, UnseenLines(then, now, prose));
+  return verdict;
+}
+
+Verdict JudgeGitLink(const Location& at, const FileChange& change) {
+  Verdict verdict;
+  const Version& after = *change.after;
+  if (change.same_content) return verdict;
+  if (at.name == ".git") {
+    if (after.type != FileType::kDirectory)
+      verdict.alarms.push_back(after.type == FileType::kSymlink
+                                   ? LinkText(after)
+                                   : std::string(after.content.value_or("(unread)")));
+    else if (!change.before && at.nearest != ".git")
+      verdict.alarms.emplace_back("a repository within the project");
+    return verdict;
+  }
+  // HEAD: what makes a folder a repository, .git or not.
+  const bool own = at.nearest == ".git/HEAD" || at.nearest.find("/refs/") != at.nearest.npos ||
+                   at.nearest.find("/logs/") != at.nearest.npos ||
+                   at.nearest.find(".git/modules/") != at.nearest.npos ||
+                   at.nearest.find(".git/worktrees/") != at.nearest.npos;
+  if (own || change.before ||
+      (after.content && !after.content->starts_with("ref: ") &&
+       after.content->find_first_not_of("0123456789abcdef\n") != std::string_view::npos))
+    return verdict;
+  verdict.alarms.emplace_back("a repository of its own, with its own hooks and settings");
+  return verdict;
+}
+
+Verdict JudgeDeleted(const TriggerClass& rule) {
+  if (rule.judge == Judge::kExecutable || rule.judge == Judge::kUnseen ||
+      rule.judge == Judge::kGitLink)
+    return {};
+  return {{}, {"deleted"}};
+}
+
+bool SetsUpAPackage(std::string_view text) {
+  return AnyWord("setuptools distutils setup( Cython skbuild cffi numpy",
+                 [&](auto word) { return text.find(word) != text.npos; });
+}
+
+std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
+                                   const FileChange& change) {
+  if (!change.after) {
+    Verdict deleted = JudgeDeleted(rule);
+    if (deleted.notices.empty()) return std::nullopt;
+    return deleted;
+  }
+  const Version& after = *change.after;
+  const auto unless_empty = [](Verdict verdict) -> std::optional<Verdict> {
+    if (verdict.alarms.empty() && verdict.notices.empty()) return std::nullopt;
+    return verdict;
+  };
+  // These look at every file and have nothing to say about most.
+  if (rule.judge == Judge::kExecutable) return unless_empty(JudgeExecutable(at, change));
+  if (rule.judge == Judge::kUnseen) return unless_empty(JudgeUnseen(at, change));
+  if (rule.judge == Judge::kGitLink) return unless_empty(JudgeGitLink(at, change));
+  if (after.type == FileType::kDirectory) return std::nullopt;
+  if (after.type == FileType::kSymlink) {
+    if (rule.judge == Judge::kNotice) return Verdict{{}, {LinkText(after)}};
+    return Verdict{{LinkText(after)}, {}};
+  }
+  if (after.type != FileType::kFile) return Verdict{{"neither file nor link"}, {}};
+  if (rule.judge == Judge::kBinDirectory) {
+    if (!IsExecutable(after)) return Verdict{{}, {"not executable"}};
+    if (change.same_content && change.before && IsExecutable(*change.before)) return Verdict{};
+    return Verdict{{change.before ? "another program of this name" : "a new command"}, {}};
+  }
+  if (change.same_content) {
+    const bool runs_now = IsExecutable(after) && !(change.before && IsExecutable(*change.before));
+    if (rule.judge == Judge::kScript && runs_now) return Verdict{{"may be executed now"}, {}};
+    return Verdict{{}, {"mode only"}};
+  }
+  const bool unread = !after.content || after.content->size() > kMaxJudged ||
+                      (change.before && change.before->type == FileType::kFile &&
+                       (!change.before->content || change.before->content->size() > kMaxJudged));
+  if (rule.judge == Judge::kNotice) {
+    if (unread) return Verdict{{}, {"not read"}};
+    const auto then = change.before ? change.before->content : std::nullopt;
+    return Verdict{{},
+                   More(ScriptParts(*after.content, true).commands,
+                        ScriptParts(then.value_or(""), true).commands)};
+  }
+  if (unread) return Verdict{{"too large or not readable: nobody looked at it"}, {}};
+  if (rule.judge == Judge::kAny) {
+    Verdict verdict =
+        JudgeScript(ScriptParts(change.before ? change.before->content.value_or("") : "", true),
+                    ScriptParts(*after.content, true));
+    if (verdict.alarms.empty()) verdict.alarms.emplace_back("changed");
+    if (IsBinaryProgram(*after.content)) verdict.alarms = {"another binary"};
+    return verdict;
+  }
+  // git runs hooks by their exact names only.
+  if (rule.id == "git-hooks" && at.name.ends_with(".sample")) return Verdict{{}, {"a sample"}};
+  // Deep in a tree, a setup.py that never speaks of packages is anything.
+  if (rule.id == "python-setup" && at.nearest.find('/') != at.nearest.npos &&
+      !SetsUpAPackage(*after.content))
+    return Verdict{{}, {"sets up no package"}};
+  FileChange readable = change;
+  if (readable.before && readable.before->type != FileType::kFile) readable.before.reset();
+  return JudgeContent(rule, at, readable);
+}
+
+std::string Cut(std::string line) {
+  if (line.size() <= kMaxEffectiveLine) return line;
+  size_t end = kMaxEffectiveLine;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
+  line.resize(end);
+  return line + "...";
+}
+
+Trigger TriggerOf(const TriggerClass& rule, Verdict verdict) {
+  Trigger trigger{.id = rule.id, .reason = rule.reason};
+  const bool alarm = !verdict.alarms.empty();
+  trigger.severity = alarm ? Severity::kAlarm : Severity::kNotice;
+  std::vector<std::string>& lines = alarm ? verdict.alarms : verdict.notices;
+  if (lines.size() > kMaxEffective) {
+    trigger.left_out = lines.size() - kMaxEffective;
+    lines.resize(kMaxEffective);
+  }
+  for (std::string& line : lines) trigger.effective.push_back(Cut(std::move(line)));
+  return trigger;
+}
+
+}  // namespace
+
+std::vector<Trigger> FindTriggers(const FileChange& told, const Roots& roots) {
+  std::vector<Trigger> found;
+  FileChange change = told;
+  if (!change.before && !change.after) return found;
+  if (!change.before || !change.after || change.before->type != change.after->type)
+    change.same_content = false;
+  else if (change.before->content && change.before->content == change.after->content)
+    change.same_content = true;
+  const Location at = Locate(change.path, roots);
+  for (const TriggerClass& rule : TriggerTable()) {
+    if (!ClassHolds(rule, at)) continue;
+    if (std::optional<Verdict> verdict = JudgeChange(rule, at, change))
+      found.push_back(TriggerOf(rule, std::move(*verdict)));
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &Trigger::severity);
+  return found;
+}
+
+}  // namespace cloche::promote

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "promoter/reality.h"
+#include "sys/fd.h"
+
+namespace cloche::promoter {
+
+// What is done to one path. What is replaced or deleted is kept, under the number of the step.
+enum class StepKind : uint8_t {
+  kCreate,   // where nothing is; a directory is empty, others fill it
+  kReplace,  // a file or symlink by another
+  kDelete,   // a directory must be empty by then
+  kSetDir,   // owner, mode and time of a directory
+};
+
+struct DirectoryStatus {
+  uint32_t mode = 0755, uid = 0, gid = 0;
+  int64_t modified_ns = 0;
+};
+
+struct Step {
+  StepKind kind = StepKind::kCreate;
+  bool directory = false;
+  std::string target;  // of the Reality it is in
+  std::string path;
+  uint64_t number = 0;
+  Identity before;                         // what must be there
+  Identity staged;                         // what will be, as it lies in the store
+  DirectoryStatus old_status, new_status;  // of kSetDir
+};
+
+enum class PromotionState : uint8_t { kPlanned, kApplying, kDone, kReverted, kUndoing, kUndone };
+const char* StateName(PromotionState state);
+
+struct Promotion {
+  std::string id;
+  std::string sandbox;
+  std::string digest;
+  std::string created;  // RFC 3339
+  PromotionState state = PromotionState::kPlanned;
+  std::vector<Step> steps;
+  std::vector<int64_t> settled_ns;  // of each step, when it was done: its time of change
+};
+
+// A file of lines of JSON, docs/formats/promotion.md. What Append and Sync have answered is on
+// disk.
+class Journal {
+ public:
+  static Result<Journal> Create(int directory);
+  static Result<Promotion> Read(int directory, std::string id);
+  static Result<Journal> Reopen(int directory);
+
+  Status WriteHead(const Promotion& promotion);
+  Status WriteSteps(const std::vector<Step>& steps);
+  Status WriteSettled(const std::vector<int64_t>& settled_ns);
+  Status WriteState(PromotionState state);  // synced
+
+ private:
+  Status Write(const std::string& text);
+  sys::Fd file_;
+};
+
+}  // namespace cloche::promoter

@@ -1,0 +1,164 @@
+// cloche-promote: lifts what a sandbox changed into reality, and back.
+//   started by cloche-spawn with the rights of whoever asks, like cloche-diff:
+//     3  where the answer goes, one JSON object
+//     4  what is asked, JSON from cloched
+//     5  the layout, from cloche-spawn (src/base/state_layout.h)
+//   started by cloche:
+//     list HOME       his promotions, JSON
+//     undo HOME ID    takes one back
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error_json.h"
+#include "base/text.h"
+#include "promoter/promote.h"
+#include "sys/file.h"
+#include "sys/process.h"
+
+namespace cloche::promoter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kAnswerFd = 3, kQuestionFd = 4, kLayoutFd = 5;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void Write(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = write(fd, text.data(), text.size());
+    if (size <= 0) return;
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+}
+
+Json PromotionJson(const Promotion& promotion) {
+  return {{"id", promotion.id},
+          {"created", promotion.created},
+          {"sandbox", promotion.sandbox},
+          {"digest", promotion.digest},
+          {"state", StateName(promotion.state)},
+          {"steps", promotion.steps.size()}};
+}
+
+Json RecoveredJson(const std::vector<Recovered>& all) {
+  Json list = Json::array();
+  for (const Recovered& each : all)
+    list.push_back({{"id", each.id}, {"what", each.what}, {"problems", each.problems}});
+  return list;
+}
+
+Json OutcomeJson(const Outcome& outcome, bool dry_run) {
+  Json conflicts = Json::array();
+  for (const Conflict& each : outcome.conflicts)
+    conflicts.push_back({{"path", each.path}, {"reason", each.reason}, {"cure", each.cure}});
+  Json json = PromotionJson(outcome.promotion);
+  Json alarms = Json::array();
+  bool alarmed = false;
+  for (const Alarm& each : outcome.alarms) {
+    alarmed |= each.alarm;
+    alarms.push_back({{"path", each.path},
+                      {"kind", each.kind},
+                      {"severity", each.alarm ? "alarm" : "notice"},
+                      {"reason", each.reason},
+                      {"effective", each.effective}});
+  }
+  if (outcome.promotion.id.empty())
+    json["state"] = !outcome.conflicts.empty() ? "conflict"
+                    : dry_run                  ? "dry_run"
+                    : alarmed                  ? "triggers"
+                                               : "nothing";
+  json["triggers"] = std::move(alarms);
+  Json changes = Json::array();
+  for (const diff::Change& each : outcome.changes)
+    changes.push_back(Json::parse(diff::EncodeJsonLine(each)));
+  json["changes"] = std::move(changes);
+  json["conflicts"] = std::move(conflicts);
+  json["notes"] = outcome.notes;
+  return json;
+}
+
+Result<Json> Answer() {
+  std::string text, bytes;
+  if (sys::ReadAll(kQuestionFd, text, 64 << 20) < 0)
+    return Fail(Code::kInternal, "read question: no descriptor");
+  if (sys::ReadAll(kLayoutFd, bytes, size_t{1} << 30) < 0)
+    return Fail(Code::kInternal, "read layout: no descriptor");
+  const auto question = nlohmann::json::parse(text, nullptr, false);
+  if (!question.is_object() || !question.contains("promote") || !question["promote"].is_object())
+    return Fail(Code::kInternal, "read question: it is no promotion");
+  const auto& asked = question["promote"];
+  ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
+  Wish wish;
+  wish.paths = asked.value("paths", std::vector<std::string>());
+  wish.exclude = asked.value("exclude", std::vector<std::string>());
+  wish.digest = asked.value("digest", "");
+  wish.allow_triggers = asked.value("allow_triggers", false);
+  wish.project = question.value("project", "");
+  wish.home = question.value("home", "");
+  wish.since_ns = question.value("since_ns", int64_t{0});
+  wish.one_owner = question.value("one_owner", false);
+  wish.uid = geteuid();
+  wish.gid = getegid();
+  wish.root = !wish.one_owner && geteuid() == 0;
+  const bool dry_run = asked.value("dry_run", false);
+  ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
+  const std::vector<Recovered> recovered = Recover(store, wish.root);
+  ASSIGN_OR_RETURN(const Outcome outcome,
+                   Promote(store, layout, wish, question.value("sandbox", ""), dry_run));
+  Json json = OutcomeJson(outcome, dry_run);
+  json["recovered"] = RecoveredJson(recovered);
+  return json;
+}
+
+Result<Json> List(const std::string& home) {
+  ASSIGN_OR_RETURN(Store store, Store::Open(home));
+  const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
+  ASSIGN_OR_RETURN(const std::vector<Promotion> all, ListPromotions(store));
+  Json list = Json::array();
+  for (const Promotion& each : all) list.push_back(PromotionJson(each));
+  return Json{{"promotions", std::move(list)}, {"recovered", RecoveredJson(recovered)}};
+}
+
+Result<Json> UndoOne(const std::string& home, const std::string& id) {
+  ASSIGN_OR_RETURN(Store store, Store::Open(home));
+  const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
+  std::vector<std::string> moved;
+  ASSIGN_OR_RETURN(const Promotion promotion, Undo(store, id, geteuid() == 0, moved));
+  Json json = PromotionJson(promotion);
+  json["moved"] = moved;
+  json["recovered"] = RecoveredJson(recovered);
+  return json;
+}
+
+int Say(int fd, const Result<Json>& result) {
+  Write(fd, Dump(result ? *result : Json{{"error", ErrorJson(result.error())}}));
+  return 0;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  // It is a transaction: who asked may leave.
+  for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
+  if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));
+  if (argc == 4 && strcmp(argv[1], "undo") == 0)
+    return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3]));
+  if (argc != 1) {
+    Write(STDERR_FILENO,
+          "cloche-promote is started by cloche; use cloche promote and cloche undo\n");
+    return 2;
+  }
+  sys::SetDumpable(false);
+  sys::RaiseFileLimit();
+  return Say(kAnswerFd, Answer());
+}
+
+}  // namespace cloche::promoter
+
+int main(int argc, char** argv) { return cloche::promoter::Main(argc, argv); }

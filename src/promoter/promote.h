@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "promoter/apply.h"
+
+namespace cloche::promoter {
+
+struct Outcome {
+  Promotion promotion;              // without an id: nothing was to be done, or only looked
+  std::vector<Conflict> conflicts;  // any: nothing was applied
+  std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
+  std::vector<std::string> notes;
+  std::vector<diff::Change> changes;  // what it is about
+};
+
+struct Recovered {
+  std::string id;
+  std::string what;  // "reverted", "undone", "left over"
+  std::vector<std::string> problems;
+};
+
+// What a crash left in the middle is taken back, before anything else is done.
+std::vector<Recovered> Recover(Store& store, bool root);
+
+// All of it, or nothing.
+Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
+                        const std::string& sandbox, bool dry_run);
+
+// Takes a promotion back, byte for byte. `moved` gets the paths that reality has changed since; if
+// there are any, nothing is done.
+Result<Promotion> Undo(Store& store, const std::string& id, bool root,
+                       std::vector<std::string>& moved);
+
+Result<std::vector<Promotion>> ListPromotions(const Store& store);
+
+}  // namespace cloche::promoter

@@ -1,0 +1,327 @@
+#include "promoter/promote.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "sys/file.h"
+
+namespace cloche::promoter {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Put(const fs::path& path, const std::string& text, mode_t mode = 0644) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  chmod(path.c_str(), mode);
+}
+
+std::string Text(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Everything a person can see of a tree.
+std::map<std::string, std::string> Seen(const fs::path& top) {
+  std::map<std::string, std::string> seen;
+  for (const auto& entry : fs::recursive_directory_iterator(top)) {
+    struct stat info;
+    if (lstat(entry.path().c_str(), &info) < 0) continue;
+    std::string text = std::to_string(info.st_mode) + " " + std::to_string(info.st_uid) + " " +
+                       std::to_string(info.st_nlink);
+    if (S_ISREG(info.st_mode))
+      text += " " + std::to_string(info.st_mtim.tv_sec) + " " + Text(entry.path());
+    if (S_ISLNK(info.st_mode)) text += " " + fs::read_symlink(entry.path()).string();
+    seen[entry.path().lexically_relative(top)] = text;
+  }
+  return seen;
+}
+
+// A real tree, the upper of a sandbox over it, a home.
+class Promotes : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "whiteouts are made by root";
+    char name[] = "/tmp/cloche-promote.XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    top_ = name;
+    real_ = top_ / "real";
+    upper_ = top_ / "upper";
+    home_ = top_ / "home";
+    for (const auto& each : {real_, upper_, home_}) fs::create_directories(each);
+  }
+  void TearDown() override {
+    before_change = nullptr;
+    if (!top_.empty()) fs::remove_all(top_);
+  }
+
+  // Edits, additions, deletions, a new directory, one that goes, other kinds at the same name.
+  void MakeStory() {
+    Put(real_ / "edit", "old");
+    Put(real_ / "gone", "bye");
+    Put(real_ / "dir/a", "a");
+    Put(real_ / "dir/b", "b");
+    Put(real_ / "becomes-dir", "file");
+    Put(real_ / "becomes-file/x", "x");
+    Put(real_ / "mode", "same", 0644);
+    fs::create_symlink("edit", real_ / "link");
+    Put(real_ / "kept", "kept");
+    Put(upper_ / "edit", "new text");
+    White(upper_ / "gone");
+    White(upper_ / "dir");
+    Put(upper_ / "becomes-dir/inner/file", "deep", 0640);
+    Put(upper_ / "becomes-file", "now a file");
+    Put(upper_ / "mode", "same", 0755);
+    fs::create_symlink("kept", upper_ / "link");
+    Put(upper_ / "one", "shared");
+    fs::create_hard_link(upper_ / "one", upper_ / "two");
+    chmod((upper_ / "becomes-dir").c_str(), 0750);
+    // As overlayfs does where a directory takes the place of something.
+    setxattr((upper_ / "becomes-dir").c_str(), "trusted.overlay.opaque", "y", 1, 0);
+  }
+  static void White(const fs::path& path) {
+    ASSERT_EQ(mknod(path.c_str(), S_IFCHR, makedev(0, 0)), 0);
+  }
+
+  StateLayout Layout() {
+    StateLayout layout;
+    LayoutSlot slot;
+    slot.target = real_;
+    fds_.clear();
+    for (const auto& path : {real_, upper_})
+      fds_.emplace_back(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    slot.base = fds_[0].get();
+    slot.state = fds_[1].get();
+    layout.slots.push_back(slot);
+    if (fs::is_directory(upper_ / "becomes-dir"))
+      layout.special.push_back({false, 0, "becomes-dir", true, ""});
+    return layout;
+  }
+  Wish RootsWish() {
+    Wish wish;
+    wish.root = true;
+    wish.allow_triggers = true;
+    wish.project = real_;
+    wish.since_ns = sys::CoarseNanos() + 1'000'000'000;
+    return wish;
+  }
+  Result<Outcome> Run(Wish wish) {
+    auto store = Store::Open(home_);
+    if (!store) return std::unexpected(store.error());
+    return Promote(*store, Layout(), std::move(wish), "sb_test", false);
+  }
+  // In a process of its own that dies before the n-th change; true: it got through.
+  template <typename Action>
+  bool DiesAt(int n, Action action) {
+    const pid_t child = fork();
+    if (child == 0) {
+      int left = n;
+      before_change = [&left] {
+        if (left-- == 0) _exit(99);
+      };
+      action();
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  std::vector<Recovered> RecoverNow() {
+    auto store = Store::Open(home_);
+    return store ? Recover(*store, true) : std::vector<Recovered>();
+  }
+
+  fs::path top_, real_, upper_, home_;
+  std::vector<sys::Fd> fds_;
+};
+
+TEST_F(Promotes, RealityBecomesWhatTheSandboxShowed) {
+  MakeStory();
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(done->conflicts.empty()) << done->conflicts[0].path << done->conflicts[0].reason;
+  EXPECT_EQ(done->promotion.state, PromotionState::kDone);
+  EXPECT_EQ(Text(real_ / "edit"), "new text");
+  EXPECT_FALSE(fs::exists(real_ / "gone"));
+  EXPECT_FALSE(fs::exists(real_ / "dir"));
+  EXPECT_EQ(Text(real_ / "becomes-dir/inner/file"), "deep");
+  EXPECT_EQ(Text(real_ / "becomes-file"), "now a file");
+  EXPECT_EQ(fs::read_symlink(real_ / "link"), "kept");
+  EXPECT_EQ(Text(real_ / "kept"), "kept");
+  struct stat one, two, dir, mode;
+  stat((real_ / "one").c_str(), &one);
+  stat((real_ / "two").c_str(), &two);
+  EXPECT_EQ(one.st_ino, two.st_ino);
+  stat((real_ / "becomes-dir").c_str(), &dir);
+  EXPECT_EQ(dir.st_mode & 07777, 0750u);
+  stat((real_ / "mode").c_str(), &mode);
+  EXPECT_EQ(mode.st_mode & 07777, 0755u);
+}
+
+TEST_F(Promotes, UndoBringsEverythingBack) {
+  MakeStory();
+  const auto before = Seen(real_);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_NE(Seen(real_), before);
+  auto store = Store::Open(home_);
+  ASSERT_TRUE(store);
+  std::vector<std::string> moved;
+  const auto undone = Undo(*store, done->promotion.id, true, moved);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_TRUE(moved.empty());
+  EXPECT_EQ(Seen(real_), before);
+  EXPECT_FALSE(Undo(*store, done->promotion.id, true, moved)) << "once is enough";
+}
+
+TEST_F(Promotes, UndoRefusesWhereRealityMovedOn) {
+  MakeStory();
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done);
+  Put(real_ / "edit", "mine now");
+  Put(real_ / "gone", "back again");
+  const auto now = Seen(real_);
+  auto store = Store::Open(home_);
+  std::vector<std::string> moved;
+  const auto undone = Undo(*store, done->promotion.id, true, moved);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(moved.size(), 2u);
+  EXPECT_EQ(Seen(real_), now) << "nothing was undone";
+}
+
+TEST_F(Promotes, WhatRealityChangedSinceIsAConflictAndNothingIsApplied) {
+  MakeStory();
+  Wish wish = RootsWish();
+  wish.since_ns = 1;
+  const auto before = Seen(real_);
+  const auto done = Run(wish);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->conflicts.empty());
+  EXPECT_EQ(Seen(real_), before);
+}
+
+TEST_F(Promotes, WhatWasShownIsWhatIsApplied) {
+  MakeStory();
+  Wish wish = RootsWish();
+  auto store = Store::Open(home_);
+  const auto shown = Promote(*store, Layout(), wish, "sb_test", true);
+  ASSERT_TRUE(shown);
+  store = Fail(Code::kInternal, "");  // the lock goes
+  wish.digest = shown->promotion.digest;
+  Put(upper_ / "edit", "something else");
+  const auto before = Seen(real_);
+  EXPECT_FALSE(Run(wish));
+  EXPECT_EQ(Seen(real_), before);
+  Put(upper_ / "edit", "new text");
+  const auto done = Run(wish);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(Text(real_ / "edit"), "new text");
+}
+
+TEST_F(Promotes, ASecondOneFromTheSameSandboxIsNoConflict) {
+  Put(real_ / "file", "1");
+  Put(upper_ / "file", "2");
+  Wish wish = RootsWish();
+  ASSERT_TRUE(Run(wish)->conflicts.empty());
+  wish.since_ns = 1;  // reality was changed since: by us
+  Put(upper_ / "file", "3");
+  const auto again = Run(wish);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->conflicts.empty());
+  EXPECT_EQ(Text(real_ / "file"), "3");
+}
+
+TEST_F(Promotes, SetuidDevicesPipesAndForeignAttributesStayOut) {
+  Put(upper_ / "setuid", "x", 04755);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  struct stat info;
+  stat((real_ / "setuid").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+  EXPECT_FALSE(done->notes.empty());
+  mkfifo((upper_ / "pipe").c_str(), 0644);
+  const auto refused = Run(RootsWish());
+  ASSERT_TRUE(refused);
+  EXPECT_FALSE(refused->conflicts.empty());
+  EXPECT_FALSE(fs::exists(real_ / "pipe"));
+}
+
+TEST_F(Promotes, ASymlinkedParentIsNotFollowed) {
+  Put(top_ / "elsewhere/file", "safe");
+  Put(real_ / "dir/file", "old");
+  Put(upper_ / "dir/file", "new");
+  const StateLayout layout = Layout();
+  auto store = Store::Open(home_);
+  // Since the sandbox was made somebody has put a symlink there.
+  Wish wish = RootsWish();
+  wish.since_ns = sys::CoarseNanos();
+  fs::rename(real_ / "dir", real_ / "dir2");
+  fs::create_symlink(top_ / "elsewhere", real_ / "dir");
+  const auto done = Promote(*store, layout, wish, "sb_test", false);
+  EXPECT_TRUE(!done || !done->conflicts.empty());
+  EXPECT_EQ(Text(top_ / "elsewhere/file"), "safe");
+}
+
+TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {
+  Put(upper_ / ".git/hooks/post-commit", "#!/bin/sh\nevil\n", 0755);
+  Wish wish = RootsWish();
+  wish.allow_triggers = false;
+  const auto stopped = Run(wish);
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_FALSE(stopped->alarms.empty());
+  EXPECT_TRUE(stopped->promotion.id.empty());
+  EXPECT_FALSE(fs::exists(real_ / ".git"));
+  wish.allow_triggers = true;
+  const auto done = Run(wish);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(fs::exists(real_ / ".git/hooks/post-commit"));
+}
+
+TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
+  MakeStory();
+  const auto before = Seen(real_);
+  int survived = 0;
+  for (bool through = false; !through && survived < 1000; ++survived) {
+    through = DiesAt(survived, [&] { (void)Run(RootsWish()); });
+    if (through) break;
+    const auto recovered = RecoverNow();
+    for (const Recovered& each : recovered)
+      for (const std::string& problem : each.problems) ADD_FAILURE() << survived << ": " << problem;
+    ASSERT_EQ(Seen(real_), before) << "killed before change " << survived;
+  }
+  EXPECT_GT(survived, 10);
+  EXPECT_NE(Seen(real_), before);
+  std::cout << "killed at each of " << survived << " changes of a promotion\n";
+}
+
+TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
+  MakeStory();
+  const auto before = Seen(real_);
+  for (int n = 0; n < 1000; ++n) {
+    const auto done = Run(RootsWish());
+    ASSERT_TRUE(done) << done.error().message;
+    const bool through = DiesAt(n, [&] {
+      auto store = Store::Open(home_);
+      std::vector<std::string> moved;
+      (void)Undo(*store, done->promotion.id, true, moved);
+    });
+    (void)RecoverNow();
+    ASSERT_EQ(Seen(real_), before) << "killed before change " << n;
+    if (through) {
+      std::cout << "killed at each of " << n << " changes of an undo\n";
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cloche::promoter

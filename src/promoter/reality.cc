@@ -1,0 +1,67 @@
+#include "promoter/reality.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "sys/process.h"
+
+namespace cloche::promoter {
+
+Identity IdentityOf(const struct stat& info) {
+  return {info.st_dev, info.st_ino,
+          int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec};
+}
+
+Identity IdentityAt(int directory, const std::string& name) {
+  struct stat info;
+  if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return {};
+  return IdentityOf(info);
+}
+
+Result<Reality> Reality::Open(const std::string& target) {
+  Reality reality;
+  reality.target_ = target;
+  sys::Fd root(sys::OpenWithoutSymlinks(target.c_str(), O_RDONLY | O_DIRECTORY));
+  if (!root.valid())
+    return Fail(Code::kUnavailable,
+                fmt::format("open {}: {}", EscapeForTerminal(target), strerror(-root.get())));
+  struct stat info;
+  if (fstat(root.get(), &info) < 0)
+    return Fail(Code::kUnavailable, fmt::format("open {}: {}", target, strerror(errno)));
+  reality.device_ = info.st_dev;
+  reality.root_ = std::make_shared<const sys::Fd>(std::move(root));
+  return reality;
+}
+
+int Reality::Sync() const { return syncfs(root_->get()); }
+
+Result<Name> Reality::Find(const std::string& path) const {
+  const size_t skip = target_ == "/" ? 1 : target_.size() + 1;
+  if (path.size() <= skip || !path.starts_with(target_))
+    return Fail(Code::kInternal,
+                "find " + EscapeForTerminal(path) + ": it is not below " + target_);
+  const std::string below = path.substr(skip);
+  const size_t slash = below.find_last_of('/');
+  if (slash == std::string::npos) return Name{root_, below};
+  const std::string parent = below.substr(0, slash);
+  if (parent != last_path_ || !last_) {
+    sys::Fd opened(sys::OpenOnMount(root_->get(), parent.c_str(), O_RDONLY | O_DIRECTORY));
+    if (!opened.valid()) {
+      const int error = -opened.get();
+      const char* why = error == ELOOP   ? "a directory above it is a symlink"
+                        : error == EXDEV ? "it is on another mount than the sandbox saw"
+                                         : strerror(error);
+      return Fail(error == ENOENT ? Code::kNotFound : Code::kConflict,
+                  fmt::format("reach {}: {}", EscapeForTerminal(path), why));
+    }
+    last_path_ = parent;
+    last_ = std::make_shared<const sys::Fd>(std::move(opened));
+  }
+  return Name{last_, below.substr(slash + 1)};
+}
+
+}  // namespace cloche::promoter

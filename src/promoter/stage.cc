@@ -1,0 +1,199 @@
+#include "promoter/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sys/copy_tree.h"
+
+namespace cloche::promoter {
+namespace {
+
+std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return Fail(full ? Code::kExhausted : Code::kUnavailable,
+              fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)),
+              full ? "make room; nothing was applied" : "nothing was applied");
+}
+
+int64_t Nanos(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+class Stager {
+ public:
+  Stager(const Wish& wish, const Store::Entry& entry) : wish_(wish), files_(entry.files.get()) {}
+
+  // What shall be there, as files/NUMBER.
+  Result<Identity> Put(const Wanted& wanted, uint64_t number) {
+    const std::string name = std::to_string(number);
+    const diff::Side& side = *wanted.change.new_side;
+    const std::string& path = wanted.change.path;
+    if (side.hard_link) {
+      const auto first = links_.find(*side.hard_link);
+      if (first != links_.end()) {
+        if (linkat(files_, std::to_string(first->second).c_str(), files_, name.c_str(), 0) < 0)
+          return Failed("link", path, errno);
+        return IdentityAt(files_, name);
+      }
+      links_[*side.hard_link] = number;
+    }
+    CLOCHE_TRY(Make(wanted, side, name));
+    CLOCHE_TRY(Describe(wanted, side, name));
+    return IdentityAt(files_, name);
+  }
+
+ private:
+  Status Make(const Wanted& wanted, const diff::Side& side, const std::string& name) {
+    const std::string& path = wanted.change.path;
+    if (side.type == diff::FileType::kDirectory)
+      return mkdirat(files_, name.c_str(), 0700) < 0 ? Failed("make", path, errno) : Status();
+    if (side.type == diff::FileType::kSymlink)
+      return symlinkat(side.target.c_str(), files_, name.c_str()) < 0 ? Failed("make", path, errno)
+                                                                      : Status();
+    const sys::Fd from = differ::OpenFile(*wanted.source);
+    if (!from.valid()) return Failed("read", path, EACCES);
+    const sys::Fd to(
+        openat(files_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!to.valid()) return Failed("make", path, errno);
+    if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
+      return Failed("copy", path, -error);
+    return {};
+  }
+
+  // Owner first: it takes bits away. Times last: everything else changes them.
+  Status Describe(const Wanted& wanted, const diff::Side& side, const std::string& name) {
+    const std::string& path = wanted.change.path;
+    if (wish_.root && fchownat(files_, name.c_str(), side.uid, side.gid, AT_SYMLINK_NOFOLLOW) < 0)
+      return Failed("give away", path, errno);
+    // One of his groups he may give it to.
+    if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
+      (void)!fchownat(files_, name.c_str(), static_cast<uid_t>(-1), side.gid, AT_SYMLINK_NOFOLLOW);
+    const std::string whole = fmt::format("/proc/self/fd/{}/{}", files_, name);
+    for (const auto& [key, value] : side.xattrs)
+      if (lsetxattr(whole.c_str(), key.c_str(), value.data(), value.size(), 0) < 0 &&
+          errno != EOPNOTSUPP)
+        return Failed("set an attribute of", path, errno);
+    if (side.type != diff::FileType::kSymlink && side.type != diff::FileType::kDirectory &&
+        fchmodat(files_, name.c_str(), side.mode, 0) < 0)
+      return Failed("set the mode of", path, errno);
+    const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
+    if (utimensat(files_, name.c_str(), times, AT_SYMLINK_NOFOLLOW) < 0)
+      return Failed("set the time of", path, errno);
+    return {};
+  }
+
+  const Wish& wish_;
+  int files_;
+  std::map<uint64_t, uint64_t> links_;  // which step has the first of them
+};
+
+bool WasDirectory(const Wanted& wanted) {
+  return wanted.change.old_side && wanted.change.old_side->type == diff::FileType::kDirectory;
+}
+
+bool IsDirectory(const Wanted& wanted) {
+  return wanted.change.new_side && wanted.change.new_side->type == diff::FileType::kDirectory;
+}
+
+DirectoryStatus StatusAt(const Name& at) {
+  struct stat info {};
+  (void)fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
+  return {info.st_mode & 07777, info.st_uid, info.st_gid, Nanos(info.st_mtim)};
+}
+
+}  // namespace
+
+Status OpenReality(Realities& realities, const std::string& target) {
+  if (realities.contains(target)) return {};
+  ASSIGN_OR_RETURN(Reality reality, Reality::Open(target));
+  realities.emplace(target, std::move(reality));
+  return {};
+}
+
+Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry,
+                                Realities& realities, std::vector<Conflict>& conflicts) {
+  struct stat store {};
+  (void)fstat(entry.files.get(), &store);
+  Stager stager(wish, entry);
+  uint64_t number = 0;
+  std::vector<Step> deletions, creations, statuses;
+  for (const Wanted& wanted : plan.wanted) {
+    CLOCHE_TRY(OpenReality(realities, wanted.target));
+    const Reality& reality = realities.at(wanted.target);
+    const std::string& path = wanted.change.path;
+    if (reality.device() != store.st_dev)
+      return Fail(Code::kUnavailable,
+                  fmt::format("promote {}: it is on another file system than ~/.local/state/cloche",
+                              EscapeForTerminal(path)),
+                  "not possible yet; take it out with: cloche diff SANDBOX --patch | git apply");
+    if (path == wanted.target) continue;  // the top of an overlay: the time of a mount's root
+    const bool same_kind = wanted.change.old_side && wanted.change.new_side &&
+                           WasDirectory(wanted) == IsDirectory(wanted);
+    const auto at = reality.Find(path);
+    // Below a directory that is made by this promotion there is nothing yet, or something else.
+    if (!at && wanted.before.exists()) {
+      conflicts.push_back({path, at.error().message, "look at it, then try again"});
+      continue;
+    }
+    const Identity now = at ? IdentityAt(at->directory->get(), at->name) : Identity();
+    // When it was compared it was that. Of a directory the time says only that others came and
+    // went.
+    const bool still =
+        WasDirectory(wanted) ? now.inode == wanted.before.inode : now == wanted.before;
+    if (!still) {
+      conflicts.push_back({path, "reality has just changed it", "look again, then try again"});
+      continue;
+    }
+    Step step;
+    step.target = wanted.target;
+    step.path = path;
+    step.before = now;
+    if (same_kind && IsDirectory(wanted)) {
+      step.kind = StepKind::kSetDir;
+      step.directory = true;
+      step.old_status = StatusAt(*at);
+    } else if (same_kind) {
+      step.kind = StepKind::kReplace;
+    }
+    if (!same_kind && wanted.change.old_side) {
+      Step gone = step;
+      gone.kind = StepKind::kDelete;
+      gone.directory = WasDirectory(wanted);
+      gone.number = ++number;
+      deletions.push_back(std::move(gone));
+      step.before = {};
+    }
+    if (!wanted.change.new_side) continue;
+    const diff::Side& side = *wanted.change.new_side;
+    step.number = ++number;
+    step.new_status = {side.mode, side.uid, side.gid, Nanos(wanted.source->info.st_mtim)};
+    if (step.kind == StepKind::kSetDir) {
+      statuses.push_back(std::move(step));
+      continue;
+    }
+    ASSIGN_OR_RETURN(step.staged, stager.Put(wanted, step.number));
+    step.directory = IsDirectory(wanted);
+    if (step.directory) {
+      Step status = step;
+      status.kind = StepKind::kSetDir;
+      status.number = ++number;
+      status.old_status = status.new_status;  // gone when it is undone
+      statuses.push_back(std::move(status));
+    }
+    creations.push_back(std::move(step));
+  }
+  // What is below goes first and comes last; a directory may be closed when it is full.
+  std::vector<Step> steps(deletions.rbegin(), deletions.rend());
+  std::ranges::move(creations, std::back_inserter(steps));
+  std::ranges::reverse(statuses);
+  std::ranges::move(statuses, std::back_inserter(steps));
+  return steps;
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "promoter/plan.h"
+#include "promoter/store.h"
+
+namespace cloche::promoter {
+
+// The file trees of reality that a promotion touches, by their target.
+using Realities = std::map<std::string, Reality>;
+Status OpenReality(Realities& realities, const std::string& target);
+
+// Puts what is wanted into the store, complete with owner, mode, times and attributes, and says in
+// which order it goes into place. Nothing of reality is touched.
+Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry,
+                                Realities& realities, std::vector<Conflict>& conflicts);
+
+}  // namespace cloche::promoter

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "promoter/journal.h"
+#include "sys/fd.h"
+
+namespace cloche::promoter {
+
+// Where one user's promotions are: a directory each, with its journal, and in files/ by number what
+// is to be put in place, then what was there before.
+class Store {
+ public:
+  // Makes what is missing, mode 0700. Holds the lock: one promotion at a time.
+  static Result<Store> Open(const std::string& home);
+
+  struct Entry {
+    std::string id;
+    sys::Fd directory, files;
+  };
+  Result<Entry> Make();
+  Result<Entry> OpenEntry(const std::string& id) const;
+  std::vector<std::string> List() const;  // oldest first
+  Status Remove(const std::string& id) const;
+
+ private:
+  sys::Fd directory_;
+};
+
+std::string NewPromotionId();  // sorts by time
+std::string Now();             // RFC 3339
+
+}  // namespace cloche::promoter

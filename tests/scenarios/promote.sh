@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# What a sandbox changed is lifted into reality, all or nothing, and taken back.
+. "$(dirname "$0")/../harness/lib.sh"
+
+inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
+tree() { (cd "$WORK" && find . -printf '%p %y %m %U %s %T@ %l\n' | grep -v '^\. ' | sort; find . -type f | sort | xargs md5sum); }
+# Directories' own times move with what is in them.
+shape() { (cd "$WORK" && find . -printf '%p %y %m %U %l\n' | sort; find . -type f | sort | xargs md5sum); }
+
+mkdir -p "$WORK/src" "$WORK/old" && echo one > "$WORK/src/a" && echo two > "$WORK/src/b" && echo x > "$WORK/old/x"
+echo '{}' > "$WORK/keep.json" && ln -s src/a "$WORK/link" && mkdir "$WORK/.git"
+[ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK"
+sleep 0.1
+try cloche new --name box
+inside box 'echo changed > src/a; rm src/b; mkdir -p new/deep; echo n > new/deep/f; chmod 750 new; rm -r old
+            ln -sf src/new link; ln src/a src/same; touch -d @1000000000 new/deep/f; setfattr -n user.note -v hi src/a 2> /dev/null
+            echo more >> /etc/motd; echo junk > /var/tmp/junk-of-box' > "$T/log" 2>&1
+before=$(shape)
+
+# --- Look first.
+try cloche promote box --dry-run
+check "a dry run shows what would be done" mentions 'src/a'
+check "and does nothing" is "$(shape)" "$before"
+try cloche promote box --dry-run --json
+check "--json prints one object with the digest" is "$(field digest | cut -c 1-7)" sha256:
+digest=$(field digest)
+check "without an id, for nothing was done" field_is id ''
+check "only the project, unless more is named" is "$(grep -c junk-of-box "$OUT")" 0
+try cloche promote box
+check "nobody is there to say yes" exits 2
+check "so nothing was done" is "$(shape)" "$before"
+
+# --- All of it.
+try cloche promote box --yes --json
+check "it is applied" field_is state done
+check "what was shown is what was applied" field_is digest "$digest"
+pr=$(field id)
+check "edited" is "$(cat "$WORK/src/a")" changed
+check "deleted" not test -e "$WORK/src/b"
+check "a directory is gone" not test -e "$WORK/old"
+check "a new one has its mode" is "$(stat -c %a "$WORK/new")" 750
+check "times are taken over" is "$(stat -c %Y "$WORK/new/deep/f")" 1000000000
+check "a symlink points elsewhere" is "$(readlink "$WORK/link")" src/new
+check "hard links are one file" is "$(stat -c %i "$WORK/src/a")" "$(stat -c %i "$WORK/src/same")"
+check "whose they are" is "$(stat -c %u "$WORK/new/deep/f")" "$CALLER_UID"
+check "nothing else was touched" is "$(cat "$WORK/keep.json")" '{}'
+after=$(shape)
+try cloche promotions --json
+check "promotions lists it" field_is 0.id "$pr"
+check "with its digest" field_is 0.digest "$digest"
+try cloche promotions
+check "and as a table" mentions "$pr .*done"
+try cloche promote box --dry-run --json
+check "now there is nothing left to do" is "$(field changes)" '[]'
+
+# --- And back.
+try cloche undo "$pr" --json
+check "undo" field_is state undone
+check "everything is as it was" is "$(shape)" "$before"
+refused conflict undo "$pr"
+refused not_found undo pr_nothing
+refused not_found undo ../../etc
+try cloche promote box --yes
+check "again: it prints the id" mentions '^pr_'
+pr=$(grep '^pr_' "$OUT")
+check "the same again" is "$(shape)" "$after"
+
+# --- The sandbox goes on; what we put there is no conflict.
+inside box 'echo further > src/a' > "$T/log"
+try cloche promote box --yes --json
+check "a second promotion from the same sandbox" field_is state done
+check "has its effect" is "$(cat "$WORK/src/a")" further
+second=$(field id)
+try cloche undo "$pr" --json
+check "the first cannot be undone below the second" field_is error.code conflict
+try cloche undo "$second" --json
+check "the second can" field_is state undone
+check "and then it is the first" is "$(cat "$WORK/src/a")" changed
+
+# --- Reality moves.
+try cloche new --name late
+inside late 'echo mine > src/a; echo fine > src/new-file' > "$T/log"
+echo theirs > "$WORK/src/a"
+[ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/src/a"
+try cloche promote late --yes
+check "what both changed is a conflict" exits 4
+check "which names it" says "$WORK/src/a: reality has changed it"
+check "reality keeps its own" is "$(cat "$WORK/src/a")" theirs
+check "and nothing at all was applied" not test -e "$WORK/src/new-file"
+try cloche promote late --yes --exclude src/a --json
+check "without it, the rest goes" field_is state done
+check "there it is" is "$(cat "$WORK/src/new-file")" fine
+check "and only that" is "$(cat "$WORK/src/a")" theirs
+rest=$(field id)
+echo edited-since > "$WORK/src/new-file"
+try cloche undo "$rest"
+check "undo refuses where reality has moved on" exits 4
+check "with a list" says "$WORK/src/new-file"
+check "and leaves it" is "$(cat "$WORK/src/new-file")" edited-since
+
+# --- What must not come out.
+try cloche new --name leak
+inside leak 'echo "token = ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYg | cut -c 1-36)" > src/settings.py' > "$T/log"
+try cloche promote leak --yes --json
+check "a credential in a file needs a yes of its own" field_is error.code denied
+try cloche promote leak --dry-run
+check "its value is masked" not grep -q MDEyMzQ1Njc4OWFi "$OUT"
+try cloche new --name hostile
+inside hostile 'mkfifo pipe; cp /bin/true suid; chmod 4755 suid; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit;
+  chmod +x .git/hooks/post-commit; ln -s /etc esc; mkdir d; echo x > "d/$(printf "a\nb\033[31m")"' > "$T/log" 2>&1
+try cloche promote hostile --yes
+check "a pipe stops it" exits 4
+check "names are escaped" not grep -q $'\033' "$ERR" "$OUT"
+try cloche promote hostile --yes --exclude pipe
+check "what runs later needs a yes of its own" exits 5
+check "it is shown, and why" mentions 'runs later: .*/.git/hooks/post-commit: '
+check "with what it would run" mentions '^    .*evil'
+check "no hook" not test -e "$WORK/.git/hooks"
+try cloche promote hostile --yes --exclude .git --exclude pipe --exclude suid --exclude d --json
+check "the rest" field_is state done
+try cloche promote hostile --yes --allow-triggers --exclude .git --exclude pipe --json
+check "with that yes" field_is state done
+check "without its setuid bit" is "$(stat -c %a "$WORK/suid")" 755
+check "a symlink out is only a symlink" is "$(readlink "$WORK/esc")" /etc
+for path in '../outside' '~' '/proc/1/root/etc' "$WORK/src/../../x"; do
+  try cloche promote hostile "$path" --yes --json
+  check "the path $path leads nowhere" not field_is state done
+done
+refused not_found promote nobody --yes
+cloche stop hostile > "$T/log"
+try cloche promote hostile --dry-run --json
+check "a stopped one can be promoted, too" is "$(field error.code)" null
+
+if [ "$MODE" = system ]; then
+  cp /etc/motd "$T/motd" 2> /dev/null || : > "$T/motd"
+  try cloche promote box /var/tmp/junk-of-box --yes --json
+  check "root lifts system paths, too" is "$(cat /var/tmp/junk-of-box)" junk
+  try cloche undo "$(field id)"
+  check "and back" not test -e /var/tmp/junk-of-box
+fi
+if [ "$MODE" = shared ]; then
+  install -d -m 755 "$WORK/roots" && echo r > "$WORK/roots/file"
+  try cloche new --name stranger
+  inside stranger 'mv roots/file roots/other 2> /dev/null; rm -rf roots; mkdir -p roots; echo mine > roots/file' > "$T/log" 2>&1
+  try cloche promote stranger roots --yes
+  check "with nobody's rights but his own" is "$(cat "$WORK/roots/file")" r
+fi
