@@ -202,15 +202,17 @@ bool IsSettings(std::string_view path) {
 std::optional<std::string_view> AssignedSecret(std::string_view line, bool settings) {
   for (size_t at = line.find_first_of("=:"); at != line.npos;
        at = line.find_first_of("=:", at + 1)) {
+    // No further than this in either direction: a line may hold a million of these signs.
+    const size_t earliest = at - std::min<size_t>(at, 120);
     size_t name_end = at;
-    while (name_end > 0 && (line[name_end - 1] == ' ' || line[name_end - 1] == '"' ||
-                            line[name_end - 1] == '\'' || line[name_end - 1] == ':'))
+    while (name_end > earliest && (line[name_end - 1] == ' ' || line[name_end - 1] == '"' ||
+                                   line[name_end - 1] == '\'' || line[name_end - 1] == ':'))
       --name_end;
     size_t name_begin = name_end;
-    while (name_begin > 0 && IsTokenCharacter(line[name_begin - 1])) --name_begin;
+    while (name_begin > earliest && IsTokenCharacter(line[name_begin - 1])) --name_begin;
     const std::string_view name = line.substr(name_begin, name_end - name_begin);
     if (name.size() < 3 || name.size() > 100 || !IsSecretName(name)) continue;
-    std::string_view rest = line.substr(at + 1);
+    std::string_view rest = line.substr(at + 1, 600);
     while (rest.starts_with('=') || rest.starts_with('>') || rest.starts_with(':'))
       rest.remove_prefix(1);
     rest = Trim(rest);
