@@ -302,11 +302,14 @@ Parts MakeParts(std::string_view text, bool any_indent) {
     if (line.starts_with('\t')) CollectCommandVariables(line, command_variables);
     odd_prefix = odd_prefix || line.find(".RECIPEPREFIX") != line.npos;
   }
+  bool in_define = false;  // whatever it is used for
   for (const std::string& line : lines) {
     const std::string_view trimmed = Trim(line);
     if (trimmed.empty()) continue;
+    if (trimmed == "endef") in_define = false;
     const bool recipe =
-        line.starts_with('\t') || odd_prefix || (any_indent && line.starts_with(' '));
+        in_define || line.starts_with('\t') || odd_prefix || (any_indent && line.starts_with(' '));
+    in_define = in_define || trimmed.starts_with("define ");
     if (trimmed.starts_with('#')) continue;
     const Part part{std::string(trimmed)};
     parts.data.push_back(part);

@@ -71,7 +71,14 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsAlphanumeric(char c) { return IsDigit(c) || IsLower(c) || IsUpper(c); }
-bool IsTokenCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-' || c == '.'; }
+// Asked for every byte that is added.
+constexpr std::array<bool, 256> kTokenCharacters = [] {
+  std::array<bool, 256> table{};
+  for (const char c : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."sv)
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+bool IsTokenCharacter(char c) { return kTokenCharacters[static_cast<unsigned char>(c)]; }
 bool IsValueCharacter(char c) { return IsTokenCharacter(c) || c == '+' || c == '/' || c == '='; }
 
 bool IsOf(Letters letters, std::string_view text) {
@@ -173,13 +180,16 @@ bool IsSecretName(std::string_view name) {
 }
 
 bool ValueIsDrawn(std::string_view value, bool quoted) {
-  if (value.size() < 16 || value.size() > 512 || IsPlaceholder(value)) return false;
-  if (!std::ranges::all_of(value, IsValueCharacter)) return false;
+  if (value.size() < 16 || value.size() > 512) return false;
+  if (!std::ranges::all_of(value, IsValueCharacter) || IsPlaceholder(value)) return false;
   const bool digit = std::ranges::any_of(value, IsDigit);
   const bool lower = std::ranges::any_of(value, IsLower);
   const bool upper = std::ranges::any_of(value, IsUpper);
   if (!digit || (!lower && !upper)) return false;
   if (value.find('/') != value.npos && !(lower && upper && value.front() != '/')) return false;
+  // The usual beginnings of a public key.
+  for (const std::string_view begin : {"MFkwEwYH"sv, "MIIBIjAN"sv, "MIGfMA0G"sv, "MCowBQYD"sv})
+    if (value.starts_with(begin)) return false;
   // A UUID names things.
   if (value.size() == 36 && std::ranges::count(value, '-') == 4) return false;
   // Words with separators: a name, however long.
@@ -202,15 +212,17 @@ bool IsSettings(std::string_view path) {
 std::optional<std::string_view> AssignedSecret(std::string_view line, bool settings) {
   for (size_t at = line.find_first_of("=:"); at != line.npos;
        at = line.find_first_of("=:", at + 1)) {
+    // No further than this in either direction: a line may hold a million of these signs.
+    const size_t earliest = at - std::min<size_t>(at, 120);
     size_t name_end = at;
-    while (name_end > 0 && (line[name_end - 1] == ' ' || line[name_end - 1] == '"' ||
-                            line[name_end - 1] == '\'' || line[name_end - 1] == ':'))
+    while (name_end > earliest && (line[name_end - 1] == ' ' || line[name_end - 1] == '"' ||
+                                   line[name_end - 1] == '\'' || line[name_end - 1] == ':'))
       --name_end;
     size_t name_begin = name_end;
-    while (name_begin > 0 && IsTokenCharacter(line[name_begin - 1])) --name_begin;
+    while (name_begin > earliest && IsTokenCharacter(line[name_begin - 1])) --name_begin;
     const std::string_view name = line.substr(name_begin, name_end - name_begin);
-    if (name.size() < 3 || name.size() > 100 || !IsSecretName(name)) continue;
-    std::string_view rest = line.substr(at + 1);
+    if (name.size() < 3 || name.size() > 100) continue;
+    std::string_view rest = line.substr(at + 1, 600);
     while (rest.starts_with('=') || rest.starts_with('>') || rest.starts_with(':'))
       rest.remove_prefix(1);
     rest = Trim(rest);
@@ -218,7 +230,7 @@ std::optional<std::string_view> AssignedSecret(std::string_view line, bool setti
     if (!quoted && !settings) continue;
     const std::string_view value = quoted ? rest.substr(1, rest.find(rest.front(), 1) - 1)
                                           : rest.substr(0, rest.find_first_of(" \t#;,"));
-    if (ValueIsDrawn(value, quoted)) return value;
+    if (ValueIsDrawn(value, quoted) && IsSecretName(name)) return value;
   }
   return std::nullopt;
 }

@@ -13,6 +13,10 @@ bool SameLetters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, Lower, Lower);
 }
 
+bool Contains(std::string_view text, std::string_view part) {
+  return !std::ranges::search(text, part, {}, Lower, Lower).empty();
+}
+
 enum class Kind { kLetter, kOne, kStar, kAnything, kFolders };
 
 struct Token {
@@ -108,6 +112,12 @@ bool GlobMatches(std::string_view glob, std::string_view path) {
     tail.remove_prefix(1);  // `**/` may be nothing
   if (path.size() < tail.size() || !SameLetters(tail, path.substr(path.size() - tail.size())))
     return false;
+  if (glob == "**") return true;
+  if (glob.starts_with("**/")) {
+    const std::string_view rest = glob.substr(3);
+    const std::string_view part = rest.substr(0, rest.find_first_of("*?"));
+    if (!part.empty() && !Contains(path, part)) return false;
+  }
   const std::vector<Token> tokens = Tokens(glob);
   Places places(tokens);
   for (const char c : path) places.Step(Lower(c));

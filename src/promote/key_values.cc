@@ -169,18 +169,28 @@ std::optional<KeyValues> ReadIni(std::string_view text) {
       line = Trim(line.substr(line.find(']') + 1));
       if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
     }
-    const size_t equals = line.find_first_of("=:");
-    if (equals == line.npos || equals == 0) {
+    if (line.starts_with("export ")) line = Trim(line.substr(7));
+    const size_t colon = line.find(':');
+    const size_t equals = std::min(line.find('='), line.size());
+    if (equals == line.size() && (colon == line.npos || colon == 0)) {
       // git: a name alone is true. Others: a further line of the value before it.
       std::string key = indented && !last.empty() ? last : Joined(section, line);
       if (!Add(out, std::move(key), line)) return std::nullopt;
       continue;
     }
+    // `name: a=b` and `@scope:name=b`: which of the two it is, only the reader knows.
+    if (colon < equals) {
+      std::string key = Joined(section, Trim(line.substr(0, colon)));
+      if (equals == line.size() && !indented) last = key;
+      if (!Add(out, std::move(key), Unquoted(line.substr(colon + 1)))) return std::nullopt;
+      if (equals == line.size() && !(indented && !last.empty())) continue;
+    }
     std::string key = Joined(section, Trim(line.substr(0, equals)));
     // An indented line may be either; as a value of the key before it, it must not be missed.
     if (indented && !last.empty() && !Add(out, last, line)) return std::nullopt;
     if (!indented) last = key;
-    if (!Add(out, std::move(key), Unquoted(line.substr(equals + 1)))) return std::nullopt;
+    if (equals < line.size() && !Add(out, std::move(key), Unquoted(line.substr(equals + 1))))
+      return std::nullopt;
   }
   if (!carried.empty() && !Add(out, Joined(section, kDoubtful), carried)) return std::nullopt;
   return out;

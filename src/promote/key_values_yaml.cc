@@ -59,9 +59,25 @@ std::string_view WithoutMarks(std::string_view text) {
   return text;
 }
 
+// Brackets that are open after a text; those within quotes are no brackets.
 int Balance(std::string_view text) {
   int open = 0;
-  for (const char c : text) open += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+  char quote = 0;
+  char previous = ',';  // a quote begins a string only where a value begins
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"')
+        ++i;
+      else if (c == quote)
+        quote = 0;
+      continue;
+    }
+    const bool begins = std::string_view(",:[{").find(previous) != std::string_view::npos;
+    if ((c == '"' || c == '\'') && begins) quote = c;
+    open += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    if (c != ' ') previous = c;
+  }
   return open;
 }
 
@@ -106,17 +122,24 @@ class Reader {
   bool Entry(size_t indent, std::string_view line) {
     // `- - key: value`: each dash opens a list one column further in.
     bool item = false;
+    size_t dash = indent;
     while (line == "-" || line.starts_with("- ")) {
       // A list may stand at the column of the key it belongs to.
       Pop(indent, /*keep_equal=*/true);
       if (levels_.size() > kMaxDepth) return false;
       if (!levels_.back().path.ends_with("[]") || levels_.back().indent != indent)
         levels_.push_back({indent, levels_.back().path + "[]"});
+      dash = indent;
       const std::string_view rest = Trim(line.substr(1));
       indent += line.size() - rest.size();
       line = rest;
       item = true;
       if (line.empty()) return true;
+    }
+    if (item && (line.starts_with('|') || line.starts_with('>'))) {
+      in_block_ = true;
+      block_indent_ = dash;
+      return true;
     }
     if (line.starts_with("? ") || line == "?") return Add(std::string(kDoubtful), line);
     line = WithoutMarks(line);

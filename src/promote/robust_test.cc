@@ -69,7 +69,9 @@ constexpr std::string_view kPieces[] = {"{",
                                         "(((",
                                         ")",
                                         "=> ",
-                                        "%%"};
+                                        "%%",
+                                        "key=",
+                                        "password:"};
 
 class Mutator {
  public:

@@ -40,19 +40,69 @@ Location Locate(std::string_view path, const Roots& roots) {
   return at;
 }
 
-bool GlobHolds(std::string_view glob, const Location& at) {
-  if (glob.starts_with("~/")) return !at.in_home.empty() && GlobMatches(glob.substr(2), at.in_home);
-  if (glob.starts_with('/')) return GlobMatches(glob, at.absolute);
-  return GlobMatches(glob, at.nearest);
+// A glob of the table, and what most paths fail at without a closer look.
+struct Pattern {
+  std::string_view glob;
+  enum { kNearest, kHome, kRoot } place = kNearest;
+  bool takes_away = false;
+  char first = 0;  // lower case; 0 = anything
+  char last = 0;
+};
+
+struct Rule {
+  const TriggerClass* trigger = nullptr;
+  std::vector<Pattern> patterns;
+};
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+Pattern PatternOf(std::string_view glob) {
+  Pattern pattern;
+  pattern.takes_away = glob.starts_with('!');
+  if (pattern.takes_away) glob.remove_prefix(1);
+  if (glob.starts_with("~/")) {
+    pattern.place = Pattern::kHome;
+    glob.remove_prefix(2);
+  } else if (glob.starts_with('/')) {
+    pattern.place = Pattern::kRoot;
+    glob.remove_prefix(1);
+  }
+  const auto letter = [](char c) { return c == '*' || c == '?' ? char{0} : Lower(c); };
+  pattern.glob = glob;
+  pattern.first = letter(glob.front());
+  pattern.last = letter(glob.back());
+  return pattern;
 }
 
-bool ClassHolds(const TriggerClass& each, const Location& at) {
+const std::vector<Rule>& Rules() {
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> made;
+    for (const TriggerClass& each : TriggerTable()) {
+      Rule& rule = made.emplace_back(Rule{.trigger = &each});
+      AnyWord(each.globs, [&](std::string_view glob) {
+        rule.patterns.push_back(PatternOf(glob));
+        return false;
+      });
+    }
+    return made;
+  }();
+  return rules;
+}
+
+bool PatternHolds(const Pattern& pattern, const Location& at) {
+  const std::string_view path = pattern.place == Pattern::kHome   ? at.in_home
+                                : pattern.place == Pattern::kRoot ? at.absolute.substr(1)
+                                                                  : at.nearest;
+  if (path.empty()) return false;
+  if (pattern.last != 0 && pattern.last != Lower(path.back())) return false;
+  if (pattern.first != 0 && pattern.first != Lower(path.front())) return false;
+  return GlobMatches(pattern.glob, path);
+}
+
+bool RuleHolds(const Rule& rule, const Location& at) {
   bool holds = false;
-  AnyWord(each.globs, [&](std::string_view glob) {
-    const bool takes_away = glob.starts_with('!');
-    if (takes_away == holds && GlobHolds(glob.substr(takes_away ? 1 : 0), at)) holds = !holds;
-    return false;
-  });
+  for (const Pattern& pattern : rule.patterns)
+    if (pattern.takes_away == holds && PatternHolds(pattern, at)) holds = !holds;
   return holds;
 }
 
@@ -75,7 +125,7 @@ bool HasSlashComments(std::string_view name) {
 }
 
 // A key pattern holds for the key and everything below it.
-bool PatternHolds(std::string_view pattern, const KeyValue& each) {
+bool KeyHolds(std::string_view pattern, const KeyValue& each) {
   const size_t equals = pattern.find('=');
   const std::string_view name = pattern.substr(0, equals);
   if (equals != pattern.npos && !StarMatches(pattern.substr(equals + 1), each.value)) return false;
@@ -93,7 +143,7 @@ std::optional<Parts> KeyParts(const TriggerClass& rule, std::string_view text) {
     const bool doubtful = each.key.find(kDoubtful) != each.key.npos;
     const bool command = AnyWord(rule.keys, [&](std::string_view pattern) {
       version_is_data = pattern.starts_with('@');
-      return PatternHolds(pattern.substr(version_is_data ? 1 : 0), each);
+      return KeyHolds(pattern.substr(version_is_data ? 1 : 0), each);
     });
     if (doubtful || (command && !version_is_data))
       parts.commands.push_back({shown});
@@ -384,16 +434,16 @@ Trigger TriggerOf(const TriggerClass& rule, Verdict verdict) {
 std::vector<Trigger> FindTriggers(const FileChange& told, const Roots& roots) {
   std::vector<Trigger> found;
   FileChange change = told;
-  if (!change.before && !change.after) return found;
+  if (change.path.empty() || (!change.before && !change.after)) return found;
   if (!change.before || !change.after || change.before->type != change.after->type)
     change.same_content = false;
   else if (change.before->content && change.before->content == change.after->content)
     change.same_content = true;
   const Location at = Locate(change.path, roots);
-  for (const TriggerClass& rule : TriggerTable()) {
-    if (!ClassHolds(rule, at)) continue;
-    if (std::optional<Verdict> verdict = JudgeChange(rule, at, change))
-      found.push_back(TriggerOf(rule, std::move(*verdict)));
+  for (const Rule& rule : Rules()) {
+    if (!RuleHolds(rule, at)) continue;
+    if (std::optional<Verdict> verdict = JudgeChange(*rule.trigger, at, change))
+      found.push_back(TriggerOf(*rule.trigger, std::move(*verdict)));
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &Trigger::severity);
   return found;

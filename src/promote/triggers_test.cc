@@ -289,10 +289,10 @@ TEST(Glob, StarsAndFolders) {
   EXPECT_TRUE(GlobMatches("**/Makefile", "Makefile"));
   EXPECT_TRUE(GlobMatches("**/Makefile", "a/b/makefile"));
   EXPECT_FALSE(GlobMatches("**/Makefile", "a/xMakefile"));
-  EXPECT_TRUE(GlobMatches("src/**/*.py", "src/a.py"));
-  EXPECT_TRUE(GlobMatches("src/**/*.py", "src/b/c/a.py"));
-  EXPECT_FALSE(GlobMatches("src/**/*.py", "src/b/c/a.pyc"));
-  EXPECT_FALSE(GlobMatches("src/*.py", "src/b/a.py"));
+  EXPECT_TRUE(GlobMatches("lib/**/*.py", "lib/a.py"));
+  EXPECT_TRUE(GlobMatches("lib/**/*.py", "lib/b/c/a.py"));
+  EXPECT_FALSE(GlobMatches("lib/**/*.py", "lib/b/c/a.pyc"));
+  EXPECT_FALSE(GlobMatches("lib/*.py", "lib/b/a.py"));
   EXPECT_TRUE(GlobMatches(".git/**", ".git/a/b"));
   EXPECT_FALSE(GlobMatches(".git/**", ".gitx"));
   EXPECT_TRUE(GlobMatches("a?c", "abc"));
