@@ -36,7 +36,7 @@ inline constexpr uint32_t kFlagCgroupV1 = 8;
 // it.
 inline constexpr uint32_t kFlagAppArmor = 16;
 inline constexpr uint32_t kFlagAppArmorMissing = 32;
-inline constexpr uint32_t kFlagLive = 256;  // kLook: it runs, and stands still
+inline constexpr uint32_t kFlagLive = 256;     // kLook: it runs, and stands still
 inline constexpr uint32_t kFlagPromote = 512;  // kLook: by cloche-promote, which takes it over
 // kRoom and a summary: the limit of bytes, of files was met.
 inline constexpr uint32_t kFlagDiskFull = 64;

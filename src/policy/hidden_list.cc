@@ -19,8 +19,11 @@ constexpr auto kKeyring = "keyring or password store"sv;
 constexpr auto kBrowser = "browser or mail profile"sv;
 constexpr auto kHistory = "history of what was typed"sv;
 constexpr auto kDesktop = "keys of the desktop session"sv;
+constexpr auto kReplaced = "what promotions replaced"sv;
 
 constexpr std::array kHomeSecrets = {
+    HomeSecret{".local/state/cloche/promotions", kReplaced},
+
     HomeSecret{".ssh", kKeys},
     HomeSecret{".gnupg", kKeys},
     HomeSecret{".pki", kKeys},

@@ -125,7 +125,7 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
   differ::MergedWalk walk(layout, renames);
   differ::CompareOptions options;
   options.one_owner = wish.one_owner;
-  options.texts = true;
+  options.texts = options.lines = true;
   bool whole = true;
   for (;;) {
     ASSIGN_OR_RETURN(const std::optional<differ::Entry> entry, walk.Next());

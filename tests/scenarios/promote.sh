@@ -100,7 +100,7 @@ check "and leaves it" is "$(cat "$WORK/src/new-file")" edited-since
 
 # --- What must not come out.
 try cloche new --name leak
-inside leak 'echo "token = ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYg | cut -c 1-36)" > src/settings.py' > "$T/log"
+inside leak 'echo "token = ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYg | cut -c 1-36)" > settings.py' > "$T/log"
 try cloche promote leak --yes --json
 check "a credential in a file needs a yes of its own" field_is error.code denied
 try cloche promote leak --dry-run
