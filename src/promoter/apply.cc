@@ -45,6 +45,11 @@ Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status
   const sys::Fd directory(openat(at.directory->get(), at.name.c_str(),
                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory.valid()) return Failed("open", step.path, errno);
+  // Another that was put there meanwhile is not ours to change.
+  struct stat info;
+  const Identity& ours = step.staged.exists() ? step.staged : step.before;
+  if (fstat(directory.get(), &info) < 0) return Failed("open", step.path, errno);
+  if (!SameFile(IdentityOf(info), ours)) return Moved(step.path);
   if (before_change) before_change();
   if (root && fchown(directory.get(), status.uid, status.gid) < 0)
     return Failed("give away", step.path, errno);
@@ -84,6 +89,7 @@ Status Apply(const Step& step, int files, const Realities& realities, bool root,
              std::set<uint64_t>& moved) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
+  if (step.directory) realities.at(step.target).Forget();
   switch (step.kind) {
     case StepKind::kSetDir:
       return SetStatus(step, at, step.new_status, root);
@@ -120,6 +126,7 @@ Status Revert(const Step& step, int files, const Realities& realities, bool root
     return done ? Status(std::unexpected(found.error())) : Status();
   }
   const Name& at = *found;
+  if (step.directory) realities.at(step.target).Forget();
   const Identity real = IdentityAt(at.directory->get(), at.name);
   switch (step.kind) {
     case StepKind::kSetDir:

@@ -39,7 +39,8 @@ class Reality {
   uint64_t device() const { return device_; }
   // Of an absolute path at or below the target.
   Result<Name> Find(const std::string& path) const;
-  int Sync() const;  // its whole file system
+  void Forget() const { last_.reset(); }  // a directory came or went
+  int Sync() const;                       // its whole file system
 
  private:
   std::string target_;

@@ -159,8 +159,10 @@ void Server::JobEnded(pid_t pid) {
 
 void Server::Conclude(const Job& job, int status) {
   if (job.request.op == SpawnOp::kLook) {
-    Failure failure{SpawnStage::kPool, "cloche-diff failed", EIO, job.request.sandbox};
-    if (WIFSIGNALED(status)) failure.operation = "cloche-diff was killed";
+    const std::string program =
+        (job.request.flags & kFlagPromote) != 0 ? "cloche-promote" : "cloche-diff";
+    Failure failure{SpawnStage::kPool, program + " failed", EIO, job.request.sandbox};
+    if (WIFSIGNALED(status)) failure.operation = program + " was killed";
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
   SpawnReply reply{};
