@@ -84,6 +84,7 @@ class ChangeCount {
 
 [[noreturn]] void RunKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, int tasks) {
   sys::DieWithParent();
+  store.FindStaleGroups();
   store.EmptyTrash();
   std::vector<std::string> groups;  // new, or still busy
   bool sweep = false, leaving = false;
@@ -94,6 +95,7 @@ class ChangeCount {
     if (ready < 0 && errno != EINTR) _exit(1);
     if (uint64_t now = sys::MonotonicMicros(); now >= next_growth) {
       store.GrowIfNeeded();
+      store.DropStaleGroups();
       next_growth = now + kGrowIntervalMs * 1000;
     }
     while (ready > 0) {

@@ -29,7 +29,8 @@ constexpr uint64_t kFirstSize = 4 * kGiB;
 constexpr uint64_t kStep = 4 * kGiB;
 constexpr uint64_t kLowWater = 3 * kGiB;
 constexpr uint64_t kLeastSize = kGiB / 4;
-constexpr size_t kMostStaleGroups = 256;
+constexpr int kMostAttempts =
+    240;  // a minute: then they have members, the last of which comes back
 
 sys::Fd OpenDirectory(int dir, const char* name) {
   mkdirat(dir, name, 0700);
@@ -303,18 +304,33 @@ void Store::EmptyTrash() {
       if (upper.valid()) group = GroupOf(upper.get());
       upper.Reset();
       if (sys::DestroySubvolume(trash_.get(), name.c_str()) == 0) {
-        // Fails while the cleaner still holds the tree; such groups go at the next round.
-        if (id > 0) sys::DestroyQuotaGroup(root_.get(), static_cast<uint64_t>(id));
-        if (group != 0) stale_groups_.push_back(group);
+        if (id > 0) stale_groups_[static_cast<uint64_t>(id)] = 0;
+        if (group != 0) stale_groups_[group] = 0;
         continue;
       }
     }
     sys::RemoveTree(trash_.get(), name.c_str());
   }
-  // A group that still has members stays: the last of them brings it here again.
-  std::erase_if(stale_groups_,
-                [&](uint64_t group) { return sys::DestroyQuotaGroup(root_.get(), group) == 0; });
-  if (stale_groups_.size() > kMostStaleGroups) stale_groups_.clear();
+  DropStaleGroups();
+}
+
+void Store::FindStaleGroups() {
+  if (!btrfs_) return;
+  for (const uint64_t group : sys::QuotaGroups(root_.get())) {
+    const bool of_subvolume = group >> 48 == 0;
+    if (!of_subvolume || (group >= 256 && !sys::SubvolumeExists(root_.get(), group)))
+      stale_groups_[group] = 0;
+  }
+}
+
+// The kernel refuses while the cleaner still holds the tree, and those that have members. By their
+// numbers, groups of subvolumes come before those they are in.
+void Store::DropStaleGroups() {
+  for (auto each = stale_groups_.begin(); each != stale_groups_.end();) {
+    const int error = sys::DestroyQuotaGroup(root_.get(), each->first);
+    const bool over = error == 0 || error == -ENOENT || ++each->second > kMostAttempts;
+    each = over ? stale_groups_.erase(each) : std::next(each);
+  }
 }
 
 Outcome<void> Store::Grow(uint64_t to_bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ class Store {
 
   // Called by the keeper process, never in spawn's loop.
   void EmptyTrash();
+  void FindStaleGroups();  // that an earlier run left
+  void DropStaleGroups();
   void GrowIfNeeded();
 
  private:
@@ -80,7 +83,7 @@ class Store {
   bool btrfs_ = false;
   bool groups_ = false;  // a kept upper and its snapshots share one limit
   unsigned serial_ = 0;
-  std::vector<uint64_t> stale_groups_;  // to be removed when the kernel lets them go
+  std::map<uint64_t, int> stale_groups_;  // to be removed when the kernel lets them go; attempts
 };
 
 }  // namespace cloche::spawn

@@ -84,6 +84,38 @@ int DestroyQuotaGroup(int pool, uint64_t group) {
   return Ioctl(pool, BTRFS_IOC_QGROUP_CREATE, &arguments);
 }
 
+std::vector<uint64_t> QuotaGroups(int pool) {
+  std::vector<uint64_t> groups;
+  btrfs_ioctl_search_args search{};
+  btrfs_ioctl_search_key& key = search.key;
+  key.tree_id = BTRFS_QUOTA_TREE_OBJECTID;
+  key.max_offset = key.max_transid = ~uint64_t{0};  // of object 0: others are relations
+  key.min_type = key.max_type = BTRFS_QGROUP_INFO_KEY;
+  for (;;) {
+    key.nr_items = 4096;
+    if (Ioctl(pool, BTRFS_IOC_TREE_SEARCH, &search) < 0 || key.nr_items == 0) return groups;
+    const size_t before = groups.size();
+    size_t at = 0;
+    for (uint32_t i = 0; i < key.nr_items; ++i) {
+      btrfs_ioctl_search_header head;
+      memcpy(&head, search.buf + at, sizeof head);
+      at += sizeof head + head.len;
+      if (head.type == BTRFS_QGROUP_INFO_KEY) groups.push_back(head.offset);
+    }
+    if (groups.size() == before || groups.back() == ~uint64_t{0}) return groups;
+    key.min_offset = groups.back() + 1;  // they are sorted by it
+  }
+}
+
+bool SubvolumeExists(int pool, uint64_t id) {
+  btrfs_ioctl_search_args search{};
+  search.key.tree_id = id;
+  search.key.max_objectid = search.key.max_offset = search.key.max_transid = ~uint64_t{0};
+  search.key.max_type = ~uint32_t{0};
+  search.key.nr_items = 1;
+  return Ioctl(pool, BTRFS_IOC_TREE_SEARCH, &search) != -ENOENT;
+}
+
 int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group) {
   btrfs_ioctl_qgroup_assign_args arguments{};
   arguments.assign = 1;

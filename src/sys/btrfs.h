@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#include <vector>
+
 #include "sys/fd.h"
 
 namespace cloche::sys {
@@ -17,7 +19,9 @@ int EnableQuota(int pool);
 uint64_t QuotaGroupId(uint64_t id);
 int CreateQuotaGroup(int pool, uint64_t group);
 int DestroyQuotaGroup(int pool,
-                      uint64_t group);  // of a subvolume: its id. Not while it has members
+                      uint64_t group);        // of a subvolume: its id. Not while it has members
+std::vector<uint64_t> QuotaGroups(int pool);  // all of them
+bool SubvolumeExists(int pool, uint64_t id);
 int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group);
 int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
 bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew
