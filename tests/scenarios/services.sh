@@ -15,7 +15,8 @@ goes_on() { grep -q '^TracerPid:	0$' "/proc/$1/status" && ! grep -q '^State:	[tT
 state_of() { cloche services "$1" --json > "$T/services" && "$PYTHON" -c 'import json,sys
 for s in json.load(open(sys.argv[1])):
     if s["name"] == sys.argv[2]: print(s["state"])' "$T/services" "$2"; }
-is_ready() { [ "$(state_of "$1" "$2")" = ready ]; }
+# It has died, and is back.
+is_back() { [ "$(state_of "$1" "$2")" = ready ] && ! grep -q '"restarts":0' "$T/services"; }
 
 # --- Redis, of the caller.
 redis_port=$(free_port)
@@ -81,7 +82,7 @@ check "a stopped one starts it with its next command" is "$(inside one get place
 
 # --- It is looked after.
 inside one shutdown nosave > "$T/log" 2>&1
-until_true is_ready one redis-server
+until_true is_back one redis-server
 check "one that dies is started again" is "$(inside one get place)" one
 try cloche services one --json
 check "and that is counted" not field_is 0.restarts 0
