@@ -22,6 +22,14 @@ long Trace(int request, int thread, long data) {
   return ptrace(static_cast<__ptrace_request>(request), thread, nullptr, data);
 }
 
+// It runs no more, but somebody has not asked for its status yet. It cannot be traced.
+bool IsDead(int process, const std::string& thread) {
+  const std::string stat = ReadOf(process, ("task/" + thread + "/stat").c_str());
+  const size_t end = stat.rfind(')');
+  return end == std::string::npos || end + 2 >= stat.size() || stat[end + 2] == 'Z' ||
+         stat[end + 2] == 'X';
+}
+
 bool IsOurs(int thread) {
   const std::string status = ReadOf(thread, "status");
   return sys::NumberIn(status.c_str(), "TracerPid:") == getpid();
@@ -47,8 +55,9 @@ Status Pause::Seize(int thread, int process) {
     if (Trace(PTRACE_INTERRUPT, thread, 0) < 0 && errno != ESRCH) return Refused(process, errno);
   } else if (errno == ESRCH) {
     return {};
-  } else if (errno != EPERM || !IsOurs(thread)) {
-    return Refused(process, errno == 0 ? EPERM : errno);
+  } else if (const int error = errno; error != EPERM || !IsOurs(thread)) {
+    if (IsDead(process, std::to_string(thread))) return {};
+    return Refused(process, error);
   }
   return Await(thread);
 }
@@ -86,7 +95,7 @@ Status Pause::Stop(int pid, uint64_t started) {
     for (const int member : table.Tree(pid))
       for (const std::string& name : ListOf(member, "task")) {
         const int thread = atoi(name.c_str());
-        if (stopped_.contains(thread)) continue;
+        if (stopped_.contains(thread) || IsDead(member, name)) continue;
         ++found;
         CLOCHE_TRY(Seize(thread, member));
       }
