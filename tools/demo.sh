@@ -10,6 +10,8 @@ scratch=$(mktemp -d /var/tmp/cloche-demo.XXXXXX)
 chmod 711 "$scratch"  # cloched is not root and has to get through
 export CLOCHE_STATE_DIR=$scratch/state CLOCHE_RUNTIME_DIR=$scratch/run
 unset CLOCHE_SOCKET
+export HOME=$scratch/home  # promotions are recorded there
+mkdir "$HOME"
 
 clean_up() {
   local pid
@@ -75,8 +77,17 @@ show make test
 failing_test
 sh -c "$listing" | cmp - "$scratch/before" && echo "  (same bytes as at the start)"
 
+say "What was checked is lifted into it: all of it or nothing, and only if reality still is what the copy saw"
+show cloche promote "$winner" --yes
+cloche promote "$winner" --yes 2> /dev/null > "$scratch/promoted"
+cat "$scratch/promoted"
+promotion=$(tail -n 1 "$scratch/promoted")
+show make test
+make -s test 2>&1 | tail -n 1
+show cloche undo "$promotion"
+cloche undo "$promotion"
+sh -c "$listing" | cmp - "$scratch/before" && echo "  (same bytes as at the start)"
+
 say "The copy goes, with all that was in it"
 show cloche rm --all
 cloche rm --all > /dev/null
-
-say "To lift the winner into the real project, with checks and an undo, is promotion: not built yet."
