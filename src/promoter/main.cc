@@ -105,6 +105,9 @@ Result<Json> Answer() {
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();
   wish.gid = getegid();
+  wish.groups.resize(static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
+  if (getgroups(static_cast<int>(wish.groups.size()), wish.groups.data()) < 0)
+    return Fail(Code::kInternal, "read groups: the kernel does not tell");
   wish.root = !wish.one_owner && geteuid() == 0;
   const bool dry_run = asked.value("dry_run", false);
   ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));

@@ -115,6 +115,10 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
   if (!wish.root && !wish.one_owner && !own &&
       !(change.old_side && change.old_side->uid == side.uid && change.old_side->gid == side.gid))
     plan.notes.push_back(fmt::format("{}: it will be yours, not user {}'s", shown, side.uid));
+  if (!wish.root && !wish.one_owner && side.gid != wish.gid &&
+      std::ranges::find(wish.groups, side.gid) == wish.groups.end())
+    plan.notes.push_back(
+        fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
 // One walk: the digest of what it found, and what is to be done.

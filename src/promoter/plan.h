@@ -18,6 +18,7 @@ struct Wish {
   int64_t since_ns = 0;              // what changed in reality since then was not seen
   bool one_owner = false;            // everything belongs to whoever asks
   uint32_t uid = 0, gid = 0;         // who that is
+  std::vector<uint32_t> groups;      // his others
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;

@@ -71,13 +71,12 @@ class Stager {
     const std::string& path = wanted.change.path;
     if (wish_.root && fchownat(files_, name.c_str(), side.uid, side.gid, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("give away", path, errno);
-    // One of his groups he may give it to.
+    // One of his groups he may give it to; that another is not taken over was said.
     if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
       (void)!fchownat(files_, name.c_str(), static_cast<uid_t>(-1), side.gid, AT_SYMLINK_NOFOLLOW);
     const std::string whole = fmt::format("/proc/self/fd/{}/{}", files_, name);
     for (const auto& [key, value] : side.xattrs)
-      if (lsetxattr(whole.c_str(), key.c_str(), value.data(), value.size(), 0) < 0 &&
-          errno != EOPNOTSUPP)
+      if (lsetxattr(whole.c_str(), key.c_str(), value.data(), value.size(), 0) < 0)
         return Failed("set an attribute of", path, errno);
     if (side.type != diff::FileType::kSymlink && side.type != diff::FileType::kDirectory &&
         fchmodat(files_, name.c_str(), side.mode, 0) < 0)
