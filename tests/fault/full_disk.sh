@@ -38,7 +38,7 @@ fi
 stop_daemon
 check "no process is left" until_true settled
 check "no loop device on the pool is left" not sh -c "losetup -a | grep -F '$STATE/'"
-check "the disk can be unmounted" umount "$STATE"
+check "the disk can be unmounted" unmount "$STATE"
 
 disk 1500M
 dd if=/dev/zero of="$STATE/filler" bs=1M > /dev/null 2>&1
@@ -56,7 +56,7 @@ try cloche rm --all
 stop_daemon
 check "no process is left" until_true settled
 check "no loop device on the pool is left" not sh -c "losetup -a | grep -F '$STATE/'"
-check "the disk can be unmounted" umount "$STATE"
+check "the disk can be unmounted" unmount "$STATE"
 
 # Full while sandboxes are at work: the host's disk first, so the pool cannot grow.
 disk 1500M
@@ -79,7 +79,7 @@ else
 fi
 try cloche rm --all
 stop_daemon
-umount "$STATE"
+unmount "$STATE"
 
 # Full while states are saved, returned to and forked.
 disk 1500M
@@ -117,5 +117,5 @@ if [ $status = 0 ]; then
   POOL=$STATE/pool
   [ "$MODE" = rootless ] || { POOL=$DISK/pool; mkdir "$POOL"; mount -o loop,ro "$STATE/pool.img" "$POOL"; }
   check "nothing half-made is left" is "$(ls "$POOL/snaps"; find "$POOL/once" -name 'draft*')" "$listed"
-  [ "$MODE" = rootless ] || umount "$POOL"
+  [ "$MODE" = rootless ] || unmount "$POOL"
 fi

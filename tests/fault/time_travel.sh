@@ -107,7 +107,7 @@ comm -3 <(ls "$POOL/snaps") <(echo "$snapshots") > "$T/differ"
 for each in $(cat "$T/differ"); do grep -o "{\"id\":\"$each[^}]*}" "$T/list"; done >> "$T/differ"
 check "in snaps/ too" is "$(cat "$T/differ")" ""
 check "and no draft" is "$(find "$POOL/once" -name 'draft*')" ""
-[ "$MODE" = rootless ] || { umount "$POOL" && rmdir "$POOL"; }
+[ "$MODE" = rootless ] || { unmount "$POOL" && rmdir "$POOL"; }
 [ "$MODE" != shared ] || root_cloche ls > /dev/null 2>&1
 try cloche rm --all
 check "all of it can be removed" exits 0

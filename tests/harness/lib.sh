@@ -122,6 +122,11 @@ until_true() {
     sleep 0.1
   done
 }
+# unmount DIR...: a daemon of another test, preparing a sandbox, may just be looking at it.
+unmount() {
+  local each
+  for each; do until_true umount "$each" || return; done
+}
 
 # refused CODE SUBCOMMAND ARGUMENT...: `cloche SUBCOMMAND` fails with this code.
 refused() {

@@ -61,5 +61,5 @@ added sub/deep/three
 deleted sub/deep/two
 renamed sub/y from sub/x"
   cloche rm --all > "$OUT" 2>&1
-  umount sub/deep sub
+  unmount sub/deep sub
 fi

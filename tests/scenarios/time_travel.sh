@@ -355,5 +355,5 @@ if [ "$MODE" = rootless ]; then
 else
   mkdir "$T/pool" && mount -o loop,ro "$STATE/pool.img" "$T/pool"
   check "nothing is left in the pool" is "$(find "$T/pool/kept" "$T/pool/snaps" "$T/pool/once" -mindepth 1 | head -5)" ""
-  umount "$T/pool" && rmdir "$T/pool"
+  unmount "$T/pool" && rmdir "$T/pool"
 fi
