@@ -5,7 +5,7 @@
 namespace cloche {
 namespace {
 
-constexpr std::string_view kMagic = "CLL1";
+constexpr std::string_view kMagic = "CLL2";
 
 void Put(std::string& out, uint32_t number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -68,6 +68,13 @@ std::string EncodeLayout(const StateLayout& layout) {
     Put(out, special.path);
     Put(out, special.redirect);
   }
+  Put(out, static_cast<uint32_t>(layout.copied.size()));
+  for (const CopiedFile& each : layout.copied) {
+    Put(out, each.slot);
+    Put(out, each.path);
+    Put(out, static_cast<uint32_t>(each.inode));
+    Put(out, static_cast<uint32_t>(each.inode >> 32));
+  }
   return out;
 }
 
@@ -93,6 +100,15 @@ Result<StateLayout> DecodeLayout(std::string_view bytes) {
     special.path = reader.Text();
     special.redirect = reader.Text();
     layout.special.push_back(std::move(special));
+  }
+  for (uint32_t count = reader.Number(); reader.good() && count > 0; --count) {
+    CopiedFile copied;
+    copied.slot = reader.Number();
+    copied.path = reader.Text();
+    copied.inode = reader.Number();
+    copied.inode |= uint64_t{reader.Number()} << 32;
+    if (copied.slot >= layout.slots.size()) return bad();
+    layout.copied.push_back(std::move(copied));
   }
   if (!reader.AtEnd()) return bad();
   return layout;

@@ -30,10 +30,18 @@ struct SpecialDirectory {
   std::string redirect;  // the base directory it was; "/..." from the root, else beside it
 };
 
+// What overlayfs copied into an upper to change it: the base had something there.
+struct CopiedFile {
+  uint32_t slot = 0;
+  std::string path;    // below the upper
+  uint64_t inode = 0;  // of that something; the copy may have been moved here
+};
+
 struct StateLayout {
   bool against_other = false;
   std::vector<LayoutSlot> slots;
   std::vector<SpecialDirectory> special;
+  std::vector<CopiedFile> copied;  // for cloche-promote only
 };
 
 std::string EncodeLayout(const StateLayout& layout);

@@ -1,105 +1,104 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <iostream>
-
-#include "base/error_json.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
-#include "cli/helper_process.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
+#include "cli/promote_choose.h"
+#include "cli/promote_show.h"
 #include "cli/sandbox_view.h"
 #include "cli/surroundings.h"
-#include "diff/summary.h"
 
 namespace cloche::cli {
 namespace {
 
 struct PromoteFlags {
-  std::string ref;
-  std::vector<std::string> paths, exclude;
-  bool dry_run = false, yes = false, allow_triggers = false, json = false;
+  std::string ref, to, merge_tool;
+  std::vector<std::string> paths, exclude, ours, theirs;
+  bool dry_run = false, interactive = false, yes = false, allow_triggers = false, json = false;
 };
 
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
-  std::string whole = path.starts_with('/') ? path : around.cwd + "/" + path;
+  std::string whole = path.starts_with('/') ? path
+                      : path == "."         ? around.cwd
+                                            : around.cwd + "/" + path;
   while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
   return whole;
 }
 
-// A crash of an earlier one was put right just now.
-void TellRecovered(const Json& answer) {
-  for (const Json& each : Field(answer, "recovered")) {
-    if (Text(each, "what") != "left over")
-      WriteAll(STDERR_FILENO, fmt::format("cloche: {} was cut short and is {} now\n",
-                                          EscapeForTerminal(Text(each, "id")), Text(each, "what")));
-    for (const Json& problem : Field(each, "problems"))
-      if (problem.is_string())
-        WriteAll(STDERR_FILENO, "cloche: not yet as it was: " +
-                                    EscapeForTerminal(problem.get<std::string>()) + "\n");
-  }
+Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
+  Json body = {{"dry_run", true}};
+  const auto put = [&](const char* key, const std::vector<std::string>& paths) {
+    body[key] = Json::array();
+    for (const std::string& path : paths) body[key].push_back(AbsolutePath(path, around));
+  };
+  put("paths", flags.paths);
+  put("exclude", flags.exclude);
+  put("ours", flags.ours);
+  put("theirs", flags.theirs);
+  body["texts"] = Json::object();
+  if (flags.paths.empty())
+    body["paths"].push_back(around.project.empty() ? around.cwd : around.project);
+  if (!flags.to.empty()) body["to"] = AbsolutePath(flags.to, around);
+  return body;
 }
 
-// What makes something run later comes first, with the lines that do.
-void ShowTriggers(const Json& plan) {
-  const bool colour = ColourWanted(STDOUT_FILENO);
-  for (const Json& each : Field(plan, "triggers")) {
-    const bool alarm = Text(each, "severity") == "alarm";
-    WriteAll(STDOUT_FILENO,
-             Coloured(colour, alarm ? "1;31" : "33", alarm ? "runs later" : "look at") + ": " +
-                 EscapeForTerminal(Text(each, "path")) + ": " +
-                 EscapeForTerminal(Text(each, "reason")) + "\n");
-    for (const Json& line : Field(each, "effective"))
-      if (line.is_string())
-        WriteAll(STDOUT_FILENO, "    " + EscapeForTerminal(line.get<std::string>()) + "\n");
-  }
-}
-
-void ShowChanges(const Json& plan, const Surroundings& around) {
-  diff::StatOptions options;
-  options.root = around.project.empty() ? around.cwd : around.project;
-  options.width = 100;
-  options.colour = ColourWanted(STDOUT_FILENO);
-  diff::StatTable table(options);
-  for (const Json& each : Field(plan, "changes"))
-    if (const auto change = diff::DecodeJsonLine(each.dump())) table.Add(*change);
-  WriteAll(STDOUT_FILENO, table.Render());
-  for (const Json& note : Field(plan, "notes"))
-    if (note.is_string())
-      WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
-}
-
-void ListOnStandardError(const std::string& line) {
-  WriteAll(STDERR_FILENO, "  " + EscapeForTerminal(line) + "\n");
+bool Alarmed(const Json& plan) {
+  for (const Json& each : Field(plan, "triggers"))
+    if (Text(each, "severity") == "alarm") return true;
+  return false;
 }
 
 Error ConflictError(const Json& plan) {
-  const Json& conflicts = Field(plan, "conflicts");
-  for (const Json& each : conflicts)
-    ListOnStandardError(Text(each, "path") + ": " + Text(each, "reason"));
+  const size_t count = Field(plan, "conflicts").size();
   return {Code::kConflict,
-          fmt::format("promote: {} conflict{}, nothing was applied", conflicts.size(),
-                      conflicts.size() == 1 ? "" : "s"),
-          conflicts.empty() ? "" : Text(conflicts[0], "cure")};
+          fmt::format("promote: {} conflict{}, nothing was applied", count, count == 1 ? "" : "s"),
+          ""};
 }
 
-bool Confirmed(const std::string& question) {
-  WriteAll(STDERR_FILENO, question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+// Looks, lets the person choose, and looks again at what was chosen.
+Result<Json> Plan(const std::string& target, const PromoteFlags& flags, Json& body) {
+  const bool choosing = flags.interactive || !flags.merge_tool.empty();
+  if (choosing) body["with_texts"] = true;
+  auto plan = Call("POST", target, body);
+  body.erase("with_texts");
+  if (!plan || !choosing) return plan;
+  if (!flags.merge_tool.empty() && !Field(*plan, "conflicts").empty()) {
+    const auto resolved = MergeByTool(flags.merge_tool, *plan, body);
+    if (!resolved) return std::unexpected(resolved.error());
+    if (*resolved > 0) {
+      body["with_texts"] = flags.interactive;
+      plan = Call("POST", target, body);
+      body.erase("with_texts");
+      if (!plan) return plan;
+    }
+  }
+  if (!flags.interactive || !Field(*plan, "conflicts").empty()) return plan;
+  if (Field(*plan, "changes").empty()) return plan;
+  if (!ChooseChanges(*plan, body))
+    return Fail(Code::kConflict, "promote: nothing was chosen, nothing was applied");
+  return Call("POST", target, body);
 }
 
-Result<Json> AskPromoter(std::vector<std::string> arguments) {
-  ASSIGN_OR_RETURN(HelperProcess helper,
-                   HelperProcess::Start("cloche-promote", std::move(arguments)));
-  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
-  if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
-  if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
-  return answer;
+// Whoever is there says yes; what makes something run later needs one of its own.
+Status Approve(const Json& plan, const PromoteFlags& flags) {
+  const bool asks = !flags.json && isatty(STDIN_FILENO) != 0;
+  const bool alarmed = Alarmed(plan) && !flags.allow_triggers;
+  const size_t changes = Field(plan, "changes").size();
+  if (alarmed && !asks)
+    return Fail(Code::kDenied, "promote: some of it makes something run later, nothing was applied",
+                "look at it (--dry-run), then give --allow-triggers, or leave it out: --exclude");
+  if (alarmed && !Confirmed("Some of it makes something run later. Take that over, too?"))
+    return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
+  if (flags.yes) return {};
+  if (!asks)
+    return Fail(Code::kInvalid, "promote: nobody is there to say yes", "look, then give --yes");
+  if (!Confirmed(fmt::format("Apply {} change{} to reality?", changes, changes == 1 ? "" : "s")))
+    return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
+  return {};
 }
 
 }  // namespace
@@ -112,60 +111,59 @@ int Promote(Arguments arguments) {
   app.add_option("PATH", flags.paths, "only these and what is below; default: the project");
   AddList(app, "--exclude", flags.exclude, "not this and what is below");
   app.add_flag("--dry-run", flags.dry_run, "say what would be done");
+  app.add_flag("-i,--interactive", flags.interactive, "choose files and hunks");
+  app.add_option("--to", flags.to, "onto this directory, not onto the project")
+      ->type_name("DIRECTORY");
+  AddList(app, "--ours", flags.ours, "of a conflict here or below, keep what reality has");
+  AddList(app, "--theirs", flags.theirs, "of a conflict here or below, take the sandbox's");
+  app.add_option("--merge-tool", flags.merge_tool,
+                 "merge conflicts of texts with this: it gets BASE REALITY SANDBOX MERGED")
+      ->type_name("COMMAND");
   app.add_flag("-y,--yes", flags.yes, "do not ask, but for what makes something run later");
   app.add_flag("--allow-triggers", flags.allow_triggers,
                "take over what makes something run later, too");
   AddJsonFlag(app, flags.json);
   if (auto status = Parse(app, "SANDBOX [PATH...]", arguments)) return *status;
   const auto fail = [&](const Error& error) { return PrintError(error, flags.json); };
+  if (flags.interactive && (flags.json || isatty(STDIN_FILENO) == 0))
+    return fail({Code::kInvalid, "promote: --interactive needs a terminal and no --json",
+                 "choose with PATH and --exclude"});
 
   const auto around = ReadSurroundings();
   if (!around) return fail(around.error());
   const auto target = SandboxTarget(flags.ref, "/promote");
   if (!target) return fail(target.error());
-  Json body = {{"dry_run", true}, {"paths", Json::array()}, {"exclude", Json::array()}};
-  for (const std::string& path : flags.paths) body["paths"].push_back(AbsolutePath(path, *around));
-  if (flags.paths.empty())
-    body["paths"].push_back(around->project.empty() ? around->cwd : around->project);
-  for (const std::string& path : flags.exclude)
-    body["exclude"].push_back(AbsolutePath(path, *around));
-  const auto plan = Call("POST", *target, body);
+  Json body = RequestBody(flags, *around);
+  const auto plan = Plan(*target, flags, body);
   if (!plan) return fail(plan.error());
-  if (!flags.json) TellRecovered(*plan);
-  bool alarmed = false;
-  for (const Json& each : Field(*plan, "triggers")) alarmed |= Text(each, "severity") == "alarm";
-  if (!flags.json) ShowTriggers(*plan);
-  if (!flags.json) ShowChanges(*plan, *around);
-  if (!Field(*plan, "conflicts").empty()) {
-    if (!flags.json) return fail(ConflictError(*plan));
-    PrintJson(*plan);
-    return ExitStatus(Code::kConflict);
+  const bool conflicts = !Field(*plan, "conflicts").empty();
+  if (!flags.json) {
+    TellRecovered(*plan);
+    ShowPlan(*plan, *around);
+    if (conflicts) ShowConflicts(*plan);
   }
-  const size_t changes = Field(*plan, "changes").size();
-  if (flags.dry_run || changes == 0) {
+  if (flags.json && (conflicts || flags.dry_run)) PrintJson(*plan);
+  if (conflicts) return flags.json ? ExitStatus(Code::kConflict) : fail(ConflictError(*plan));
+  if (flags.dry_run) return 0;
+  if (Field(*plan, "changes").empty()) {
     if (flags.json) PrintJson(*plan);
     return 0;
   }
-  const bool asks = !flags.json && isatty(STDIN_FILENO);
-  if (alarmed && !flags.allow_triggers && !asks)
-    return fail({Code::kDenied,
-                 "promote: some of it makes something run later, nothing was applied",
-                 "look at it (--dry-run), then give --allow-triggers, or leave it out: --exclude"});
-  if (alarmed && !flags.allow_triggers &&
-      !Confirmed("Some of it makes something run later. Take that over, too?"))
-    return fail({Code::kConflict, "promote: not confirmed, nothing was applied", ""});
-  if (!flags.yes && !asks)
-    return fail({Code::kInvalid, "promote: nobody is there to say yes", "look, then give --yes"});
-  if (!flags.yes &&
-      !Confirmed(fmt::format("Apply {} change{} to reality?", changes, changes == 1 ? "" : "s")))
-    return fail({Code::kConflict, "promote: not confirmed, nothing was applied", ""});
+  if (Status approved = Approve(*plan, flags); !approved) return fail(approved.error());
 
-  body["allow_triggers"] = alarmed;
+  body["allow_triggers"] = Alarmed(*plan);
   body["dry_run"] = false;
   body["digest"] = Field(*plan, "digest");
   const auto done = Call("POST", *target, body);
   if (!done) return fail(done.error());
-  if (!Field(*done, "conflicts").empty()) return fail(ConflictError(*done));
+  if (!Field(*done, "conflicts").empty()) {
+    if (flags.json) {
+      PrintJson(*done);
+      return ExitStatus(Code::kConflict);
+    }
+    ShowConflicts(*done);
+    return fail(ConflictError(*done));
+  }
   if (flags.json) {
     PrintJson(*done);
     return 0;
@@ -173,56 +171,6 @@ int Promote(Arguments arguments) {
   const std::string id = EscapeForTerminal(Text(*done, "id"));
   WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
   WriteAll(STDOUT_FILENO, id + "\n");
-  return 0;
-}
-
-int Promotions(Arguments arguments) {
-  bool json = false;
-  CLI::App app("Lists what was applied to reality, newest last.", "cloche promotions");
-  AddJsonFlag(app, json);
-  if (auto status = Parse(app, "", arguments)) return *status;
-  const auto around = ReadSurroundings();
-  if (!around) return PrintError(around.error(), json);
-  const auto answer = AskPromoter({"list", around->home});
-  if (!answer) return PrintError(answer.error(), json);
-  if (!json) TellRecovered(*answer);
-  if (json) {
-    PrintJson(Field(*answer, "promotions"));
-    return 0;
-  }
-  Table table({"PROMOTION", "CREATED", "STATE", "STEPS", "SANDBOX"});
-  table.AlignRight(3);
-  for (const Json& each : Field(*answer, "promotions"))
-    table.AddRow({Text(each, "id"), Text(each, "created"), Text(each, "state"),
-                  DescribeValue(Field(each, "steps")), Text(each, "sandbox")});
-  if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
-  return 0;
-}
-
-int Undo(Arguments arguments) {
-  std::string id;
-  bool json = false;
-  CLI::App app("Takes a promotion back, byte for byte.", "cloche undo");
-  app.add_option("PROMOTION", id, "its id: cloche promotions shows them")->required();
-  AddJsonFlag(app, json);
-  if (auto status = Parse(app, "PROMOTION", arguments)) return *status;
-  const auto around = ReadSurroundings();
-  if (!around) return PrintError(around.error(), json);
-  const auto answer = AskPromoter({"undo", around->home, id});
-  if (!answer) return PrintError(answer.error(), json);
-  if (!json) TellRecovered(*answer);
-  if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
-    if (!json)
-      for (const Json& path : moved)
-        if (path.is_string()) ListOnStandardError(path.get<std::string>());
-    return PrintError(
-        {Code::kConflict,
-         fmt::format("undo {}: reality has moved on at {} of its paths, nothing was undone",
-                     EscapeForTerminal(id), moved.size()),
-         "put them back as they were, then try again"},
-        json);
-  }
-  if (json) PrintJson(*answer);
   return 0;
 }
 

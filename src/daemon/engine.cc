@@ -145,7 +145,8 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"head_is_current", sandbox.head_is_current},
       {"origin", sandbox.origin},
       {"birth_ns", sandbox.birth_ns},
-      {"moved", sandbox.moved}};
+      {"moved", sandbox.moved},
+      {"birth_note", sandbox.birth_note}};
   return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
           record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
@@ -208,6 +209,7 @@ Status Engine::Load() {
     sandbox->birth_ns =
         record.value("birth_ns", static_cast<int64_t>(record.value("created", 0.0) * 1e9));
     sandbox->moved = record.value("moved", std::vector<std::string>());
+    sandbox->birth_note = record.value("birth_note", Json());
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
     if (row.state == "running") sandbox->reason = "cloched died while it ran";
     sys::PeerIdentity peer;
@@ -330,6 +332,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
   }
+  if (keep && !sandbox->request.base_commit.empty()) NoteBirth(sandbox, client);
   co_return sandbox;
 }
 

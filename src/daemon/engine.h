@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -183,6 +184,8 @@ class Engine {
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
   void SaveLater(std::shared_ptr<Sandbox> sandbox);
+  void NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client);  // birth.cc
+  Task<void> TakeNotes();
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
 
   asio::io_context& io_;
@@ -204,6 +207,12 @@ class Engine {
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
   std::map<std::string, Snapshot> snapshots_;
   std::vector<std::weak_ptr<Look>> looks_;
+  struct Note {
+    std::weak_ptr<Sandbox> sandbox;
+    sys::PeerIdentity peer;
+    sys::Fd socket;
+  };
+  std::deque<Note> notes_;  // to be taken; the first is being taken
   std::shared_ptr<const void> clients_ = std::make_shared<int>();
   bool spawn_lost_ = false;
 };

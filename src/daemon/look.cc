@@ -134,6 +134,8 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                                   : project.empty()     ? "/"
                                                         : project},
                          {"paths", request.paths},
+                         {"moved", sandbox.moved},
+                         {"birth", request.promote.is_null() ? Json() : sandbox.birth_note},
                          {"promote", request.promote}};
   const std::string text = question.dump();
   planned.plan.keep = true;
@@ -286,7 +288,9 @@ Task<Result<Json>> Engine::Refresh(std::shared_ptr<Sandbox> sandbox, Client clie
     if (std::ranges::find(sandbox->moved, path) == sandbox->moved.end())
       sandbox->moved.push_back(path);
   sandbox->birth_ns = now;
+  sandbox->birth_note = Json();
   CLOCHE_CO_TRY(Save(*sandbox));
+  NoteBirth(sandbox, client);
   (*stale)["moved_before"] = sandbox->moved;
   co_return stale;
 }

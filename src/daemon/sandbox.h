@@ -63,6 +63,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   uint64_t commands_started = 0;
   int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
+  Json birth_note;                 // what git knew of the project then: {project, commit, dirty}
   std::string head;                // the snapshot its files were last equal to; "" = its base
   bool head_is_current = true;     // and nothing has run since
   Json origin;                     // of a fork: {sandbox, snapshot}

@@ -88,6 +88,15 @@ sys::Fd OpenFile(const Place& place) {
   return fd;
 }
 
+bool BornSince(const Place& place, int64_t since_ns) {
+  struct statx info {};
+  if (statx(place.directory->get(), place.name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &info) <
+          0 ||
+      (info.stx_mask & STATX_BTIME) == 0)
+    return true;  // cannot be told
+  return info.stx_btime.tv_sec * int64_t{1'000'000'000} + info.stx_btime.tv_nsec >= since_ns;
+}
+
 Result<diff::Side> DescribePlace(const Place& place, bool user_xattr) {
   diff::Side side;
   side.type = TypeOf(place.info.st_mode);

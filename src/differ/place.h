@@ -31,6 +31,8 @@ std::optional<Place> Look(const SharedFd& directory, const std::string& name);
 SharedFd OpenDirectory(const Place& place);  // null: it cannot be read
 sys::Fd OpenFile(const Place& place);        // not valid: it cannot be read, or is none any more
 
+bool BornSince(const Place& place, int64_t since_ns);  // true where it cannot be told
+
 // Everything but the content. `user_xattr`: overlayfs keeps its notes in attributes of the user.
 Result<diff::Side> DescribePlace(const Place& place, bool user_xattr);
 

@@ -19,15 +19,6 @@ constexpr size_t kMostShown = 100;
 
 int64_t Nanos(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-bool BornSince(const Place& place, int64_t since) {
-  struct statx info {};
-  if (statx(place.directory->get(), place.name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &info) <
-          0 ||
-      (info.stx_mask & STATX_BTIME) == 0)
-    return true;  // cannot be told
-  return info.stx_btime.tv_sec * int64_t{1'000'000'000} + info.stx_btime.tv_nsec >= since;
-}
-
 // The directory of the base that is at `path` inside, and what hides parts of it.
 struct BaseDirectory {
   SharedFd directory, mask;

@@ -19,6 +19,20 @@ constexpr size_t kMaxName = 4096;
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
+// Path to content, where a person chose it line by line.
+nlohmann::json ReadTexts(FieldReader& reader) {
+  const nlohmann::json* texts = reader.Object("texts");
+  if (!texts) return nlohmann::json::object();
+  for (const auto& [path, text] : texts->items()) {
+    const auto clean = CleanPath(path, "texts");
+    if (!clean || *clean != path || !text.is_string()) {
+      reader.Refuse("texts", "it is no map of absolute paths to texts", "leave it out");
+      return nlohmann::json::object();
+    }
+  }
+  return *texts;
+}
+
 }  // namespace
 
 Result<LookRequest> ParseLookRequest(
@@ -52,24 +66,30 @@ Result<LookRequest> ParseLookRequest(
 Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   LookRequest request;
   std::string digest;
-  std::vector<std::string> paths, exclude;
-  bool dry_run = false, allow_triggers = false;
+  std::vector<std::string> paths, exclude, ours, theirs;
+  std::string to;
+  bool dry_run = false, allow_triggers = false, with_texts = false;
   FieldReader reader(body, "");
   reader.Text("digest", digest, 128);
   reader.Text("snapshot", request.snapshot, 128);
   reader.Paths("paths", paths);
   reader.Paths("exclude", exclude);
+  reader.Paths("ours", ours);
+  reader.Paths("theirs", theirs);
+  reader.Path("to", to);
+  const nlohmann::json texts = ReadTexts(reader);
   reader.Bool("dry_run", dry_run);
+  reader.Bool("with_texts", with_texts);
   reader.Bool("allow_triggers", allow_triggers);
   if (digest.empty() && !dry_run)
     reader.Refuse("digest", "it is missing: what was looked at is what is applied",
-                  "give the digest of GET /v1/sandboxes/ID/changes, or dry_run");
+                  "ask with dry_run first, and give the digest of its answer");
   CLOCHE_TRY(reader.Finish());
-  request.promote = {{"digest", digest},
-                     {"paths", paths},
-                     {"exclude", exclude},
-                     {"dry_run", dry_run},
-                     {"allow_triggers", allow_triggers}};
+  request.promote = {{"digest", digest},         {"paths", paths},
+                     {"exclude", exclude},       {"ours", ours},
+                     {"theirs", theirs},         {"to", to},
+                     {"with_texts", with_texts}, {"texts", texts},
+                     {"dry_run", dry_run},       {"allow_triggers", allow_triggers}};
   return request;
 }
 

@@ -12,7 +12,7 @@ namespace cloche::promote {
 // and the addition of another. Reality has its own state at both, so each half is a case of its
 // own, and nothing at all is applied unless both can be.
 enum class Incoming : uint8_t {
-  kAdd,         // a file, symlink or FIFO where the sandbox saw nothing
+  kAdd,         // a file or symlink where the sandbox saw nothing
   kEdit,        // new content of a file, and perhaps new metadata
   kMetadata,    // mode, owner or attributes only; no directory
   kDelete,      // no directory

@@ -38,15 +38,17 @@ DirectoryStatus StatusFrom(const Json& json) {
 
 // Paths are bytes: base64, whatever they are.
 Json StepJson(const Step& step) {
-  return {{"step", step.number},
-          {"kind", static_cast<int>(step.kind)},
-          {"directory", step.directory},
-          {"target", diff::ToBase64(step.target)},
-          {"path", diff::ToBase64(step.path)},
-          {"before", IdentityJson(step.before)},
-          {"staged", IdentityJson(step.staged)},
-          {"old", StatusJson(step.old_status)},
-          {"new", StatusJson(step.new_status)}};
+  Json json{{"step", step.number},
+            {"kind", static_cast<int>(step.kind)},
+            {"directory", step.directory},
+            {"target", diff::ToBase64(step.target)},
+            {"path", diff::ToBase64(step.path)},
+            {"before", IdentityJson(step.before)},
+            {"staged", IdentityJson(step.staged)},
+            {"old", StatusJson(step.old_status)},
+            {"new", StatusJson(step.new_status)}};
+  if (!step.merged_from.empty()) json["merged_from"] = step.merged_from;
+  return json;
 }
 
 Result<std::string> Bytes(const Json& json, const char* key) {
@@ -69,6 +71,7 @@ Result<Step> StepFrom(const Json& json) {
   step.old_status = StatusFrom(json.value("old", Json()));
   step.new_status = StatusFrom(json.value("new", Json()));
   step.directory = json.value("directory", false);
+  step.merged_from = json.value("merged_from", "");
   return step;
 }
 

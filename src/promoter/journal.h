@@ -32,6 +32,7 @@ struct Step {
   Identity before;                         // what must be there
   Identity staged;                         // what will be, as it lies in the store
   DirectoryStatus old_status, new_status;  // of kSetDir
+  std::string merged_from;  // hash of what the sandbox had, where it is not what was put there
 };
 
 enum class PromotionState : uint8_t { kPlanned, kApplying, kDone, kReverted, kUndoing, kUndone };

@@ -3,6 +3,7 @@
 //     3  where the answer goes, one JSON object
 //     4  what is asked, JSON from cloched
 //     5  the layout, from cloche-spawn (src/base/state_layout.h)
+//   or, when a sandbox was made, it is asked what git knows of its project
 //   started by cloche:
 //     list HOME       his promotions, JSON
 //     undo HOME ID    takes one back
@@ -56,7 +57,12 @@ Json RecoveredJson(const std::vector<Recovered>& all) {
 Json OutcomeJson(const Outcome& outcome, bool dry_run) {
   Json conflicts = Json::array();
   for (const Conflict& each : outcome.conflicts)
-    conflicts.push_back({{"path", each.path}, {"reason", each.reason}, {"cure", each.cure}});
+    conflicts.push_back({{"path", each.path},
+                         {"case", each.tag},
+                         {"reason", each.reason},
+                         {"cure", each.cure},
+                         {"may_choose", each.may_choose},
+                         {"shown", each.shown}});
   Json json = PromotionJson(outcome.promotion);
   Json alarms = Json::array();
   bool alarmed = false;
@@ -79,8 +85,30 @@ Json OutcomeJson(const Outcome& outcome, bool dry_run) {
     changes.push_back(Json::parse(diff::EncodeJsonLine(each)));
   json["changes"] = std::move(changes);
   json["conflicts"] = std::move(conflicts);
+  json["merged"] = outcome.merged;
+  for (const auto& [path, texts] : outcome.texts) {
+    if (!IsUtf8(path + texts.ours + texts.theirs + texts.base.value_or(""))) continue;
+    Json& each = json["texts"][path];
+    each = {{"ours", texts.ours}, {"theirs", texts.theirs}, {"merged", texts.merged}};
+    if (texts.base) each["base"] = *texts.base;
+  }
   json["notes"] = outcome.notes;
   return json;
+}
+
+BirthNote ReadNote(const nlohmann::json& question) {
+  BirthNote note;
+  const auto found = question.find("birth");
+  if (found == question.end() || !found->is_object()) return note;
+  note.project = found->value("project", "");
+  note.commit = found->value("commit", "");
+  note.dirty = found->value("dirty", std::set<std::string>());
+  return note;
+}
+
+Result<Json> TakeNote(const std::string& project, int64_t since_ns) {
+  ASSIGN_OR_RETURN(const BirthNote note, NoteBirth(project, since_ns));
+  return Json{{"project", note.project}, {"commit", note.commit}, {"dirty", note.dirty}};
 }
 
 Result<Json> Answer() {
@@ -93,6 +121,8 @@ Result<Json> Answer() {
   if (!question.is_object() || !question.contains("promote") || !question["promote"].is_object())
     return Fail(Code::kInternal, "read question: it is no promotion");
   const auto& asked = question["promote"];
+  if (asked.value("note", false))
+    return TakeNote(question.value("project", ""), question.value("since_ns", int64_t{0}));
   ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
   Wish wish;
   wish.paths = asked.value("paths", std::vector<std::string>());
@@ -101,6 +131,12 @@ Result<Json> Answer() {
   wish.allow_triggers = asked.value("allow_triggers", false);
   wish.project = question.value("project", "");
   wish.home = question.value("home", "");
+  wish.moved = question.value("moved", std::vector<std::string>());
+  wish.keep_ours = asked.value("ours", std::vector<std::string>());
+  wish.take_theirs = asked.value("theirs", std::vector<std::string>());
+  wish.texts = asked.value("texts", std::map<std::string, std::string>());
+  wish.with_texts = asked.value("with_texts", false);
+  wish.to = asked.value("to", "");
   wish.since_ns = question.value("since_ns", int64_t{0});
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();
@@ -112,8 +148,9 @@ Result<Json> Answer() {
   const bool dry_run = asked.value("dry_run", false);
   ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
   const std::vector<Recovered> recovered = Recover(store, wish.root);
+  Base base(ReadNote(question));
   ASSIGN_OR_RETURN(const Outcome outcome,
-                   Promote(store, layout, wish, question.value("sandbox", ""), dry_run));
+                   Promote(store, layout, wish, base, question.value("sandbox", ""), dry_run));
   Json json = OutcomeJson(outcome, dry_run);
   json["recovered"] = RecoveredJson(recovered);
   return json;

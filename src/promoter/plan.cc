@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "diff/digest.h"
 #include "differ/compare.h"
 #include "promote/credentials.h"
+#include "promote/merge3.h"
 #include "promote/triggers.h"
+#include "promoter/sides.h"
+#include "promoter/survey.h"
+#include "promoter/verdict.h"
 
 namespace cloche::promoter {
 namespace {
@@ -20,10 +26,15 @@ bool IsAtOrBelow(const std::string& path, const std::string& directory) {
           path[directory.size()] == '/');
 }
 
+bool Covers(const std::vector<std::string>& directories, const std::string& path) {
+  return std::ranges::any_of(directories,
+                             [&](const std::string& each) { return IsAtOrBelow(path, each); });
+}
+
 bool Asked(const Wish& wish, const std::string& path) {
-  const auto covers = [&](const std::string& each) { return IsAtOrBelow(path, each); };
-  if (std::ranges::any_of(wish.exclude, covers)) return false;
-  return wish.paths.empty() || std::ranges::any_of(wish.paths, covers);
+  if (Covers(wish.exclude, path)) return false;
+  if (!wish.to.empty() && !IsAtOrBelow(path, wish.project)) return false;
+  return wish.paths.empty() || Covers(wish.paths, path);
 }
 
 // The innermost overlay a path is in.
@@ -32,12 +43,6 @@ std::string TargetOf(const StateLayout& layout, const std::string& path) {
   for (const LayoutSlot& slot : layout.slots)
     if (IsAtOrBelow(path, slot.target) && slot.target.size() >= found.size()) found = slot.target;
   return found;
-}
-
-// Reality moved: it was changed since the sandbox was made, and so was the sandbox's.
-bool Moved(const std::string& path, const Identity& now, const Wish& wish) {
-  const auto ours = wish.ours.find(path);
-  return now.changed_ns >= wish.since_ns && (ours == wish.ours.end() || ours->second != now);
 }
 
 std::optional<promote::Version> VersionOf(const std::optional<diff::Side>& side,
@@ -81,20 +86,10 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, Plan& plan) 
 void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
   diff::Side& side = *change.new_side;
   const std::string shown = change.path;
-  switch (side.type) {
-    case diff::FileType::kFile:
-    case diff::FileType::kDirectory:
-    case diff::FileType::kSymlink:
-      break;
-    default:
-      plan.conflicts.push_back(
-          {shown, fmt::format("it is a {}: that stays in the sandbox", diff::TypeName(side.type)),
-           "leave it out: --exclude " + shown});
-      return;
-  }
   if (side.type == diff::FileType::kFile && !side.sha256) {
-    plan.conflicts.push_back({shown, "it cannot be read, or is too large to be checked",
-                              "leave it out: --exclude " + shown});
+    plan.conflicts.push_back({.path = shown,
+                              .reason = "it cannot be read, or is too large to be checked",
+                              .cure = "leave it out: --exclude " + shown});
     return;
   }
   if (side.type != diff::FileType::kSymlink && (side.mode & 06000) != 0) {
@@ -121,71 +116,353 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
         fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
-// One walk: the digest of what it found, and what is to be done.
-Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames renames,
-                  bool& renamed) {
-  Plan plan;
-  diff::ChangeSetDigest digest;
-  differ::MergedWalk walk(layout, renames);
-  differ::CompareOptions options;
-  options.one_owner = wish.one_owner;
-  options.texts = options.lines = true;
-  bool whole = true;
+// One walk over what the sandbox changed, a decision for each path.
+class Planner {
+ public:
+  Planner(const StateLayout& layout, const Wish& wish, Base& base)
+      : layout_(layout), wish_(wish), base_(base) {
+    for (const CopiedFile& each : layout.copied) {
+      const std::string& target = layout.slots.at(each.slot).target;
+      copied_[(target == "/" ? "" : target) + "/" + each.path] = each.inode;
+    }
+    refreshed_.insert(wish.moved.begin(), wish.moved.end());
+    options_.one_owner = wish.one_owner;
+    options_.texts = options_.lines = true;
+  }
+
+  Result<Plan> Run();
+
+ private:
+  Status Take(differ::Entry entry);
+  Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
+              std::optional<std::string> text);
+  void Look(const differ::Entry& entry, Situation& situation);
+  void LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
+                     Situation& situation);
+  static void SeeText(const BaseFile& file, Situation& situation);
+  void Refuse(const promote::Case& which, const Situation& situation,
+              const std::string& merged = "");
+  void KeepTexts(const std::string& path, Texts texts);
+  bool MadeHere(const std::string& path) const;
+  bool WasThere(const std::string& path);
+  bool HoldsPromoted(const std::string& directory) const;
+  const Promoted* Known(const std::string& path, const struct stat& info) const;
+  bool Moved(const std::string& path, const struct stat& info) const;
+  void CheckNames();
+
+  const StateLayout& layout_;
+  const Wish& wish_;
+  Base& base_;
+  differ::CompareOptions options_;
+  Survey survey_;
+  std::unordered_map<std::string, uint64_t> copied_;                       // from which inode
+  std::optional<std::unordered_multimap<uint64_t, std::string>> origins_;  // inodes of the change
+  std::unordered_set<std::string> refreshed_;  // both sides had changed it when it was refreshed
+  std::unordered_set<std::string> made_;       // directories
+  struct Link {
+    size_t wanted;
+    uint64_t names;
+  };
+  std::vector<Link> links_;
+  size_t texts_kept_ = 0;
+  Plan plan_;
+  diff::ChangeSetDigest digest_;
+  bool whole_ = true;
+};
+
+// What a promotion left there, if nobody has changed it since.
+const Promoted* Planner::Known(const std::string& path, const struct stat& info) const {
+  const auto found = wish_.promoted.find(path);
+  return found != wish_.promoted.end() && found->second.now == IdentityOf(info) ? &found->second
+                                                                                : nullptr;
+}
+
+// Reality has changed it since the sandbox was made, and not by what came from there.
+bool Planner::Moved(const std::string& path, const struct stat& info) const {
+  if (refreshed_.contains(path)) return true;
+  const Promoted* known = Known(path, info);
+  if (known && !known->merged_from.empty()) return true;
+  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >= wish_.since_ns;
+}
+
+// Below a directory that this promotion makes there is nothing yet.
+bool Planner::MadeHere(const std::string& path) const {
+  return made_.contains(path.substr(0, path.find_last_of('/')));
+}
+
+// With --to the sandbox never saw what is there. What it saw is what the project has, or had.
+void Planner::LookElsewhere(const differ::Entry& entry,
+                            const std::optional<differ::Place>& original, Situation& situation) {
+  const std::string path = wish_.project + entry.path.substr(wish_.to.size());
+  std::optional<BaseFile> known;
+  if (!original || !Moved(path, original->info)) {
+    known.emplace();
+    known->exists = original.has_value();
+    known->executable = original && (original->info.st_mode & 0100) != 0;
+    std::optional<std::string> text;
+    if (original && original->IsFile()) text = ReadText(*original);
+    known->clean = text.has_value();
+    known->text = std::move(text).value_or("");
+  } else if (!refreshed_.contains(path)) {
+    known = base_.Find(path);
+  }
+  if (!entry.before)
+    situation.seen = known && !known->exists ? Seen::kNothing : Seen::kGone;
+  else if (known && !known->exists)
+    situation.seen = Seen::kNothing;
+  else
+    situation.seen = Seen::kUnknown;
+  if (situation.seen == Seen::kUnknown && known && known->clean) SeeText(*known, situation);
+}
+
+void Planner::SeeText(const BaseFile& file, Situation& situation) {
+  situation.seen = Seen::kText;
+  situation.base_text = file.text;
+  situation.base_exec = file.executable;
+}
+
+// What was there when the sandbox was made.
+void Planner::Look(const differ::Entry& entry, Situation& situation) {
+  const std::optional<differ::Place>& before = entry.before;
+  const std::string& path = entry.path;
+  if (before)
+    situation.seen = Moved(path, before->info) ? Seen::kUnknown : Seen::kAsNow;
+  else
+    situation.seen = WasThere(path) ? Seen::kGone : Seen::kNothing;
+  if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
+  const bool directories =
+      (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
+  std::optional<BaseFile> known;
+  if (!directories && !refreshed_.contains(path)) known = base_.Find(path);
+  if (!before) {
+    if (known && known->exists) situation.seen = Seen::kGone;
+    return;
+  }
+  if (known && known->exists && known->clean) return SeeText(*known, situation);
+  // Whatever was deleted, it was there. A directory that is now where a file was copied from was
+  // not.
+  const bool existed = !entry.after || (known && known->exists) || WasThere(path);
+  const bool other = before->IsDirectory() && entry.after && !entry.after->IsDirectory();
+  if (other ? existed : !existed && (known || BornSince(*before, wish_.since_ns)))
+    situation.seen = Seen::kNothing;
+  // Names that came from the sandbox itself change a directory's time, too.
+  if (before->IsDirectory() && HoldsPromoted(path)) situation.seen = Seen::kAsNow;
+}
+
+// The sandbox saw something there: it was copied from there to be changed, and not moved here from
+// another place, which then is part of the change.
+bool Planner::WasThere(const std::string& path) {
+  const auto found = copied_.find(path);
+  if (found == copied_.end()) return false;
+  if (!origins_) {
+    origins_.emplace();
+    differ::MergedWalk walk(layout_, differ::Renames::kExpand);
+    for (auto entry = walk.Next(); entry && *entry; entry = walk.Next())
+      if ((*entry)->before) origins_->emplace((*entry)->before->info.st_ino, (*entry)->path);
+  }
+  const auto [first, last] = origins_->equal_range(found->second);
+  return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
+}
+
+// Has an earlier promotion put something there?
+bool Planner::HoldsPromoted(const std::string& directory) const {
+  const auto first = wish_.promoted.lower_bound(directory + "/");
+  return first != wish_.promoted.end() && first->first.starts_with(directory + "/");
+}
+
+void Planner::KeepTexts(const std::string& path, Texts texts) {
+  if (!wish_.with_texts) return;
+  const size_t size = texts.ours.size() + texts.theirs.size() + texts.merged.size() +
+                      (texts.base ? texts.base->size() : 0);
+  if (texts_kept_ + size > kMostTexts) return;
+  texts_kept_ += size;
+  plan_.texts[path] = std::move(texts);
+}
+
+void Planner::Refuse(const promote::Case& which, const Situation& situation,
+                     const std::string& merged) {
+  const std::string& path = situation.change->path;
+  const bool choose = which.verdict != promote::Verdict::kRefuse;
+  std::vector<std::string> shown = ConflictLines(merged);
+  if (shown.empty() && choose && situation.texts)
+    shown = DifferingLines(situation.ours, situation.theirs);
+  if (choose && situation.texts)
+    KeepTexts(path,
+              {situation.ours, situation.theirs,
+               situation.seen == Seen::kText ? std::optional(situation.base_text) : std::nullopt,
+               merged});
+  plan_.conflicts.push_back({path, promote::Sentence(which),
+                             std::string(promote::Cure(which.reason)), which.tag, choose,
+                             std::move(shown)});
+}
+
+Status Planner::Take(differ::Entry entry) {
+  if (!Asked(wish_, entry.path)) return {};
+  std::string target = TargetOf(layout_, entry.path);
+  if (entry.path == target) return {};  // the top of an overlay: the time of a mount's root
+  std::optional<differ::Place> original = entry.before;
+  if (!wish_.to.empty()) {
+    entry.path = wish_.to + entry.path.substr(wish_.project.size());
+    if (entry.path == wish_.to) return {};
+    target = wish_.to;
+    entry.before = survey_.Find(target, entry.path);
+  }
+  if (!entry.before && !entry.after) return {};
+  ASSIGN_OR_RETURN(std::optional<differ::Compared> compared, differ::CompareEntry(entry, options_));
+  if (!compared) return {};
+  const diff::Change& change = compared->change;
+  // What was merged is not merged again until the sandbox changes its own.
+  const Promoted* known = entry.before ? Known(entry.path, entry.before->info) : nullptr;
+  if (known && change.new_side && change.new_side->sha256 &&
+      known->merged_from == diff::ToHex(*change.new_side->sha256))
+    return {};
+  Situation situation;
+  situation.change = &change;
+  const auto whole = [](const std::optional<diff::Side>& side, const std::string& text) {
+    return side && side->type == diff::FileType::kFile && side->size == text.size();
+  };
+  situation.texts =
+      whole(change.old_side, compared->old_text) && whole(change.new_side, compared->new_text);
+  situation.ours = compared->old_text;
+  situation.theirs = compared->new_text;
+  if (wish_.to.empty())
+    Look(entry, situation);
+  else
+    LookElsewhere(entry, original, situation);
+  if (!MadeHere(entry.path)) situation.obstacle = survey_.Obstacle(target, entry.path);
+  const std::optional<promote::Incoming> incoming = IncomingOf(situation);
+  if (!incoming) return {};
+  // Whoever owns a directory may change it, wherever it is.
+  if (*incoming == promote::Incoming::kDirectoryMetadata &&
+      situation.obstacle == promote::Real::kUnwritable)
+    situation.obstacle.reset();
+  const promote::Case& which = promote::Decide(*incoming, RealOf(situation, *incoming));
+  const auto chosen = wish_.texts.find(entry.path);
+  std::optional<std::string> text;
+  if (chosen != wish_.texts.end() && change.new_side &&
+      change.new_side->type == diff::FileType::kFile)
+    text = chosen->second;
+  switch (which.verdict) {
+    case promote::Verdict::kSkip:
+      return {};
+    case promote::Verdict::kApply:
+      break;
+    case promote::Verdict::kMerge: {
+      if (Covers(wish_.keep_ours, entry.path)) return {};
+      if (text || Covers(wish_.take_theirs, entry.path)) break;
+      auto merged = promote::MergeTexts(situation.base_text, situation.ours, situation.theirs,
+                                        {"reality", "sandbox"});
+      if (!merged || !merged->Clean()) {
+        const promote::Case& edited = promote::Decide(*incoming, promote::Real::kEdited);
+        Refuse(edited, situation, merged ? merged->text : "");
+        return {};
+      }
+      text = std::move(merged->text);
+      plan_.merged.push_back(entry.path);
+      break;
+    }
+    case promote::Verdict::kConflict: {
+      if (Covers(wish_.keep_ours, entry.path)) return {};
+      const bool both = which.reason == promote::Reason::kBothChanged;
+      const bool theirs =
+          Covers(wish_.take_theirs, entry.path) && (both || which.reason == promote::Reason::kGone);
+      if (theirs || (both && text)) break;
+      Refuse(which, situation);
+      return {};
+    }
+    case promote::Verdict::kRefuse:
+      Refuse(which, situation);
+      return {};
+  }
+  if (text && situation.texts && *text == situation.ours && !change.differs.mode &&
+      !change.differs.xattr && !change.differs.owner) {
+    if (!plan_.merged.empty() && plan_.merged.back() == entry.path) plan_.merged.pop_back();
+    return {};
+  }
+  if (*incoming == promote::Incoming::kLink && entry.before && entry.before->info.st_nlink > 1 &&
+      !Covers(wish_.take_theirs, entry.path))
+    links_.push_back({plan_.wanted.size(), entry.before->info.st_nlink});
+  return Want(std::move(*compared), entry, target, std::move(text));
+}
+
+Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
+                     const std::string& target, std::optional<std::string> text) {
+  std::string merged_from;
+  if (text) {
+    if (const auto& hash = compared.change.new_side->sha256) merged_from = diff::ToHex(*hash);
+    compared.change.new_side->hard_link.reset();
+    SetText(compared.change, compared.old_text, *text);
+    compared.new_text = *text;
+  }
+  diff::Change& change = compared.change;
+  const auto is_directory = [](const std::optional<diff::Side>& side) {
+    return side && side->type == diff::FileType::kDirectory;
+  };
+  if (is_directory(change.new_side) && !is_directory(change.old_side)) made_.insert(change.path);
+  FindAlarms(compared, wish_, plan_);
+  if (change.old_side && change.new_side && change.differs.content && !change.binary)
+    KeepTexts(change.path, {compared.old_text, compared.new_text, std::nullopt, ""});
+  if (change.new_side && change.new_side->type == diff::FileType::kFile && !change.new_side->sha256)
+    whole_ = false;
+  else
+    CLOCHE_TRY(digest_.Add(change));
+  if (change.new_side) CheckNewSide(wish_, change, plan_);
+  Wanted wanted{std::move(change),
+                entry.after,
+                std::move(text),
+                entry.before ? IdentityOf(entry.before->info) : Identity(),
+                target,
+                std::move(merged_from)};
+  plan_.wanted.push_back(std::move(wanted));
+  return {};
+}
+
+// A file that gets another set of names must not have more than the change knows of.
+void Planner::CheckNames() {
+  std::map<uint64_t, uint64_t> known;
+  for (const Link& link : links_) known[plan_.wanted[link.wanted].before.inode] = 0;
+  if (known.empty()) return;
+  for (const Wanted& each : plan_.wanted)
+    if (const auto found = known.find(each.before.inode); found != known.end()) ++found->second;
+  const promote::Case& which = promote::Decide(promote::Incoming::kLink, promote::Real::kLinked);
+  for (const Link& link : links_) {
+    const Wanted& wanted = plan_.wanted[link.wanted];
+    Situation situation;
+    situation.change = &wanted.change;
+    if (known[wanted.before.inode] < link.names) Refuse(which, situation);
+  }
+}
+
+Result<Plan> Planner::Run() {
+  // A rename is a deletion and an addition: reality has its own state at both, and both are undone
+  // one by one.
+  differ::MergedWalk walk(layout_, differ::Renames::kExpand);
   for (;;) {
-    ASSIGN_OR_RETURN(const std::optional<differ::Entry> entry, walk.Next());
+    ASSIGN_OR_RETURN(std::optional<differ::Entry> entry, walk.Next());
     if (!entry) break;
-    if (!Asked(wish, entry->path) && (entry->old_path.empty() || !Asked(wish, entry->old_path)))
-      continue;
-    ASSIGN_OR_RETURN(std::optional<differ::Compared> compared,
-                     differ::CompareEntry(*entry, options));
-    if (!compared) continue;
-    FindAlarms(*compared, wish, plan);
-    Wanted wanted{
-        std::move(compared->change), entry->after,
-        entry->before && entry->old_path.empty() ? IdentityOf(entry->before->info) : Identity(),
-        TargetOf(layout, entry->path)};
-    renamed |= wanted.change.kind == diff::ChangeKind::kRenamed;
-    if (wanted.change.new_side && wanted.change.new_side->type == diff::FileType::kFile &&
-        !wanted.change.new_side->sha256)
-      whole = false;
-    else
-      CLOCHE_TRY(digest.Add(wanted.change));
-    if (wanted.before.exists() && Moved(wanted.change.path, wanted.before, wish) &&
-        wanted.change.old_side->type != diff::FileType::kDirectory)
-      plan.conflicts.push_back(
-          {wanted.change.path, "reality has changed it since the sandbox was made, too",
-           "take over what reality has (cloche refresh tells), or leave it out: --exclude " +
-               wanted.change.path});
-    if (wanted.change.new_side) CheckNewSide(wish, wanted.change, plan);
-    plan.wanted.push_back(std::move(wanted));
+    CLOCHE_TRY(Take(std::move(*entry)));
   }
   if (walk.unreadable().count > 0)
     return Fail(Code::kUnavailable,
                 "promote: " + EscapeForTerminal(walk.unreadable().paths.at(0)) + " cannot be read",
                 "mend its mode inside, or leave it out");
-  std::ranges::stable_sort(plan.alarms, std::greater(), &Alarm::alarm);
-  if (whole) {
-    ASSIGN_OR_RETURN(plan.digest, digest.Finish());
+  CheckNames();
+  std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);
+  if (whole_) {
+    ASSIGN_OR_RETURN(plan_.digest, digest_.Finish());
   }
-  return plan;
+  return std::move(plan_);
 }
 
 }  // namespace
 
-Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish) {
-  bool renamed = false;
-  ASSIGN_OR_RETURN(Plan plan, Walk(layout, wish, differ::Renames::kBrief, renamed));
+Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish, Base& base) {
+  ASSIGN_OR_RETURN(Plan plan, Planner(layout, wish, base).Run());
   if (!wish.digest.empty() && plan.digest != wish.digest)
     return Fail(Code::kConflict,
                 "promote: sandbox or reality is not what was shown: its digest is " +
                     (plan.digest.empty() ? "none" : plan.digest),
                 "look again: cloche promote --dry-run");
-  if (!renamed) return plan;
-  // A rename is done as a deletion and an addition: both are undone one by one, too.
-  const std::string digest = plan.digest;
-  bool ignored = false;
-  ASSIGN_OR_RETURN(plan, Walk(layout, wish, differ::Renames::kExpand, ignored));
-  plan.digest = digest;
   return plan;
 }
 

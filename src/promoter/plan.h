@@ -7,30 +7,45 @@
 
 #include "diff/change.h"
 #include "differ/merge.h"
+#include "promoter/base.h"
 #include "promoter/journal.h"
 
 namespace cloche::promoter {
+
+// What a promotion put in place or took back.
+struct Promoted {
+  Identity now;             // as it was left
+  int64_t changed_ns = 0;   // when it really became that; 0: this sandbox's promotion made it
+  std::string merged_from;  // of Step
+};
 
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
   std::vector<std::string> exclude;  // not these and what is below
   std::string digest;                // of what was shown; "" = nothing was
   int64_t since_ns = 0;              // what changed in reality since then was not seen
+  std::vector<std::string> moved;    // and these before then: a refresh said so
   bool one_owner = false;            // everything belongs to whoever asks
   uint32_t uid = 0, gid = 0;         // who that is
   std::vector<uint32_t> groups;      // his others
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;
-  std::map<std::string, Identity> ours;  // what earlier promotions of this sandbox put in place
+  std::map<std::string, Promoted> promoted;  // what earlier promotions left, by path
+  std::vector<std::string> keep_ours, take_theirs;
+  std::map<std::string, std::string> texts;
+  bool with_texts = false;  // a person chooses lines
+  std::string to;           // not onto the project, but onto this directory
 };
 
 // One path, as it shall be.
 struct Wanted {
   diff::Change change;
   std::optional<differ::Place> source;  // in the upper; none: it shall not be
+  std::optional<std::string> text;      // its content, where that is not the upper's
   Identity before;                      // what reality had when it was compared
   std::string target;                   // the overlay it belongs to
+  std::string merged_from;              // of Step
 };
 
 // Something that keeps the whole from being applied.
@@ -38,6 +53,9 @@ struct Conflict {
   std::string path;
   std::string reason;
   std::string cure;
+  std::string_view tag = {};            // of docs/promotion-cases.md; "" = it is none of them
+  bool may_choose = false;              // one side can be taken
+  std::vector<std::string> shown = {};  // both sides, the lines that differ
 };
 
 // A file that makes something run later, or a credential that would leave with it. Each needs a yes
@@ -50,15 +68,25 @@ struct Alarm {
   std::vector<std::string> effective;  // the lines that matter
 };
 
+// The texts of one path, for whoever chooses among them.
+struct Texts {
+  std::string ours, theirs;  // reality's; what would be put there, or of a conflict the sandbox's
+  std::optional<std::string> base;
+  std::string merged;  // of a conflict, with markers
+};
+inline constexpr size_t kMostTexts = 8 << 20;  // of all together
+
 struct Plan {
   std::string digest;
   std::vector<Wanted> wanted;  // in ascending order of the path
   std::vector<Conflict> conflicts;
   std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why
+  std::map<std::string, Texts> texts;
+  std::vector<std::string> merged;  // both sides changed these, in different places
 };
 
 // What is to be done to make reality what the sandbox shows. Nothing is touched.
-Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish);
+Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish, Base& base);
 
 }  // namespace cloche::promoter

@@ -52,22 +52,37 @@ std::vector<int64_t> SettledAll(const std::vector<Step>& steps, const Realities&
   return settled_ns;
 }
 
-// Of this sandbox's earlier promotions: what they put in place is no change of reality's own.
-Status FindOurs(const Store& store, const std::string& sandbox, Wish& wish) {
+// What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
+// was taken back is as old as it was before.
+Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
+                                                     const std::string& sandbox) {
+  std::map<std::string, Promoted> found;
   for (const std::string& id : store.List()) {
     ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry.directory.get(), id));
     const bool done = earlier.state == PromotionState::kDone;
-    if (earlier.sandbox != sandbox && done) continue;
+    if (done && earlier.sandbox != sandbox) continue;
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
-      if (step.kind == StepKind::kSetDir) continue;
-      // What was taken back is as every sandbox saw it.
-      const Identity& now = done ? step.staged : step.before;
-      if (now.exists()) wish.ours[step.path] = {now.device, now.inode, earlier.settled_ns[i]};
+      const Identity& left = done ? step.staged : step.before;
+      if (step.kind == StepKind::kSetDir || !left.exists()) continue;
+      Promoted& promoted = found[step.path];
+      if (done)
+        promoted = {{}, 0, step.merged_from};
+      else if (promoted.now != step.before)
+        promoted = {{}, step.before.changed_ns, ""};
+      promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
     }
   }
-  return {};
+  return found;
+}
+
+// A later promotion that was taken back has given it another time.
+int64_t SettledOr(const std::map<std::string, Promoted>& returned, const Step& step,
+                  int64_t settled_ns) {
+  const auto found = returned.find(step.path);
+  if (found == returned.end() || found->second.changed_ns != settled_ns) return settled_ns;
+  return found->second.now.changed_ns;
 }
 
 Status RecoverOne(const Store& store, const std::string& id, bool root, Recovered& recovered) {
@@ -103,14 +118,16 @@ std::vector<Recovered> Recover(Store& store, bool root) {
   return all;
 }
 
-Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
+Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base& base,
                         const std::string& sandbox, bool dry_run) {
-  CLOCHE_TRY(FindOurs(store, sandbox, wish));
-  ASSIGN_OR_RETURN(Plan plan, MakePlan(layout, wish));
+  ASSIGN_OR_RETURN(wish.promoted, FindPromoted(store, sandbox));
+  ASSIGN_OR_RETURN(Plan plan, MakePlan(layout, wish, base));
   Outcome outcome;
   outcome.conflicts = std::move(plan.conflicts);
   outcome.alarms = plan.alarms;
   outcome.notes = plan.notes;
+  outcome.merged = plan.merged;
+  outcome.texts = std::move(plan.texts);
   for (const Wanted& each : plan.wanted) outcome.changes.push_back(each.change);
   Promotion& promotion = outcome.promotion;
   promotion.sandbox = sandbox;
@@ -182,10 +199,12 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   std::set<std::string> made;  // also where something else was
   for (const Step& step : promotion.steps)
     if (step.kind == StepKind::kCreate) made.insert(step.path);
+  ASSIGN_OR_RETURN(const auto returned, FindPromoted(store, ""));
   for (size_t i = 0; i < promotion.steps.size(); ++i) {
     const Step& step = promotion.steps[i];
     if (step.kind == StepKind::kDelete && made.contains(step.path)) continue;
-    if (i >= promotion.settled_ns.size() || !StillOurs(step, promotion.settled_ns[i], realities))
+    if (i >= promotion.settled_ns.size() ||
+        !StillOurs(step, SettledOr(returned, step, promotion.settled_ns[i]), realities))
       moved.push_back(step.path);
   }
   if (!moved.empty()) return promotion;

@@ -12,6 +12,8 @@ struct Outcome {
   std::vector<Conflict> conflicts;  // any: nothing was applied
   std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
   std::vector<std::string> notes;
+  std::map<std::string, Texts> texts;
+  std::vector<std::string> merged;    // of the changes, those that are of both sides
   std::vector<diff::Change> changes;  // what it is about
 };
 
@@ -25,7 +27,7 @@ struct Recovered {
 std::vector<Recovered> Recover(Store& store, bool root);
 
 // All of it, or nothing.
-Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish,
+Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base& base,
                         const std::string& sandbox, bool dry_run);
 
 // Takes a promotion back, byte for byte. `moved` gets the paths that reality has changed since; if

@@ -117,7 +117,8 @@ class Promotes : public testing::Test {
   Result<Outcome> Run(Wish wish) {
     auto store = Store::Open(home_);
     if (!store) return std::unexpected(store.error());
-    return Promote(*store, Layout(), std::move(wish), "sb_test", false);
+    Base nothing;
+    return Promote(*store, Layout(), std::move(wish), nothing, "sb_test", false);
   }
   // In a process of its own that dies before the n-th change; true: it got through.
   template <typename Action>
@@ -213,7 +214,8 @@ TEST_F(Promotes, WhatWasShownIsWhatIsApplied) {
   MakeStory();
   Wish wish = RootsWish();
   auto store = Store::Open(home_);
-  const auto shown = Promote(*store, Layout(), wish, "sb_test", true);
+  Base nothing;
+  const auto shown = Promote(*store, Layout(), wish, nothing, "sb_test", true);
   ASSERT_TRUE(shown);
   store = Fail(Code::kInternal, "");  // the lock goes
   wish.digest = shown->promotion.digest;
@@ -287,12 +289,13 @@ TEST_F(Promotes, AForeignGroupIsSaid) {
   wish.gid = 1234;
   auto store = Store::Open(home_);
   ASSERT_TRUE(store);
-  const auto shown = Promote(*store, Layout(), wish, "sb_test", true);
+  Base nothing;
+  const auto shown = Promote(*store, Layout(), wish, nothing, "sb_test", true);
   ASSERT_TRUE(shown) << shown.error().message;
   ASSERT_EQ(shown->notes.size(), 1u);
   EXPECT_NE(shown->notes[0].find("group 4321"), std::string::npos) << shown->notes[0];
   wish.groups = {4321};
-  EXPECT_TRUE(Promote(*store, Layout(), wish, "sb_test", true)->notes.empty());
+  EXPECT_TRUE(Promote(*store, Layout(), wish, nothing, "sb_test", true)->notes.empty());
 }
 
 TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {

@@ -23,6 +23,16 @@ std::unexpected<Error> Failed(const char* verb, const std::string& path, int err
               full ? "make room; nothing was applied" : "nothing was applied");
 }
 
+Status WriteText(int file, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t size = write(file, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Failed("write", path, errno);
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  return {};
+}
+
 int64_t Nanos(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 class Stager {
@@ -56,11 +66,12 @@ class Stager {
     if (side.type == diff::FileType::kSymlink)
       return symlinkat(side.target.c_str(), files_, name.c_str()) < 0 ? Failed("make", path, errno)
                                                                       : Status();
-    const sys::Fd from = differ::OpenFile(*wanted.source);
-    if (!from.valid()) return Failed("read", path, EACCES);
     const sys::Fd to(
         openat(files_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to.valid()) return Failed("make", path, errno);
+    if (wanted.text) return WriteText(to.get(), *wanted.text, path);
+    const sys::Fd from = differ::OpenFile(*wanted.source);
+    if (!from.valid()) return Failed("read", path, EACCES);
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
     return {};
@@ -81,6 +92,7 @@ class Stager {
     if (side.type != diff::FileType::kSymlink && side.type != diff::FileType::kDirectory &&
         fchmodat(files_, name.c_str(), side.mode, 0) < 0)
       return Failed("set the mode of", path, errno);
+    if (wanted.text) return {};  // it is new
     const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
     if (utimensat(files_, name.c_str(), times, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("set the time of", path, errno);
@@ -152,6 +164,7 @@ Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store:
     Step step;
     step.target = wanted.target;
     step.path = path;
+    step.merged_from = wanted.merged_from;
     step.before = now;
     if (same_kind && IsDirectory(wanted)) {
       step.kind = StepKind::kSetDir;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/xattr.h>
 
 #include <memory>
@@ -22,11 +23,38 @@ std::string Attribute(int fd, const char* name) {
   return size > 0 ? std::string(value, static_cast<size_t>(size)) : "";
 }
 
+// Which inode of the base a file was copied from: overlayfs keeps its file handle. 0: none, or of a
+// file system that we do not know.
+uint64_t OriginOf(int directory, const char* name, const char* attribute) {
+  constexpr size_t kHandle = 21;  // behind version, magic, length, flags, type and uuid
+  // There is no *at version before 6.13.
+  const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + name;
+  unsigned char value[256];
+  const ssize_t got = lgetxattr(path.c_str(), attribute, value, sizeof value);
+  if (got < 0 || static_cast<size_t>(got) < kHandle + 8) return 0;
+  const size_t size = static_cast<size_t>(got) - kHandle;
+  const auto word = [&](size_t i) {
+    uint32_t number = 0;
+    memcpy(&number, value + kHandle + i * sizeof number, sizeof number);
+    return uint64_t{number};
+  };
+  switch (value[4]) {
+    case 1:  // ino, generation; tmpfs: generation, ino of 64 bits
+      return size == 12 ? word(1) | word(2) << 32 : word(0);
+    case 0x4d:  // btrfs
+    case 0x81:  // xfs
+      return word(0) | word(1) << 32;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
-Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr,
+Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
                           StateLayout& layout) {
   const char* opaque = user_xattr ? "user.overlay.opaque" : "trusted.overlay.opaque";
+  const char* origin = user_xattr ? "user.overlay.origin" : "trusted.overlay.origin";
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
   struct Level {
     std::unique_ptr<sys::Directory> list;
@@ -44,6 +72,17 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
         return Failed(SpawnStage::kPool, "read upper", level.list->error(), "");
       stack.pop_back();
       continue;
+    }
+    uint64_t inode = 0;
+    if (copied && (entry->d_type == DT_REG || entry->d_type == DT_DIR))
+      inode = OriginOf(level.list->fd(), entry->d_name, origin);
+    if (inode != 0) {
+      const std::string above = path.substr(0, level.path);
+      layout.copied.push_back(
+          {slot, above.empty() ? entry->d_name : above + "/" + entry->d_name, inode});
+      bytes += layout.copied.back().path.size();
+      if (layout.copied.size() >= kMostSpecial || bytes > kMostBytes)
+        return Failed(SpawnStage::kPool, "read upper", E2BIG);
     }
     if (entry->d_type != DT_DIR) continue;
     sys::Fd child(

@@ -5,9 +5,10 @@
 
 namespace cloche::spawn {
 
-// Adds the directories of an upper that are opaque or were renamed. In system mode only root can
-// read which ones are; nothing else of the upper is looked at, and no symlink followed.
-Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr,
+// Adds the directories of an upper that are opaque or were renamed, and with `copied` what
+// overlayfs copied up. In system mode only root can read which ones are; nothing else of the upper
+// is looked at, and no symlink followed.
+Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
                           StateLayout& layout);
 
 }  // namespace cloche::spawn

@@ -84,7 +84,7 @@ echo theirs > "$WORK/src/a"
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/src/a"
 try cloche promote late --yes
 check "what both changed is a conflict" exits 4
-check "which names it" says "$WORK/src/a: reality has changed it"
+check "which names it" says "$WORK/src/a: the sandbox edited it; it was edited in reality"
 check "reality keeps its own" is "$(cat "$WORK/src/a")" theirs
 check "and nothing at all was applied" not test -e "$WORK/src/new-file"
 try cloche promote late --yes --exclude src/a --json

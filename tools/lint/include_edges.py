@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     # pure; what changes are, and what a secret looks like, it need not know twice
     "promote": {"base", "diff", "policy"},
     "promoter": {"base", "sys", "diff", "differ", "promote"},
+    "git": set(),
     "service": {"base", "sys", "policy"},
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},

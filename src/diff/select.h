@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "diff/lines.h"
 
-namespace cloche::promote {
+namespace cloche::diff {
 
 // The old text with the chosen blocks of a diff made new: all of them give the new text, none the
 // old one. The texts of the diff must still be there. Refuses unless there is a choice per block.
-Result<std::string> ApplyChosen(const diff::LineDiff& diff, const std::vector<bool>& chosen);
+Result<std::string> ApplyChosen(const LineDiff& diff, const std::vector<bool>& chosen);
 
-}  // namespace cloche::promote
+}  // namespace cloche::diff

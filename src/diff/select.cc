@@ -1,17 +1,17 @@
-#include "promote/select.h"
+#include "diff/select.h"
 
 #include <fmt/format.h>
 
-namespace cloche::promote {
+namespace cloche::diff {
 
-Result<std::string> ApplyChosen(const diff::LineDiff& diff, const std::vector<bool>& chosen) {
+Result<std::string> ApplyChosen(const LineDiff& diff, const std::vector<bool>& chosen) {
   if (chosen.size() != diff.blocks.size())
     return Fail(Code::kInvalid, fmt::format("apply chosen blocks: {} choices for {} blocks",
                                             chosen.size(), diff.blocks.size()));
   std::string text;
   size_t written = 0;  // of the old lines
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const diff::Block& block = diff.blocks[i];
+    const Block& block = diff.blocks[i];
     if (!chosen[i]) continue;
     text += diff.old_lines.Range(written, block.old_first);
     text += diff.new_lines.Range(block.new_first, block.new_first + block.new_count);
@@ -21,4 +21,4 @@ Result<std::string> ApplyChosen(const diff::LineDiff& diff, const std::vector<bo
   return text;
 }
 
-}  // namespace cloche::promote
+}  // namespace cloche::diff

@@ -1,17 +1,17 @@
-#include "promote/select.h"
+#include "diff/select.h"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 
-namespace cloche::promote {
+namespace cloche::diff {
 namespace {
 
 constexpr std::string_view kOld = "one\ntwo\nthree\nfour\nfive\nlast";
 constexpr std::string_view kNew = "zero\none\ntwo\n3\nfour\nfive\nlast\n";
 
 std::string Chosen(const std::vector<bool>& chosen) {
-  return ApplyChosen(*diff::DiffLines(kOld, kNew), chosen).value_or("refused");
+  return ApplyChosen(*DiffLines(kOld, kNew), chosen).value_or("refused");
 }
 
 TEST(ApplyChosen, AllBlocksGiveTheNewText) { EXPECT_EQ(Chosen({true, true, true}), kNew); }
@@ -30,10 +30,10 @@ TEST(ApplyChosen, AChoiceMissingOrTooManyIsRefused) {
 }
 
 TEST(ApplyChosen, EmptyTextsHaveNothingToChoose) {
-  EXPECT_EQ(ApplyChosen(*diff::DiffLines("", ""), {}).value_or("refused"), "");
-  EXPECT_EQ(ApplyChosen(*diff::DiffLines("", "a"), {true}).value_or("refused"), "a");
-  EXPECT_EQ(ApplyChosen(*diff::DiffLines("a", ""), {true}).value_or("refused"), "");
+  EXPECT_EQ(ApplyChosen(*DiffLines("", ""), {}).value_or("refused"), "");
+  EXPECT_EQ(ApplyChosen(*DiffLines("", "a"), {true}).value_or("refused"), "a");
+  EXPECT_EQ(ApplyChosen(*DiffLines("a", ""), {true}).value_or("refused"), "");
 }
 
 }  // namespace
-}  // namespace cloche::promote
+}  // namespace cloche::diff

@@ -1,0 +1,220 @@
+#include "cli/promote_choose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <set>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/owned_fd.h"
+#include "diff/change.h"
+#include "diff/lines.h"
+#include "diff/select.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr uint32_t kContext = 3;
+
+void Say(const std::string& line) { WriteAll(STDERR_FILENO, line); }
+
+// One letter of `letters`; at the end of the input 'q'.
+char Ask(const std::string& question, const std::string& letters, const std::string& help) {
+  for (;;) {
+    Say(question + " [" + letters + ",?] ");
+    std::string answer;
+    if (!std::getline(std::cin, answer)) return 'q';
+    if (answer.size() == 1 && letters.find(answer[0]) != std::string::npos) return answer[0];
+    Say(help);
+  }
+}
+
+void ShowLine(char sign, std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  const bool colour = ColourWanted(STDERR_FILENO);
+  const std::string text = sign + EscapeForTerminal(line);
+  Say((sign == ' ' ? text : Coloured(colour, sign == '+' ? "32" : "31", text)) + "\n");
+}
+
+void ShowBlock(const diff::LineDiff& lines, const diff::Block& block) {
+  const uint32_t first = block.old_first < kContext ? 0 : block.old_first - kContext;
+  const uint32_t end = block.old_first + block.old_count;
+  Say(fmt::format("line {}:\n", block.old_first + 1));
+  for (uint32_t i = first; i < block.old_first; ++i) ShowLine(' ', lines.old_lines[i]);
+  for (uint32_t i = block.old_first; i < end; ++i) ShowLine('-', lines.old_lines[i]);
+  for (uint32_t i = 0; i < block.new_count; ++i)
+    ShowLine('+', lines.new_lines[block.new_first + i]);
+  for (uint32_t i = end; i < std::min<size_t>(end + kContext, lines.old_lines.size()); ++i)
+    ShowLine(' ', lines.old_lines[i]);
+}
+
+enum class Choice { kAll, kNone, kSome, kQuit };
+
+Choice ChooseHunks(const std::string& old_text, const std::string& new_text, std::string& chosen) {
+  const auto lines = diff::DiffLines(old_text, new_text);
+  if (!lines) return Choice::kNone;
+  std::vector<bool> taken;
+  size_t count = 0;
+  for (const diff::Block& block : lines->blocks) {
+    ShowBlock(*lines, block);
+    const char answer =
+        Ask(fmt::format("Take this hunk ({} of {})?", taken.size() + 1, lines->blocks.size()),
+            "y,n,q", "y: take it; n: leave it as it is; q: end, nothing is applied\n");
+    if (answer == 'q') return Choice::kQuit;
+    taken.push_back(answer == 'y');
+    count += answer == 'y';
+  }
+  if (count == taken.size()) return Choice::kAll;
+  if (count == 0) return Choice::kNone;
+  chosen = diff::ApplyChosen(*lines, taken).value_or(old_text);
+  return Choice::kSome;
+}
+
+bool IsBelow(const std::string& path, const std::string& directory) {
+  return path.size() > directory.size() && path.starts_with(directory) &&
+         path[directory.size()] == '/';
+}
+
+// A directory goes with what is in it.
+void ChooseDirectories(const std::vector<diff::Change>& directories,
+                       const std::set<std::string>& taken, const std::set<std::string>& left,
+                       Json& body) {
+  for (const diff::Change& each : directories) {
+    const auto below = [&](const std::set<std::string>& paths) {
+      const auto first = paths.lower_bound(each.path + "/");
+      return first != paths.end() && IsBelow(*first, each.path);
+    };
+    const bool unwanted =
+        each.kind == diff::ChangeKind::kDeleted ? below(left) : below(left) && !below(taken);
+    if (unwanted && each.kind != diff::ChangeKind::kModified) body["exclude"].push_back(each.path);
+  }
+}
+
+bool WriteFile(const std::string& path, std::string_view text) {
+  const OwnedFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return false;
+  WriteAll(file.get(), text);
+  struct stat info;
+  return fstat(file.get(), &info) == 0 && info.st_size == static_cast<off_t>(text.size());
+}
+
+std::string ReadFile(const std::string& path) {
+  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  std::string text;
+  char buffer[16 << 10];
+  ssize_t size = 0;
+  while (file && (size = read(file.get(), buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<size_t>(size));
+  return text;
+}
+
+// On this terminal, as a command of the shell: the person wrote it.
+bool RunTool(const std::string& tool, const std::string& directory) {
+  const std::string script = tool + " \"$@\"";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (chdir(directory.c_str()) < 0) _exit(127);
+    execl("/bin/sh", "sh", "-c", script.c_str(), "sh", "base", "reality", "sandbox", "merged",
+          static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool HasMarkers(const std::string& text) {
+  return text.starts_with("<<<<<<< ") || text.find("\n<<<<<<< ") != std::string::npos;
+}
+
+}  // namespace
+
+bool Confirmed(const std::string& question) {
+  Say(question + " [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+bool ChooseChanges(const Json& plan, Json& body) {
+  std::vector<diff::Change> directories;
+  std::set<std::string> taken, left;
+  const Json& texts = Field(plan, "texts");
+  char rest = 0;  // the answer for all that follow
+  for (const Json& each : Field(plan, "changes")) {
+    const auto change = diff::DecodeJsonLine(each.dump());
+    if (!change) return false;
+    const diff::Side& side = change->new_side ? *change->new_side : *change->old_side;
+    if (side.type == diff::FileType::kDirectory) {
+      directories.push_back(*change);
+      continue;
+    }
+    const Json& pair = Field(texts, change->path.c_str());
+    const bool hunks = pair.is_object();
+    char answer = rest;
+    if (answer == 0)
+      answer = Ask(fmt::format("{} {}: take it?", diff::KindName(change->kind),
+                               EscapeForTerminal(change->path)),
+                   hunks ? "y,n,h,a,d,q" : "y,n,a,d,q",
+                   "y: take it; n: leave it out; h: choose hunks; a: it and all that follow; d: "
+                   "neither it nor any that follows; q: end, nothing is applied\n");
+    if (answer == 'q') return false;
+    if (answer == 'a' || answer == 'd') rest = answer;
+    Choice choice = answer == 'y' || answer == 'a' ? Choice::kAll : Choice::kNone;
+    std::string chosen;
+    if (answer == 'h') choice = ChooseHunks(Text(pair, "ours"), Text(pair, "theirs"), chosen);
+    if (choice == Choice::kQuit) return false;
+    if (choice == Choice::kSome) body["texts"][change->path] = chosen;
+    if (choice == Choice::kNone) body["exclude"].push_back(change->path);
+    (choice == Choice::kNone ? left : taken).insert(change->path);
+  }
+  ChooseDirectories(directories, taken, left, body);
+  return !taken.empty() || (left.empty() && !directories.empty());
+}
+
+Result<size_t> MergeByTool(const std::string& tool, const Json& plan, Json& body) {
+  size_t resolved = 0;
+  for (const Json& each : Field(plan, "conflicts")) {
+    const std::string path = Text(each, "path");
+    const Json& texts = Field(Field(plan, "texts"), path.c_str());
+    if (!texts.is_object()) continue;
+    char directory[] = "/tmp/cloche-merge.XXXXXX";
+    if (!mkdtemp(directory))
+      return Fail(Code::kUnavailable, fmt::format("make {}: {}", directory, strerror(errno)));
+    const std::string place = directory;
+    const std::string merged = Text(texts, "merged");
+    const std::string first = merged.empty() ? Text(texts, "ours") : merged;
+    Say("merging " + EscapeForTerminal(path) + "\n");
+    const bool written = WriteFile(place + "/base", Text(texts, "base")) &&
+                         WriteFile(place + "/reality", Text(texts, "ours")) &&
+                         WriteFile(place + "/sandbox", Text(texts, "theirs")) &&
+                         WriteFile(place + "/merged", first);
+    const bool good = written && RunTool(tool, place);
+    const std::string result = ReadFile(place + "/merged");
+    for (const char* name : {"/base", "/reality", "/sandbox", "/merged"})
+      (void)unlink((place + name).c_str());
+    (void)rmdir(directory);
+    if (!good)
+      return Fail(
+          Code::kConflict,
+          fmt::format("merge {}: the tool failed, nothing was applied", EscapeForTerminal(path)),
+          "it is called with four files: BASE REALITY SANDBOX MERGED");
+    if (HasMarkers(result))
+      return Fail(Code::kConflict,
+                  fmt::format("merge {}: markers of conflicts are left, nothing was applied",
+                              EscapeForTerminal(path)),
+                  "resolve all of them, then leave the tool");
+    body["texts"][path] = result;
+    ++resolved;
+  }
+  return resolved;
+}
+
+}  // namespace cloche::cli

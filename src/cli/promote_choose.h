@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/print.h"
+
+namespace cloche::cli {
+
+bool Confirmed(const std::string& question);  // on the terminal; anything but a yes is a no
+
+// A person chooses files and hunks of a plan that was asked for with its texts. `body`, the
+// request, gets what was left out and what was chosen line by line. False: nothing was chosen.
+bool ChooseChanges(const Json& plan, Json& body);
+
+// Runs `tool BASE REALITY SANDBOX MERGED` for each conflict of texts; what it leaves in MERGED goes
+// into `body`. How many were resolved.
+Result<size_t> MergeByTool(const std::string& tool, const Json& plan, Json& body);
+
+}  // namespace cloche::cli

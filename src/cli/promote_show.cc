@@ -1,0 +1,78 @@
+#include "cli/promote_show.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "diff/summary.h"
+
+namespace cloche::cli {
+namespace {
+
+// What makes something run later comes first, with the lines that do.
+void ShowTriggers(const Json& plan) {
+  const bool colour = ColourWanted(STDOUT_FILENO);
+  for (const Json& each : Field(plan, "triggers")) {
+    const bool alarm = Text(each, "severity") == "alarm";
+    WriteAll(STDOUT_FILENO,
+             Coloured(colour, alarm ? "1;31" : "33", alarm ? "runs later" : "look at") + ": " +
+                 EscapeForTerminal(Text(each, "path")) + ": " +
+                 EscapeForTerminal(Text(each, "reason")) + "\n");
+    for (const Json& line : Field(each, "effective"))
+      if (line.is_string())
+        WriteAll(STDOUT_FILENO, "    " + EscapeForTerminal(line.get<std::string>()) + "\n");
+  }
+}
+
+void ShowChanges(const Json& plan, const Surroundings& around) {
+  diff::StatOptions options;
+  options.root = around.project.empty() ? around.cwd : around.project;
+  options.width = 100;
+  options.colour = ColourWanted(STDOUT_FILENO);
+  diff::StatTable table(options);
+  for (const Json& each : Field(plan, "changes"))
+    if (const auto change = diff::DecodeJsonLine(each.dump())) table.Add(*change);
+  WriteAll(STDOUT_FILENO, table.Render());
+  for (const Json& path : Field(plan, "merged"))
+    if (path.is_string())
+      WriteAll(STDOUT_FILENO, " merged: " + EscapeForTerminal(path.get<std::string>()) +
+                                  ": reality has changed it too, in other places\n");
+  for (const Json& note : Field(plan, "notes"))
+    if (note.is_string())
+      WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
+}
+
+}  // namespace
+
+void TellRecovered(const Json& answer) {
+  for (const Json& each : Field(answer, "recovered")) {
+    if (Text(each, "what") != "left over")
+      WriteAll(STDERR_FILENO, fmt::format("cloche: {} was cut short and is {} now\n",
+                                          EscapeForTerminal(Text(each, "id")), Text(each, "what")));
+    for (const Json& problem : Field(each, "problems"))
+      if (problem.is_string())
+        WriteAll(STDERR_FILENO, "cloche: not yet as it was: " +
+                                    EscapeForTerminal(problem.get<std::string>()) + "\n");
+  }
+}
+
+void ShowPlan(const Json& plan, const Surroundings& around) {
+  ShowTriggers(plan);
+  ShowChanges(plan, around);
+}
+
+void ListOnStandardError(const std::string& line) {
+  WriteAll(STDERR_FILENO, "  " + EscapeForTerminal(line) + "\n");
+}
+
+void ShowConflicts(const Json& plan) {
+  for (const Json& each : Field(plan, "conflicts")) {
+    ListOnStandardError(Text(each, "path") + ": " + Text(each, "reason"));
+    for (const Json& line : Field(each, "shown"))
+      if (line.is_string()) ListOnStandardError("  " + line.get<std::string>());
+    if (const std::string cure = Text(each, "cure"); !cure.empty())
+      ListOnStandardError("  cure: " + cure);
+  }
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,78 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/error_json.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/helper_process.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/print.h"
+#include "cli/promote_show.h"
+#include "cli/surroundings.h"
+
+namespace cloche::cli {
+namespace {
+
+Result<Json> AskPromoter(std::vector<std::string> arguments) {
+  ASSIGN_OR_RETURN(HelperProcess helper,
+                   HelperProcess::Start("cloche-promote", std::move(arguments)));
+  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
+  if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
+  if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
+  return answer;
+}
+
+}  // namespace
+
+int Promotions(Arguments arguments) {
+  bool json = false;
+  CLI::App app("Lists what was applied to reality, newest last.", "cloche promotions");
+  AddJsonFlag(app, json);
+  if (auto status = Parse(app, "", arguments)) return *status;
+  const auto around = ReadSurroundings();
+  if (!around) return PrintError(around.error(), json);
+  const auto answer = AskPromoter({"list", around->home});
+  if (!answer) return PrintError(answer.error(), json);
+  if (!json) TellRecovered(*answer);
+  if (json) {
+    PrintJson(Field(*answer, "promotions"));
+    return 0;
+  }
+  Table table({"PROMOTION", "CREATED", "STATE", "STEPS", "SANDBOX"});
+  table.AlignRight(3);
+  for (const Json& each : Field(*answer, "promotions"))
+    table.AddRow({Text(each, "id"), Text(each, "created"), Text(each, "state"),
+                  DescribeValue(Field(each, "steps")), Text(each, "sandbox")});
+  if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
+  return 0;
+}
+
+int Undo(Arguments arguments) {
+  std::string id;
+  bool json = false;
+  CLI::App app("Takes a promotion back, byte for byte.", "cloche undo");
+  app.add_option("PROMOTION", id, "its id: cloche promotions shows them")->required();
+  AddJsonFlag(app, json);
+  if (auto status = Parse(app, "PROMOTION", arguments)) return *status;
+  const auto around = ReadSurroundings();
+  if (!around) return PrintError(around.error(), json);
+  const auto answer = AskPromoter({"undo", around->home, id});
+  if (!answer) return PrintError(answer.error(), json);
+  if (!json) TellRecovered(*answer);
+  if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
+    if (!json)
+      for (const Json& path : moved)
+        if (path.is_string()) ListOnStandardError(path.get<std::string>());
+    return PrintError(
+        {Code::kConflict,
+         fmt::format("undo {}: reality has moved on at {} of its paths, nothing was undone",
+                     EscapeForTerminal(id), moved.size()),
+         "put them back as they were, then try again"},
+        json);
+  }
+  if (json) PrintJson(*answer);
+  return 0;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,42 @@
+#include <fcntl.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "daemon/engine.h"
+#include "sys/fd.h"
+
+// What git knows of a project when a sandbox is made: the base of later merges. Nobody waits for
+// it, and without it there is a conflict where there could have been a merge.
+namespace cloche::daemon {
+
+void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client) {
+  // The client may be gone by then; who he was stays.
+  notes_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
+  if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), asio::detached);
+}
+
+// One after the other: a hundred sandboxes of one project are made at once.
+Task<void> Engine::TakeNotes() {
+  while (!notes_.empty()) {
+    const auto sandbox = notes_.front().sandbox.lock();
+    const Client client{notes_.front().peer, notes_.front().socket.get()};
+    if (sandbox) {
+      LookRequest request;
+      request.stale = true;  // nothing has to stand still for it
+      request.promote = {{"note", true}};
+      const auto note = co_await AskWhole(sandbox, std::move(request), client);
+      if (note && sandboxes_.contains(sandbox->id)) {
+        for (const auto& [id, each] : sandboxes_) {
+          const bool fork = each->origin.is_object() && each->origin["sandbox"] == sandbox->id;
+          if (each != sandbox && (!fork || each->birth_ns != sandbox->birth_ns)) continue;
+          each->birth_note = *note;
+          (void)Save(*each);
+        }
+      }
+    }
+    notes_.pop_front();
+  }
+}
+
+}  // namespace cloche::daemon

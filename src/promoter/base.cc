@@ -1,0 +1,167 @@
+#include "promoter/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "promote/merge3.h"
+#include "sys/process.h"
+
+namespace cloche::promoter {
+namespace {
+
+// It lies beside us.
+std::string GitProgram() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+  if (size <= 0) return "";
+  const std::string own(path, static_cast<size_t>(size));
+  return own.substr(0, own.find_last_of('/') + 1) + "cloche-git";
+}
+
+struct Started {
+  pid_t child = -1;
+  sys::Fd to, from;
+};
+
+// With nothing of ours but the two pipes.
+Started StartGit(const std::vector<std::string>& arguments) {
+  Started started;
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) < 0) return started;
+  const sys::Fd in_end(in[0]);
+  started.to = sys::Fd(in[1]);
+  if (pipe2(out, O_CLOEXEC) < 0) return started;
+  const sys::Fd out_end(out[1]);
+  started.from = sys::Fd(out[0]);
+  const std::string program = GitProgram();
+  std::vector<char*> argv = {const_cast<char*>("cloche-git")};
+  for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
+  argv.push_back(nullptr);
+  char* const environment[] = {nullptr};
+  started.child = fork();
+  if (started.child != 0) return started;
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (dup2(in_end.get(), 0) < 0 || dup2(out_end.get(), 1) < 0 || dup2(null, 2) < 0) _exit(127);
+  sys::CloseFrom(3);
+  execve(program.c_str(), argv.data(), environment);
+  _exit(127);
+}
+
+bool WriteWhole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+bool ReadWhole(int fd, char* bytes, size_t count) {
+  while (count > 0) {
+    const ssize_t size = read(fd, bytes, count);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return false;
+    bytes += size;
+    count -= static_cast<size_t>(size);
+  }
+  return true;
+}
+
+void Reap(pid_t child) {
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+}  // namespace
+
+Result<BirthNote> NoteBirth(const std::string& project, int64_t since_ns) {
+  Started git = StartGit({"note", project, std::to_string(since_ns)});
+  git.to.Reset();
+  std::string text;
+  std::array<char, 4096> piece{};
+  ssize_t size = 0;
+  while (git.child > 0 && (size = read(git.from.get(), piece.data(), piece.size())) != 0) {
+    if (size < 0 && errno != EINTR) break;
+    if (size > 0) text.append(piece.data(), static_cast<size_t>(size));
+  }
+  if (git.child > 0) Reap(git.child);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("commit", "").empty())
+    return Fail(Code::kNotFound, "note the base: there is no repository that can be relied on");
+  return BirthNote{json.value("project", ""), json.value("commit", ""),
+                   json.value("dirty", std::set<std::string>())};
+}
+
+Base::~Base() {
+  to_.Reset();
+  from_.Reset();
+  if (child_ > 0) Reap(child_);
+}
+
+bool Base::Start() {
+  if (child_ > 0) return true;
+  if (failed_) return false;
+  Started git = StartGit({"texts", note_.project, note_.commit});
+  child_ = git.child;
+  to_ = std::move(git.to);
+  from_ = std::move(git.from);
+  failed_ = child_ <= 0;
+  return !failed_;
+}
+
+std::optional<BaseFile> Base::Find(const std::string& path) {
+  if (note_.commit.empty() || !path.starts_with(note_.project + "/")) return std::nullopt;
+  const std::string below = path.substr(note_.project.size() + 1);
+  if (!Start()) return std::nullopt;
+  std::optional<BaseFile> found = Ask(below);
+  if (failed_) {
+    to_.Reset();
+    from_.Reset();
+    Reap(child_);
+    child_ = -1;
+    return std::nullopt;
+  }
+  if (!found || !note_.dirty.contains(below)) return found;
+  found->clean = false;
+  return found->exists ? found : std::nullopt;  // git has never seen it, but it may have been there
+}
+
+// The length of the path and the path; the answer is a letter, then for a file its length and text.
+std::optional<BaseFile> Base::Ask(const std::string& below) {
+  const auto length = static_cast<uint32_t>(below.size());
+  std::string question(reinterpret_cast<const char*>(&length), sizeof length);
+  question += below;
+  char answer = 0;
+  failed_ = !WriteWhole(to_.get(), question) || !ReadWhole(from_.get(), &answer, 1);
+  if (failed_) return std::nullopt;
+  BaseFile file;
+  switch (answer) {
+    case 'a':
+      return file;
+    case 'f':
+    case 'x':
+      break;
+    default:
+      return std::nullopt;  // it is something else, or cannot be read
+  }
+  file.exists = true;
+  file.executable = answer == 'x';
+  uint32_t size = 0;
+  failed_ = !ReadWhole(from_.get(), reinterpret_cast<char*>(&size), sizeof size) ||
+            size > promote::kMaxMergeBytes;
+  if (failed_) return std::nullopt;
+  file.text.resize(size);
+  failed_ = !ReadWhole(from_.get(), file.text.data(), size);
+  return failed_ ? std::nullopt : std::optional(file);
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "sys/fd.h"
+
+namespace cloche::promoter {
+
+// What git knows of a project at the moment a sandbox was made: the commit, and which files were
+// not as it has them. Taken by `cloche-git note` right then.
+struct BirthNote {
+  std::string project;  // the repository's work tree
+  std::string commit;
+  std::set<std::string> dirty;  // below the project
+};
+
+// Fails where there is no repository, or none that can be relied on.
+Result<BirthNote> NoteBirth(const std::string& project, int64_t since_ns);
+
+struct BaseFile {
+  bool exists = false;
+  bool clean = true;  // as git has it; else only that it was there is known
+  bool executable = false;
+  std::string text;
+};
+
+// The files of a project as a sandbox first saw them, as far as git has them. Asks cloche-git,
+// which is started when something is asked: it reads with our rights and runs nothing.
+class Base {
+ public:
+  Base() = default;  // knows nothing
+  explicit Base(BirthNote note) : note_(std::move(note)) {}
+  ~Base();
+  Base(const Base&) = delete;
+  Base& operator=(const Base&) = delete;
+
+  // Nothing: nobody knows.
+  std::optional<BaseFile> Find(const std::string& path);
+
+ private:
+  bool Start();
+  std::optional<BaseFile> Ask(const std::string& below);
+
+  BirthNote note_;
+  bool failed_ = false;
+  pid_t child_ = -1;
+  sys::Fd to_, from_;
+};
+
+}  // namespace cloche::promoter

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diff/change.h"
+#include "promote/cases.h"
+
+namespace cloche::promoter {
+
+// What is known of a path at the moment the sandbox was made.
+enum class Seen : uint8_t {
+  kAsNow,    // reality has not changed it since
+  kNothing,  // nothing was there
+  kText,     // a file with a text that is known
+  kGone,     // something was, which reality has deleted since
+  kUnknown,  // reality has changed it since, from what to what nobody knows
+};
+
+// One path before anything is decided. `change` is from what reality has now to what the sandbox
+// has.
+struct Situation {
+  const diff::Change* change = nullptr;
+  Seen seen = Seen::kAsNow;
+  std::string base_text;     // of kText
+  bool base_exec = false;    // of kText
+  std::string ours, theirs;  // the texts of reality and sandbox, where they are files
+  bool texts = false;        // both are whole
+  bool more_names = false;   // reality's file has names outside of the change
+  std::optional<promote::Real> obstacle;
+};
+
+// Nothing: the sandbox did not change it; only reality did.
+std::optional<promote::Incoming> IncomingOf(const Situation& situation);
+promote::Real RealOf(const Situation& situation, promote::Incoming incoming);
+
+}  // namespace cloche::promoter

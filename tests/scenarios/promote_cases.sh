@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Reality moved while the sandbox worked: merged where it can be, else nothing is applied until a
+# person chooses.
+. "$(dirname "$0")/../harness/lib.sh"
+
+inside() { cloche exec box -- sh -c "$*" > "$T/log" 2>&1; }
+# Whatever the person's own git is set to.
+git() { as_caller git -c user.name=t -c user.email=t@t -c init.defaultBranch=main "$@" > "$T/log" 2>&1; }
+mine() { [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK"; }
+real() { as_caller sh -c "$*"; }
+cases() { field conflicts | python3 -c 'import json,sys; print(*sorted(c["case"] for c in json.load(sys.stdin)))'; }
+noted() { grep -aq birth_note.:..project "$STATE"/daemon/*.db*; }
+
+cd "$WORK" || exit 1
+mine
+git init .
+real 'seq 20 > both; seq 20 > same; seq 20 > clash; echo 1 > deleted-here; echo 1 > deleted-there
+      echo 1 > meta; seq 20 > dirty; printf "a\0b" > binary; mkdir d; echo 1 > d/in; echo 1 > quiet; echo 1 > swapped'
+git add . && git commit -m base
+real 'sed -i s/^2$/dirty/ dirty'
+sleep 0.1
+try cloche new --name box
+check "what git knows was noted when it was made" until_true noted
+inside 'sed -i s/^3$/three/ both same clash dirty; rm deleted-here; echo 2 > deleted-there; chmod 755 meta
+        printf "a\0c" > binary; rm -r d; echo new > added; echo 2 >> swapped'
+real 'sed -i s/^15$/fifteen/ both dirty; sed -i s/^3$/three/ same; sed -i s/^3$/drei/ clash; echo 2 > deleted-here
+      rm deleted-there; echo 2 > meta; printf "a\0d" > binary; echo 1 > d/appeared; echo other > added; echo 2 > quiet
+      rm swapped; mkdir swapped'
+before=$(find . -path ./.git -prune -o -type f -print | sort | xargs md5sum)
+
+# --- Nothing is applied, and each is told.
+try cloche promote box --dry-run --json
+check "every pair has its case" is "$(cases)" \
+  "P-ADD-APPEARED P-DELETE-EDITED P-DELETE-EDITED P-EDIT-ABSENT P-EDIT-DIRECTORY P-EDIT-EDITED P-EDIT-EDITED P-EDIT-EDITED P-META-EDITED-TEXT P-RMDIR-NOT-EMPTY"
+check "what both changed in different places is merged" is "$(field merged)" "[\"$WORK/both\"]"
+check "the same change on both sides is none" is "$(grep -c '/same"' "$OUT")" 0
+check "what only reality changed is none" is "$(grep -c '/quiet"' "$OUT")" 0
+try cloche promote box --yes
+check "conflicts have a status of their own" exits 4
+check "and nothing at all is applied" is "$(find . -path ./.git -prune -o -type f -print | sort | xargs md5sum)" "$before"
+check "both sides are shown" says drei
+check "and how to go on" says '[-]-theirs'
+
+# --- One side or the other.
+try cloche promote box both --yes --json
+pr=$(field id)
+check "alone, the merge is applied" is "$(sed -n '3p;15p' both | tr '\n' ' ')" "three fifteen "
+try cloche promote box both --dry-run --json
+check "and not again" is "$(field changes)" '[]'
+inside 'sed -i s/^7$/seven/ both'
+try cloche promote box both --yes --json
+check "until the sandbox goes on: then on top of it" is "$(sed -n '3p;7p;15p' both | tr '\n' ' ')" "three seven fifteen "
+second=$(field id)
+try cloche undo "$second"
+try cloche undo "$pr"
+check "undone: reality's own edit is still there" is "$(sed -n '3p;15p' both | tr '\n' ' ')" "3 fifteen "
+try cloche promote box both --yes --json
+check "what was taken back can be merged again" is "$(sed -n '3p;7p;15p' both | tr '\n' ' ')" "three seven fifteen "
+try cloche promote box clash added meta --theirs clash --ours added --ours meta --yes
+check "one side of each was chosen" exits 0
+check "the sandbox's" is "$(sed -n 3p clash)" three
+check "reality's" is "$(cat added) $(cat meta)" "other 2"
+try cloche promote box swapped --theirs swapped --yes
+check "a directory in the way is not run over" exits 4
+try cloche promote box d --theirs d --dry-run --json
+check "nor what the sandbox never saw deleted" is "$(cases)" P-RMDIR-NOT-EMPTY
+
+# --- By a tool.
+cat > "$T/tool" << 'EOF'
+#!/bin/sh
+paste -d/ "$2" "$3" > "$4"
+EOF
+chmod 755 "$T/tool"
+try cloche promote box dirty --merge-tool "$T/tool" --yes
+check "a tool merges what we cannot" exits 0
+check "its result is in place" is "$(sed -n 3p dirty)" 3/three
+try cloche promote box dirty --dry-run --json
+check "and is not asked for again" is "$(field changes)$(field conflicts)" '[][]'
+try cloche promote box binary --merge-tool false --yes
+check "a tool that fails applies nothing" exits 4
+printf 'a\0d' | cmp -s - binary
+check "not a byte" [ $? = 0 ]
+
+# --- Onto another directory: what the project has is the base.
+git clone -q . "$T/home/clone"
+git -C "$T/home/clone" reset --hard
+sed -i s/^18$/eighteen/ "$T/home/clone/both"
+inside 'sed -i s/^5$/five/ both; echo one > fresh'
+try cloche promote box both fresh --to "$T/home/clone" --yes
+check "--to" exits 0
+check "merged there" is "$(sed -n '5p;18p' "$T/home/clone/both" | tr '\n' ' ')" "five eighteen "
+check "and added" is "$(cat "$T/home/clone/fresh")" one
+check "here nothing was" not test -e fresh
+
+# --- A refresh: what both had changed before it stays a conflict.
+real 'sed -i s/^9$/neun/ clash'
+inside 'sed -i s/^9$/nine/ clash'
+try cloche refresh box
+try cloche promote box clash --dry-run --json
+check "after a refresh, too" is "$(cases)" P-EDIT-EDITED
+
+# --- What was copied inside and moved on is new at its place, and no conflict.
+inside 'echo 2 >> quiet; mv quiet moved; ln moved linked'
+try cloche promote box quiet moved linked --dry-run --json
+check "moved inside: gone there, new here" is "$(field conflicts)$(field changes | grep -o '"kind": "[a-z]*"' | sort | uniq -c | tr -s ' \n' ' ')" \
+  '[] 2 "kind": "added" 1 "kind": "deleted" '
+try cloche rm --all
