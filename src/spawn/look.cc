@@ -147,7 +147,8 @@ int Server::BecomeDiffer(Look& look) {
     for (const bool of_other : {false, true}) {
       const int32_t upper = of_other ? slot.other : slot.state;
       if (upper < 0) continue;
-      if (auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.promote, look.layout); !found)
+      if (auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.promote, look.layout);
+          !found)
         return failed(found.error().operation.c_str(), found.error().error);
     }
   }
