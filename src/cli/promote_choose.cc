@@ -93,7 +93,7 @@ void ChooseDirectories(const std::vector<diff::Change>& directories,
     };
     const bool unwanted =
         each.kind == diff::ChangeKind::kDeleted ? below(left) : below(left) && !below(taken);
-    if (unwanted && each.kind != diff::ChangeKind::kModified) body["exclude"].push_back(each.path);
+    if (unwanted && each.kind != diff::ChangeKind::kModified) body["leave"].push_back(each.path);
   }
 }
 

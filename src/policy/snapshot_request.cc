@@ -66,7 +66,7 @@ Result<LookRequest> ParseLookRequest(
 Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   LookRequest request;
   std::string digest;
-  std::vector<std::string> paths, exclude, ours, theirs;
+  std::vector<std::string> paths, exclude, leave, ours, theirs;
   std::string to;
   bool dry_run = false, allow_triggers = false, with_texts = false;
   FieldReader reader(body, "");
@@ -74,6 +74,7 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   reader.Text("snapshot", request.snapshot, 128);
   reader.Paths("paths", paths);
   reader.Paths("exclude", exclude);
+  reader.Paths("leave", leave);
   reader.Paths("ours", ours);
   reader.Paths("theirs", theirs);
   reader.Path("to", to);
@@ -85,11 +86,17 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
     reader.Refuse("digest", "it is missing: what was looked at is what is applied",
                   "ask with dry_run first, and give the digest of its answer");
   CLOCHE_TRY(reader.Finish());
-  request.promote = {{"digest", digest},         {"paths", paths},
-                     {"exclude", exclude},       {"ours", ours},
-                     {"theirs", theirs},         {"to", to},
-                     {"with_texts", with_texts}, {"texts", texts},
-                     {"dry_run", dry_run},       {"allow_triggers", allow_triggers}};
+  request.promote = {{"digest", digest},
+                     {"paths", paths},
+                     {"exclude", exclude},
+                     {"leave", leave},
+                     {"ours", ours},
+                     {"theirs", theirs},
+                     {"to", to},
+                     {"with_texts", with_texts},
+                     {"texts", texts},
+                     {"dry_run", dry_run},
+                     {"allow_triggers", allow_triggers}};
   return request;
 }
 

@@ -32,7 +32,8 @@ struct Step {
   Identity before;                         // what must be there
   Identity staged;                         // what will be, as it lies in the store
   DirectoryStatus old_status, new_status;  // of kSetDir
-  std::string merged_from;  // hash of what the sandbox had, where it is not what was put there
+  // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
+  std::string merged_from;
 };
 
 enum class PromotionState : uint8_t { kPlanned, kApplying, kDone, kReverted, kUndoing, kUndone };

@@ -127,6 +127,7 @@ Result<Json> Answer() {
   Wish wish;
   wish.paths = asked.value("paths", std::vector<std::string>());
   wish.exclude = asked.value("exclude", std::vector<std::string>());
+  wish.leave = asked.value("leave", std::vector<std::string>());
   wish.digest = asked.value("digest", "");
   wish.allow_triggers = asked.value("allow_triggers", false);
   wish.project = question.value("project", "");

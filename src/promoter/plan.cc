@@ -32,7 +32,8 @@ bool Covers(const std::vector<std::string>& directories, const std::string& path
 }
 
 bool Asked(const Wish& wish, const std::string& path) {
-  if (Covers(wish.exclude, path)) return false;
+  if (Covers(wish.exclude, path) || std::ranges::find(wish.leave, path) != wish.leave.end())
+    return false;
   if (!wish.to.empty() && !IsAtOrBelow(path, wish.project)) return false;
   return wish.paths.empty() || Covers(wish.paths, path);
 }
@@ -116,6 +117,12 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
         fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
+constexpr const char* kMerged = "merged";  // and can be again
+
+std::string HashOf(const diff::Change& change) {
+  return change.new_side->sha256 ? diff::ToHex(*change.new_side->sha256) : kMerged;
+}
+
 // One walk over what the sandbox changed, a decision for each path.
 class Planner {
  public:
@@ -135,7 +142,7 @@ class Planner {
  private:
   Status Take(differ::Entry entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
-              std::optional<std::string> text);
+              std::optional<std::string> text, std::string merged_from);
   void Look(const differ::Entry& entry, Situation& situation);
   void LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
                      Situation& situation);
@@ -339,6 +346,7 @@ Status Planner::Take(differ::Entry entry) {
   const promote::Case& which = promote::Decide(*incoming, RealOf(situation, *incoming));
   const auto chosen = wish_.texts.find(entry.path);
   std::optional<std::string> text;
+  std::string merged_from;
   if (chosen != wish_.texts.end() && change.new_side &&
       change.new_side->type == diff::FileType::kFile)
     text = chosen->second;
@@ -349,16 +357,20 @@ Status Planner::Take(differ::Entry entry) {
       break;
     case promote::Verdict::kMerge: {
       if (Covers(wish_.keep_ours, entry.path)) return {};
-      if (text || Covers(wish_.take_theirs, entry.path)) break;
+      if (Covers(wish_.take_theirs, entry.path)) break;
       auto merged = promote::MergeTexts(situation.base_text, situation.ours, situation.theirs,
                                         {"reality", "sandbox"});
-      if (!merged || !merged->Clean()) {
+      if (merged && merged->Clean()) {
+        merged_from = kMerged;
+        plan_.merged.push_back(entry.path);
+        if (!text) text = std::move(merged->text);
+      } else if (text) {
+        merged_from = HashOf(change);
+      } else {
         const promote::Case& edited = promote::Decide(*incoming, promote::Real::kEdited);
         Refuse(edited, situation, merged ? merged->text : "");
         return {};
       }
-      text = std::move(merged->text);
-      plan_.merged.push_back(entry.path);
       break;
     }
     case promote::Verdict::kConflict: {
@@ -366,7 +378,10 @@ Status Planner::Take(differ::Entry entry) {
       const bool both = which.reason == promote::Reason::kBothChanged;
       const bool theirs =
           Covers(wish_.take_theirs, entry.path) && (both || which.reason == promote::Reason::kGone);
-      if (theirs || (both && text)) break;
+      if (theirs || (both && text)) {
+        if (text) merged_from = HashOf(change);
+        break;
+      }
       Refuse(which, situation);
       return {};
     }
@@ -382,14 +397,13 @@ Status Planner::Take(differ::Entry entry) {
   if (*incoming == promote::Incoming::kLink && entry.before && entry.before->info.st_nlink > 1 &&
       !Covers(wish_.take_theirs, entry.path))
     links_.push_back({plan_.wanted.size(), entry.before->info.st_nlink});
-  return Want(std::move(*compared), entry, target, std::move(text));
+  return Want(std::move(*compared), entry, target, std::move(text), std::move(merged_from));
 }
 
 Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
-                     const std::string& target, std::optional<std::string> text) {
-  std::string merged_from;
+                     const std::string& target, std::optional<std::string> text,
+                     std::string merged_from) {
   if (text) {
-    if (const auto& hash = compared.change.new_side->sha256) merged_from = diff::ToHex(*hash);
     compared.change.new_side->hard_link.reset();
     SetText(compared.change, compared.old_text, *text);
     compared.new_text = *text;

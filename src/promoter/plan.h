@@ -22,6 +22,7 @@ struct Promoted {
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
   std::vector<std::string> exclude;  // not these and what is below
+  std::vector<std::string> leave;    // not these
   std::string digest;                // of what was shown; "" = nothing was
   int64_t since_ns = 0;              // what changed in reality since then was not seen
   std::vector<std::string> moved;    // and these before then: a refresh said so

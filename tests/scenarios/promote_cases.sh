@@ -99,6 +99,30 @@ try cloche refresh box
 try cloche promote box clash --dry-run --json
 check "after a refresh, too" is "$(cases)" P-EDIT-EDITED
 
+# --- By hunks, on a terminal.
+real 'seq 20 > hunks; echo 1 > left; echo 1 > taken; rm -rf gone; mkdir gone; echo 1 > gone/x; echo 1 > gone/y'
+git add . && git commit -m more
+sleep 0.1
+try cloche rm box
+try cloche new --name box
+inside 'sed -i "s/^3$/three/; s/^15$/fifteen/" hunks; echo 2 > left; echo 2 > taken; rm -r gone; mkdir n; echo 1 > n/f'
+chooses() {
+  as_caller python3 "$BIN/dialogue.py" 'gone/x: take it?=n' 'gone/y: take it?=y' 'hunks: take it?=h' 'hunk (1 of 2)?=n' \
+    'hunk (2 of 2)?=y' 'left: take it?=n' 'n/f: take it?=?' 'n/f: take it?=n' 'taken: take it?=y' "$@" \
+    -- "$BIN/cloche" promote box --interactive > "$OUT" 2>&1
+}
+chooses 'changes to reality?=n'
+check "not confirmed: nothing is applied" is "$(sed -n 15p hunks) $(cat taken)" "15 1"
+chooses 'changes to reality?=y'
+check "what was chosen is applied" [ $? = 0 ]
+check "of a file the hunks that were taken" is "$(sed -n '3p;15p' hunks | tr '\n' ' ')" "3 fifteen "
+check "files that were taken" is "$(cat taken) $(ls gone)" "2 x"
+check "and no others" is "$(cat left) $(ls -d n 2> /dev/null)" "1 "
+try cloche promote box hunks --yes
+check "the other hunk can follow" is "$(sed -n '3p;15p' hunks | tr '\n' ' ')" "three fifteen "
+try cloche promote box -i
+check "without a terminal there is nobody to choose" exits 2
+
 # --- What was copied inside and moved on is new at its place, and no conflict.
 inside 'echo 2 >> quiet; mv quiet moved; ln moved linked'
 try cloche promote box quiet moved linked --dry-run --json
