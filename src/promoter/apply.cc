@@ -32,8 +32,20 @@ std::unexpected<Error> Moved(const std::string& path) {
               "look again, then try again");
 }
 
+timespec TimeOf(int64_t ns) { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
+
 bool SameFile(const Identity& a, const Identity& b) {
   return a.device == b.device && a.inode == b.inode;
+}
+
+// What could not be put back is not lost.
+std::unexpected<Error> LeftInStore(const std::string& path, const Store::Entry& entry,
+                                   const std::string& name) {
+  return Fail(Code::kConflict,
+              fmt::format("{}: reality has changed it in between, twice; what was taken from there "
+                          "is kept as ~/.local/state/cloche/promotions/{}/files/{}",
+                          EscapeForTerminal(path), entry.id, name),
+              "look at both, and put back the right one");
 }
 
 int Rename(int from, const std::string& name, int to, const std::string& other, unsigned flags) {
@@ -41,28 +53,33 @@ int Rename(int from, const std::string& name, int to, const std::string& other, 
   return renameat2(from, name.c_str(), to, other.c_str(), flags) < 0 ? -errno : 0;
 }
 
-Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status, bool root) {
-  const sys::Fd directory(openat(at.directory->get(), at.name.c_str(),
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.valid()) return Failed("open", step.path, errno);
-  // Another that was put there meanwhile is not ours to change.
+// Another that was put there meanwhile is not ours to change.
+Result<sys::Fd> OpenOurs(const Step& step, const Name& at) {
+  sys::Fd directory(openat(at.directory->get(), at.name.c_str(),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
+  if (!directory.valid() || fstat(directory.get(), &info) < 0)
+    return Failed("open", step.path, errno);
   const Identity& ours = step.staged.exists() ? step.staged : step.before;
-  if (fstat(directory.get(), &info) < 0) return Failed("open", step.path, errno);
   if (!SameFile(IdentityOf(info), ours)) return Moved(step.path);
+  return directory;
+}
+
+Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status, bool root) {
+  ASSIGN_OR_RETURN(const sys::Fd directory, OpenOurs(step, at));
   if (before_change) before_change();
   if (root && fchown(directory.get(), status.uid, status.gid) < 0)
     return Failed("give away", step.path, errno);
   if (fchmod(directory.get(), status.mode) < 0) return Failed("set the mode of", step.path, errno);
-  const timespec time{status.modified_ns / 1'000'000'000, status.modified_ns % 1'000'000'000};
-  const timespec times[2] = {{0, UTIME_OMIT}, time};
+  const timespec times[2] = {{0, UTIME_OMIT}, TimeOf(status.modified_ns)};
   return futimens(directory.get(), times) < 0 ? Failed("set the time of", step.path, errno)
                                               : Status();
 }
 
 // A directory must be empty before it goes, and still be when it has gone.
-Status TakeAway(const Step& step, const Name& at, int files, const std::string& name,
-                const Identity& expected) {
+Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
+                const std::string& name, const Identity& expected) {
+  const int files = entry.files.get();
   if (step.directory && !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
     return Fail(Code::kConflict,
                 fmt::format("remove {}: reality has something in it that the sandbox never saw",
@@ -73,11 +90,12 @@ Status TakeAway(const Step& step, const Name& at, int files, const std::string& 
   const bool right = SameFile(IdentityAt(files, name), expected) &&
                      (!step.directory || sys::IsEmptyDirectory(files, name.c_str()));
   if (right) return {};
-  (void)Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE);
+  if (Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE) < 0)
+    return LeftInStore(step.path, entry, name);
   return Moved(step.path);
 }
 
-Status PutBack(const Step& step, const Name& at, int files, const std::string& name) {
+Status PutInPlace(const Step& step, const Name& at, int files, const std::string& name) {
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE); error < 0)
     return error == -EEXIST ? Moved(step.path) : Failed("make", step.path, -error);
   return {};
@@ -85,16 +103,17 @@ Status PutBack(const Step& step, const Name& at, int files, const std::string& n
 
 }  // namespace
 
-Status Apply(const Step& step, int files, const Realities& realities, bool root,
+Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
              std::set<uint64_t>& moved) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
+  const int files = entry.files.get();
   if (step.directory) realities.at(step.target).Forget();
   switch (step.kind) {
     case StepKind::kSetDir:
       return SetStatus(step, at, step.new_status, root);
     case StepKind::kCreate:
-      return PutBack(step, at, files, name);
+      return PutInPlace(step, at, files, name);
     case StepKind::kDelete:
     case StepKind::kReplace:
       break;
@@ -107,23 +126,26 @@ Status Apply(const Step& step, int files, const Realities& realities, bool root,
                          : now == step.before;
   if (!still) return Moved(step.path);
   moved.insert(step.before.inode);
-  if (step.kind == StepKind::kDelete) return TakeAway(step, at, files, name, step.before);
+  if (step.kind == StepKind::kDelete) return TakeAway(step, at, entry, name, step.before);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("replace", step.path, -error);
   // What came out is what really was there.
   if (SameFile(IdentityAt(files, name), step.before)) return {};
-  (void)Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE);
+  if (Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE) < 0)
+    return LeftInStore(step.path, entry, name);
   return Moved(step.path);
 }
 
-Status Revert(const Step& step, int files, const Realities& realities, bool root) {
+Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root) {
   const auto found = realities.at(step.target).Find(step.path);
   const std::string name = std::to_string(step.number);
+  const int files = entry.files.get();
   const Identity kept = IdentityAt(files, name);
+  const bool done = IsDone(step, entry, realities);
   if (!found) {
     // What it is in was never made, unless we hold what was there.
-    const bool done = step.before.exists() && SameFile(kept, step.before);
-    return done ? Status(std::unexpected(found.error())) : Status();
+    if (step.kind == StepKind::kSetDir || step.kind == StepKind::kCreate || !done) return {};
+    return std::unexpected(found.error());
   }
   const Name& at = *found;
   if (step.directory) realities.at(step.target).Forget();
@@ -134,23 +156,86 @@ Status Revert(const Step& step, int files, const Realities& realities, bool root
       return SetStatus(step, at, step.old_status, root);
     case StepKind::kCreate:
       if (!SameFile(real, step.staged)) return {};  // not done, or no longer ours
-      return TakeAway(step, at, files, name, step.staged);
+      return TakeAway(step, at, entry, name, step.staged);
     case StepKind::kDelete:
-      if (!SameFile(kept, step.before)) return {};
-      return PutBack(step, at, files, name);
+      // Also what somebody put there at the last moment, before we could look.
+      if (!done) return {};
+      if (real.exists()) return LeftInStore(step.path, entry, name);
+      return PutInPlace(step, at, files, name);
     case StepKind::kReplace:
       break;
   }
-  if (!SameFile(kept, step.before)) return {};
-  if (!SameFile(real, step.staged)) return Moved(step.path);
+  if (!done || !kept.exists()) return {};
+  if (!SameFile(real, step.staged)) return LeftInStore(step.path, entry, name);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("restore", step.path, -error);
   return {};
 }
 
+Status Reopen(const Step& step, const Realities& realities) {
+  if (step.kind != StepKind::kSetDir || (step.new_status.mode & 0700) == 0700) return {};
+  const auto at = realities.at(step.target).Find(step.path);
+  const Identity& ours = step.staged.exists() ? step.staged : step.before;
+  if (!at || !SameFile(IdentityAt(at->directory->get(), at->name), ours)) return {};
+  if (before_change) before_change();
+  // By name: it may be closed to us, too.
+  const std::string whole = fmt::format("/proc/self/fd/{}/{}", at->directory->get(), at->name);
+  const sys::Fd directory(open(whole.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (fstat(directory.get(), &info) < 0 || !SameFile(IdentityOf(info), ours)) return {};
+  const std::string held = fmt::format("/proc/self/fd/{}", directory.get());
+  return chmod(held.c_str(), step.old_status.mode | 0700) < 0
+             ? Failed("set the mode of", step.path, errno)
+             : Status();
+}
+
+Status Revert(const Parent& parent, const Realities& realities) {
+  const auto directory = realities.at(parent.target).Directory(parent.path);
+  struct stat info;
+  if (!directory || fstat((*directory)->get(), &info) < 0 ||
+      !SameFile(IdentityOf(info), parent.before))
+    return {};  // it is not there any more
+  const timespec times[2] = {{0, UTIME_OMIT}, TimeOf(parent.modified_ns)};
+  if (before_change) before_change();
+  // One may write in it without owning it: then its time cannot be set.
+  if (futimens((*directory)->get(), times) < 0 && (info.st_uid == geteuid() || errno != EPERM))
+    return Failed("set the time of", parent.path, errno);
+  return {};
+}
+
+bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realities) {
+  const Identity kept = IdentityAt(entry.files.get(), std::to_string(step.number));
+  switch (step.kind) {
+    case StepKind::kCreate:
+      return !kept.exists();
+    case StepKind::kDelete:
+      return kept.exists();
+    case StepKind::kReplace:
+      return !SameFile(kept, step.staged);
+    case StepKind::kSetDir:
+      break;
+  }
+  // Nothing of it is in the store; not done is what looks exactly as before.
+  const auto at = realities.at(step.target).Find(step.path);
+  struct stat info;
+  if (!at || fstatat(at->directory->get(), at->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
+    return true;
+  const auto is = [&](const DirectoryStatus& status) {
+    return (info.st_mode & 07777) == status.mode && info.st_uid == status.uid &&
+           info.st_gid == status.gid;
+  };
+  return step.staged.exists() || is(step.new_status) || !is(step.old_status);
+}
+
 int64_t SettledAt(const Step& step, const Realities& realities) {
   const auto at = realities.at(step.target).Find(step.path);
   return at ? IdentityAt((*at).directory->get(), (*at).name).changed_ns : 0;
+}
+
+int64_t SettledAt(const Parent& parent, const Realities& realities) {
+  const auto directory = realities.at(parent.target).Directory(parent.path);
+  struct stat info;
+  return directory && fstat((*directory)->get(), &info) == 0 ? IdentityOf(info).changed_ns : 0;
 }
 
 bool StillOurs(const Step& step, int64_t settled_ns, const Realities& realities) {

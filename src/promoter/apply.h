@@ -15,13 +15,21 @@ extern std::function<void()> before_change;
 // Puts one step into place, in one rename, if reality still is what it was. What was there lies in
 // the store then.
 // `moved`: inodes that earlier steps took away; another name of one may still be in reality.
-Status Apply(const Step& step, int files, const Realities& realities, bool root,
+Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
              std::set<uint64_t>& moved);
 // Takes one step back, whether it was done or not. Not: somebody has changed it since.
-Status Revert(const Step& step, int files, const Realities& realities, bool root);
+Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root);
+// Makes a directory that a step closed or will close passable for what is to be taken back in it.
+Status Reopen(const Step& step, const Realities& realities);
+// The time of modification it had.
+Status Revert(const Parent& parent, const Realities& realities);
+
+// Whether a step is on disk. The store tells: nobody else changes that.
+bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realities);
 
 // Its time of change in reality now; 0: there is nothing.
 int64_t SettledAt(const Step& step, const Realities& realities);
+int64_t SettledAt(const Parent& parent, const Realities& realities);
 // Whether reality still has at this path what the step put there.
 bool StillOurs(const Step& step, int64_t settled_ns, const Realities& realities);
 

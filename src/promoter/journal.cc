@@ -16,18 +16,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr size_t kMostBytes = size_t{4} << 30;
+constexpr size_t kPiece = 1 << 20;  // written at once
 constexpr int kFormat = 1;
 constexpr const char* kName = "journal";
-
-Json IdentityJson(const Identity& of) { return Json::array({of.device, of.inode, of.changed_ns}); }
 
 Identity IdentityFrom(const Json& json) {
   if (!json.is_array() || json.size() != 3) return {};
   return {json[0].get<uint64_t>(), json[1].get<uint64_t>(), json[2].get<int64_t>()};
-}
-
-Json StatusJson(const DirectoryStatus& of) {
-  return Json::array({of.mode, of.uid, of.gid, of.modified_ns});
 }
 
 DirectoryStatus StatusFrom(const Json& json) {
@@ -36,19 +31,41 @@ DirectoryStatus StatusFrom(const Json& json) {
           json[3].get<int64_t>()};
 }
 
+std::string Text(const Identity& of) {
+  return fmt::format("[{},{},{}]", of.device, of.inode, of.changed_ns);
+}
+
+std::string Text(const DirectoryStatus& of) {
+  return fmt::format("[{},{},{},{}]", of.mode, of.uid, of.gid, of.modified_ns);
+}
+
+std::string Text(const std::vector<int64_t>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ","));
+}
+
+// Every line of a step begins like this, so that a reader can pass over it.
+constexpr std::string_view kStep = "{\"step\":", kParent = "{\"parent\":",
+                           kSettled = "{\"settled\":";
+
 // Paths are bytes: base64, whatever they are.
-Json StepJson(const Step& step) {
-  Json json{{"step", step.number},
-            {"kind", static_cast<int>(step.kind)},
-            {"directory", step.directory},
-            {"target", diff::ToBase64(step.target)},
-            {"path", diff::ToBase64(step.path)},
-            {"before", IdentityJson(step.before)},
-            {"staged", IdentityJson(step.staged)},
-            {"old", StatusJson(step.old_status)},
-            {"new", StatusJson(step.new_status)}};
-  if (!step.merged_from.empty()) json["merged_from"] = step.merged_from;
-  return json;
+void AddStep(std::string& text, const Step& step) {
+  fmt::format_to(std::back_inserter(text),
+                 R"({}{},"kind":{},"directory":{},"target":"{}","path":"{}")"
+                 R"(,"before":{},"staged":{},"old":{},"new":{})",
+                 kStep, step.number, static_cast<int>(step.kind), step.directory,
+                 diff::ToBase64(step.target), diff::ToBase64(step.path), Text(step.before),
+                 Text(step.staged), Text(step.old_status), Text(step.new_status));
+  if (!step.merged_from.empty())
+    fmt::format_to(std::back_inserter(text), R"(,"merged_from":"{}")", step.merged_from);
+  text += "}\n";
+}
+
+void AddParent(std::string& text, const Parent& parent) {
+  fmt::format_to(std::back_inserter(text),
+                 R"({}"{}","target":"{}","before":{},"modified":{}}})"
+                 "\n",
+                 kParent, diff::ToBase64(parent.path), diff::ToBase64(parent.target),
+                 Text(parent.before), parent.modified_ns);
 }
 
 Result<std::string> Bytes(const Json& json, const char* key) {
@@ -75,7 +92,8 @@ Result<Step> StepFrom(const Json& json) {
   return step;
 }
 
-constexpr const char* kStates[] = {"planned", "applying", "done", "reverted", "undoing", "undone"};
+constexpr const char* kStates[] = {"planned", "applying", "done",   "reverted",
+                                   "undoing", "undone",   "applied"};
 
 Status Take(const Json& line, Promotion& promotion) {
   if (line.contains("promotion")) {
@@ -88,13 +106,43 @@ Status Take(const Json& line, Promotion& promotion) {
   } else if (line.contains("step")) {
     ASSIGN_OR_RETURN(Step step, StepFrom(line));
     promotion.steps.push_back(std::move(step));
+  } else if (line.contains("parent")) {
+    Parent parent;
+    ASSIGN_OR_RETURN(parent.path, Bytes(line, "parent"));
+    ASSIGN_OR_RETURN(parent.target, Bytes(line, "target"));
+    parent.before = IdentityFrom(line.value("before", Json()));
+    parent.modified_ns = line.value("modified", int64_t{0});
+    promotion.parents.push_back(std::move(parent));
   } else if (line.contains("settled")) {
     promotion.settled_ns = line["settled"].get<std::vector<int64_t>>();
+    promotion.parents_settled_ns = line.value("parents", std::vector<int64_t>());
   } else if (line.contains("state")) {
     for (size_t i = 0; i < std::size(kStates); ++i)
       if (line["state"] == kStates[i]) promotion.state = static_cast<PromotionState>(i);
   }
   return {};
+}
+
+Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
+  std::string text;
+  if (int error = sys::ReadFileAt(directory, kName, text, kMostBytes); error < 0)
+    return Fail(error == -ENOENT ? Code::kNotFound : Code::kUnavailable,
+                fmt::format("read journal of {}: {}", id, strerror(-error)));
+  Promotion promotion;
+  promotion.id = std::move(id);
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;  // cut off: it was never acknowledged
+    const std::string_view each = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const bool step = each.starts_with(kStep);
+    if (step) ++promotion.step_count;
+    if (!whole && (step || each.starts_with(kParent) || each.starts_with(kSettled))) continue;
+    const Json line = Json::parse(each, nullptr, false);
+    if (!line.is_object()) continue;
+    CLOCHE_TRY(Take(line, promotion));
+  }
+  return promotion;
 }
 
 }  // namespace
@@ -121,22 +169,11 @@ Result<Journal> Journal::Reopen(int directory) {
 }
 
 Result<Promotion> Journal::Read(int directory, std::string id) {
-  std::string text;
-  if (int error = sys::ReadFileAt(directory, kName, text, kMostBytes); error < 0)
-    return Fail(error == -ENOENT ? Code::kNotFound : Code::kUnavailable,
-                fmt::format("read journal of {}: {}", id, strerror(-error)));
-  Promotion promotion;
-  promotion.id = std::move(id);
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // cut off: it was never acknowledged
-    const Json line = Json::parse(text.begin() + static_cast<ptrdiff_t>(at),
-                                  text.begin() + static_cast<ptrdiff_t>(end), nullptr, false);
-    at = end + 1;
-    if (!line.is_object()) continue;
-    CLOCHE_TRY(Take(line, promotion));
-  }
-  return promotion;
+  return ReadLines(directory, std::move(id), true);
+}
+
+Result<Promotion> Journal::ReadHead(int directory, std::string id) {
+  return ReadLines(directory, std::move(id), false);
 }
 
 Status Journal::Write(const std::string& text) {
@@ -145,39 +182,48 @@ Status Journal::Write(const std::string& text) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0)
       return Fail(errno == ENOSPC || errno == EDQUOT ? Code::kExhausted : Code::kUnavailable,
-                  fmt::format("write journal: {}", strerror(errno)), "nothing was applied");
+                  fmt::format("write journal: {}", strerror(errno)));
     at += static_cast<size_t>(size);
   }
   return {};
 }
 
-Status Journal::WriteHead(const Promotion& promotion) {
-  return Write(Json{{"promotion", kFormat},
-                    {"id", promotion.id},
-                    {"sandbox", promotion.sandbox},
-                    {"digest", promotion.digest},
-                    {"created", promotion.created}}
-                   .dump() +
-               "\n");
-}
-
-Status Journal::WriteSteps(const std::vector<Step>& steps) {
-  std::string text;
-  for (const Step& step : steps) {
-    text += StepJson(step).dump() + "\n";
-    if (text.size() < 1 << 20) continue;
+Status Journal::WritePlan(const Promotion& promotion) {
+  std::string text = Json{{"promotion", kFormat},
+                          {"id", promotion.id},
+                          {"sandbox", promotion.sandbox},
+                          {"digest", promotion.digest},
+                          {"created", promotion.created}}
+                         .dump() +
+                     "\n";
+  const auto flush = [&](size_t when) -> Status {
+    if (text.size() < when) return {};
     CLOCHE_TRY(Write(text));
     text.clear();
+    return {};
+  };
+  for (const Step& step : promotion.steps) {
+    AddStep(text, step);
+    CLOCHE_TRY(flush(kPiece));
   }
-  return Write(text);
+  for (const Parent& parent : promotion.parents) {
+    AddParent(text, parent);
+    CLOCHE_TRY(flush(kPiece));
+  }
+  CLOCHE_TRY(flush(0));
+  return WriteState(PromotionState::kApplying);
 }
 
-Status Journal::WriteSettled(const std::vector<int64_t>& settled_ns) {
-  return Write(Json{{"settled", settled_ns}}.dump() + "\n");
+Status Journal::WriteSettled(const Promotion& promotion) {
+  return Write(fmt::format("{}{},\"parents\":{}}}\n", kSettled, Text(promotion.settled_ns),
+                           Text(promotion.parents_settled_ns)));
 }
 
 Status Journal::WriteState(PromotionState state) {
-  CLOCHE_TRY(Write(Json{{"state", StateName(state)}}.dump() + "\n"));
+  return Write(fmt::format("{{\"state\":\"{}\"}}\n", StateName(state)));
+}
+
+Status Journal::Sync() {
   if (fdatasync(file_.get()) < 0)
     return Fail(Code::kUnavailable, fmt::format("sync journal: {}", strerror(errno)));
   return {};

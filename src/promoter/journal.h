@@ -36,7 +36,23 @@ struct Step {
   std::string merged_from;
 };
 
-enum class PromotionState : uint8_t { kPlanned, kApplying, kDone, kReverted, kUndoing, kUndone };
+// A directory in which names come and go: its time of modification, to be given back with them.
+struct Parent {
+  std::string target;
+  std::string path;
+  Identity before;
+  int64_t modified_ns = 0;
+};
+
+enum class PromotionState : uint8_t {
+  kPlanned,
+  kApplying,
+  kDone,
+  kReverted,
+  kUndoing,
+  kUndone,
+  kApplied,  // every step was done; whether they all are on disk the store tells
+};
 const char* StateName(PromotionState state);
 
 struct Promotion {
@@ -45,22 +61,28 @@ struct Promotion {
   std::string digest;
   std::string created;  // RFC 3339
   PromotionState state = PromotionState::kPlanned;
+  size_t step_count = 0;
   std::vector<Step> steps;
-  std::vector<int64_t> settled_ns;  // of each step, when it was done: its time of change
+  std::vector<Parent> parents;
+  // When all was done: the time of change of each, for somebody may have changed it since.
+  std::vector<int64_t> settled_ns;
+  std::vector<int64_t> parents_settled_ns;
 };
 
-// A file of lines of JSON, docs/formats/promotion.md. What Append and Sync have answered is on
-// disk.
+// A file of lines of JSON, docs/formats/promotion.md.
 class Journal {
  public:
   static Result<Journal> Create(int directory);
   static Result<Promotion> Read(int directory, std::string id);
+  // Without its steps and what belongs to them: only how many there are.
+  static Result<Promotion> ReadHead(int directory, std::string id);
   static Result<Journal> Reopen(int directory);
 
-  Status WriteHead(const Promotion& promotion);
-  Status WriteSteps(const std::vector<Step>& steps);
-  Status WriteSettled(const std::vector<int64_t>& settled_ns);
-  Status WriteState(PromotionState state);  // synced
+  // All of what will be done, and that it begins. Whoever asks syncs, then begins.
+  Status WritePlan(const Promotion& promotion);
+  Status WriteSettled(const Promotion& promotion);
+  Status WriteState(PromotionState state);
+  Status Sync();
 
  private:
   Status Write(const std::string& text);

@@ -44,7 +44,7 @@ Json PromotionJson(const Promotion& promotion) {
           {"sandbox", promotion.sandbox},
           {"digest", promotion.digest},
           {"state", StateName(promotion.state)},
-          {"steps", promotion.steps.size()}};
+          {"steps", promotion.step_count}};
 }
 
 Json RecoveredJson(const std::vector<Recovered>& all) {

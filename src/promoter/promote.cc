@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,41 +16,61 @@
 namespace cloche::promoter {
 namespace {
 
-Status OpenAll(const std::vector<Step>& steps, Realities& realities) {
-  for (const Step& step : steps) CLOCHE_TRY(OpenReality(realities, step.target));
+Status OpenAll(const Promotion& promotion, Realities& realities) {
+  for (const Step& step : promotion.steps) CLOCHE_TRY(OpenReality(realities, step.target));
+  for (const Parent& each : promotion.parents) CLOCHE_TRY(OpenReality(realities, each.target));
   return {};
 }
 
-// Everything written so far to the file systems a promotion touches.
+// Everything written so far to the file systems a promotion touches, each once.
 Status SyncAll(const Store::Entry& entry, const Realities& realities) {
+  struct stat store {};
+  (void)fstat(entry.files.get(), &store);
   if (syncfs(entry.files.get()) < 0)
     return Fail(Code::kUnavailable, fmt::format("sync: {}", strerror(errno)));
+  std::set<uint64_t> synced = {store.st_dev};
   for (const auto& [target, reality] : realities)
-    if (reality.Sync() < 0)
+    if (synced.insert(reality.device()).second && reality.Sync() < 0)
       return Fail(Code::kUnavailable, fmt::format("sync {}: {}", target, strerror(errno)));
   return {};
 }
 
-std::vector<std::string> RevertAll(const std::vector<Step>& steps, const Store::Entry& entry,
+std::vector<std::string> RevertAll(const Promotion& promotion, const Store::Entry& entry,
                                    const Realities& realities, bool root) {
   std::vector<std::string> problems;
-  const auto revert = [&](bool directories) {
-    for (const Step& step : steps | std::views::reverse) {
-      if ((step.kind == StepKind::kSetDir) != directories) continue;
-      if (Status reverted = Revert(step, entry.files.get(), realities, root); !reverted)
-        problems.push_back(reverted.error().message);
-    }
+  const auto note = [&](const Status& status) {
+    if (!status) problems.push_back(status.error().message);
   };
-  revert(true);  // one may have been closed
-  revert(false);
-  revert(true);  // what went in and out changed their times
+  const auto backwards = promotion.steps | std::views::reverse;
+  for (const Step& step : backwards) note(Reopen(step, realities));
+  for (const Step& step : backwards)
+    if (step.kind != StepKind::kSetDir) note(Revert(step, entry, realities, root));
+  // What went in and out changed their times.
+  for (const Step& step : backwards)
+    if (step.kind == StepKind::kSetDir) note(Revert(step, entry, realities, root));
+  for (const Parent& each : promotion.parents) note(Revert(each, realities));
   return problems;
 }
 
-std::vector<int64_t> SettledAll(const std::vector<Step>& steps, const Realities& realities) {
-  std::vector<int64_t> settled_ns;
-  for (const Step& step : steps) settled_ns.push_back(SettledAt(step, realities));
-  return settled_ns;
+void Settle(Promotion& promotion, const Realities& realities) {
+  promotion.settled_ns.clear();
+  for (const Step& step : promotion.steps)
+    promotion.settled_ns.push_back(SettledAt(step, realities));
+  promotion.parents_settled_ns.clear();
+  for (const Parent& each : promotion.parents)
+    promotion.parents_settled_ns.push_back(SettledAt(each, realities));
+}
+
+// It is as it was: down on disk, then in the journal.
+Status Close(Journal& journal, Promotion& promotion, PromotionState state,
+             const Store::Entry& entry, const Realities& realities) {
+  CLOCHE_TRY(SyncAll(entry, realities));
+  Settle(promotion, realities);
+  CLOCHE_TRY(journal.WriteSettled(promotion));
+  CLOCHE_TRY(journal.WriteState(state));
+  CLOCHE_TRY(journal.Sync());
+  promotion.state = state;
+  return {};
 }
 
 // What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
@@ -58,15 +79,19 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
                                                      const std::string& sandbox) {
   std::map<std::string, Promoted> found;
   for (const std::string& id : store.List()) {
-    ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
-    ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry.directory.get(), id));
-    const bool done = earlier.state == PromotionState::kDone;
-    if (done && earlier.sandbox != sandbox) continue;
+    const auto entry = store.OpenEntry(id);
+    if (!entry) continue;
+    const auto head = Journal::ReadHead(entry->directory.get(), id);
+    if (!head) continue;  // its paths will look changed by others: that is the safe side
+    const bool done = head->state == PromotionState::kDone;
+    if (head->sandbox != sandbox && done) continue;
+    ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry->directory.get(), id));
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
       const Identity& left = done ? step.staged : step.before;
-      if (step.kind == StepKind::kSetDir || !left.exists()) continue;
+      if (step.kind == StepKind::kSetDir) continue;
       Promoted& promoted = found[step.path];
+      if (!left.exists()) continue;
       if (done)
         promoted = {{}, 0, step.merged_from};
       else if (promoted.now != step.before)
@@ -86,23 +111,38 @@ int64_t SettledOr(const std::map<std::string, Promoted>& returned, const Step& s
 }
 
 Status RecoverOne(const Store& store, const std::string& id, bool root, Recovered& recovered) {
-  ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
-  ASSIGN_OR_RETURN(const Promotion promotion, Journal::Read(entry.directory.get(), id));
-  if (promotion.state == PromotionState::kPlanned) {
+  const auto left_over = [&] {
     recovered.what = "left over";
     return store.Remove(id);
-  }
-  const bool applying = promotion.state == PromotionState::kApplying;
-  if (!applying && promotion.state != PromotionState::kUndoing) return {};
-  Realities realities;
-  CLOCHE_TRY(OpenAll(promotion.steps, realities));
-  recovered.problems = RevertAll(promotion.steps, entry, realities, root);
-  recovered.what = applying ? "reverted" : "undone";
-  CLOCHE_TRY(SyncAll(entry, realities));
-  if (!recovered.problems.empty()) return {};  // tried again next time
+  };
+  const auto opened = store.OpenEntry(id);
+  if (!opened) return left_over();  // not even its directories were made
+  const Store::Entry& entry = *opened;
+  const auto head = Journal::ReadHead(entry.directory.get(), id);
+  if (!head && head.error().code == Code::kNotFound) return left_over();
+  if (!head) return std::unexpected(head.error());
+  const PromotionState state = head->state;
+  if (state == PromotionState::kPlanned) return left_over();
+  if (state != PromotionState::kApplying && state != PromotionState::kApplied &&
+      state != PromotionState::kUndoing)
+    return {};
+  ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
-  CLOCHE_TRY(journal.WriteSettled(SettledAll(promotion.steps, realities)));
-  return journal.WriteState(applying ? PromotionState::kReverted : PromotionState::kUndone);
+  Realities realities;
+  CLOCHE_TRY(OpenAll(promotion, realities));
+  if (state == PromotionState::kApplied &&
+      std::ranges::all_of(promotion.steps,
+                          [&](const Step& step) { return IsDone(step, entry, realities); })) {
+    CLOCHE_TRY(SyncAll(entry, realities));
+    return journal.WriteState(PromotionState::kDone);
+  }
+  recovered.problems = RevertAll(promotion, entry, realities, root);
+  recovered.what = state == PromotionState::kUndoing ? "undone" : "reverted";
+  if (!recovered.problems.empty()) return SyncAll(entry, realities);  // tried again next time
+  return Close(
+      journal, promotion,
+      state == PromotionState::kUndoing ? PromotionState::kUndone : PromotionState::kReverted,
+      entry, realities);
 }
 
 }  // namespace
@@ -146,44 +186,49 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   };
   auto journal = Journal::Create(entry.directory.get());
   if (!journal) return give_up(journal.error());
-  if (Status head = journal->WriteHead(promotion); !head) return give_up(head.error());
-  auto steps = Stage(plan, wish, entry, realities, outcome.conflicts);
-  if (!steps) return give_up(steps.error());
+  const Status staged = Stage(plan, wish, entry, realities, promotion, outcome.conflicts);
+  if (!staged) return give_up(staged.error());
   if (!outcome.conflicts.empty()) {
     (void)store.Remove(entry.id);
     promotion.id.clear();
     return outcome;
   }
-  promotion.steps = std::move(*steps);
-  Status ready = journal->WriteSteps(promotion.steps);
+  // One sync for all of it: before it has returned nothing of reality is touched.
+  Status ready = journal->WritePlan(promotion);
   if (ready) ready = SyncAll(entry, realities);
-  if (ready) ready = journal->WriteState(PromotionState::kApplying);
   if (!ready) return give_up(ready.error());
 
   Status applied;
   std::set<uint64_t> moved;
   for (const Step& step : promotion.steps) {
-    applied = Apply(step, entry.files.get(), realities, wish.root, moved);
+    applied = Apply(step, entry, realities, wish.root, moved);
     if (!applied) break;
   }
-  if (applied) applied = journal->WriteSettled(SettledAll(promotion.steps, realities));
-  if (applied) applied = SyncAll(entry, realities);
-  if (applied) applied = journal->WriteState(PromotionState::kDone);
   if (applied) {
+    Settle(promotion, realities);
+    applied = journal->WriteSettled(promotion);
+  }
+  if (applied) applied = journal->WriteState(PromotionState::kApplied);
+  if (applied) applied = SyncAll(entry, realities);
+  if (applied) {
+    // Whether it gets down or not: whoever finds it missing looks, and finds all of it done.
+    (void)journal->WriteState(PromotionState::kDone);
     promotion.state = PromotionState::kDone;
     return outcome;
   }
   // Back to where it was. What cannot be taken back now is taken back at the next start.
-  const std::vector<std::string> problems = RevertAll(promotion.steps, entry, realities, wish.root);
-  (void)SyncAll(entry, realities);
+  (void)journal->WriteState(PromotionState::kApplying);
+  const std::vector<std::string> problems = RevertAll(promotion, entry, realities, wish.root);
+  Status closed = problems.empty()
+                      ? Close(*journal, promotion, PromotionState::kReverted, entry, realities)
+                      : SyncAll(entry, realities);
   Error error = applied.error();
-  if (problems.empty()) {
-    (void)journal->WriteSettled(SettledAll(promotion.steps, realities));
-    (void)journal->WriteState(PromotionState::kReverted);
-    error.message += "; everything is as it was";
-  } else {
+  if (!problems.empty())
     error.message += "; not yet as it was: " + problems[0];
-  }
+  else if (!closed)
+    error.message += "; not yet on disk as it was: " + closed.error().message;
+  else
+    error.message += "; everything is as it was";
   return std::unexpected(std::move(error));
 }
 
@@ -195,7 +240,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     return Fail(Code::kConflict, fmt::format("undo {}: it is {}", id, StateName(promotion.state)),
                 "cloche promotions shows which are done");
   Realities realities;
-  CLOCHE_TRY(OpenAll(promotion.steps, realities));
+  CLOCHE_TRY(OpenAll(promotion, realities));
   std::set<std::string> made;  // also where something else was
   for (const Step& step : promotion.steps)
     if (step.kind == StepKind::kCreate) made.insert(step.path);
@@ -208,25 +253,41 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
       moved.push_back(step.path);
   }
   if (!moved.empty()) return promotion;
+  // Where others came and went since, the time tells of them.
+  Promotion undone = promotion;
+  undone.parents.clear();
+  for (size_t i = 0; i < promotion.parents.size(); ++i) {
+    const Parent& each = promotion.parents[i];
+    const int64_t now_ns = SettledAt(each, realities);
+    if (now_ns == 0 ||
+        (i < promotion.parents_settled_ns.size() && now_ns == promotion.parents_settled_ns[i]))
+      undone.parents.push_back(each);
+  }
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
-  CLOCHE_TRY(journal.WriteState(PromotionState::kUndoing));
-  const std::vector<std::string> problems = RevertAll(promotion.steps, entry, realities, root);
-  CLOCHE_TRY(SyncAll(entry, realities));
-  if (!problems.empty())
-    return Fail(Code::kConflict, "undo " + id + ": " + problems[0],
+  Status begun = journal.WriteState(PromotionState::kUndoing);
+  if (begun) begun = journal.Sync();
+  if (!begun) {
+    (void)journal.WriteState(PromotionState::kDone);
+    begun.error().cure = "nothing was undone";
+    return std::unexpected(begun.error());
+  }
+  const std::vector<std::string> problems = RevertAll(undone, entry, realities, root);
+  if (!problems.empty()) {
+    (void)SyncAll(entry, realities);
+    return Fail(Code::kConflict, "undo " + id + ": not yet as it was: " + problems[0],
                 "what could be taken back was; the rest is tried again with the next promotion");
-  CLOCHE_TRY(journal.WriteSettled(SettledAll(promotion.steps, realities)));
-  CLOCHE_TRY(journal.WriteState(PromotionState::kUndone));
-  promotion.state = PromotionState::kUndone;
+  }
+  CLOCHE_TRY(Close(journal, promotion, PromotionState::kUndone, entry, realities));
   return promotion;
 }
 
 Result<std::vector<Promotion>> ListPromotions(const Store& store) {
   std::vector<Promotion> list;
   for (const std::string& id : store.List()) {
-    ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
-    ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
-    list.push_back(std::move(promotion));
+    const auto entry = store.OpenEntry(id);
+    if (!entry) continue;
+    auto promotion = Journal::ReadHead(entry->directory.get(), id);
+    if (promotion) list.push_back(std::move(*promotion));
   }
   return list;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "sys/process.h"
 
@@ -41,27 +43,30 @@ int Reality::Sync() const { return syncfs(root_->get()); }
 
 Result<Name> Reality::Find(const std::string& path) const {
   const size_t skip = target_ == "/" ? 1 : target_.size() + 1;
-  if (path.size() <= skip || !path.starts_with(target_))
+  const size_t slash = path.find_last_of('/');
+  if (path.size() <= skip || !path.starts_with(target_) || slash + 1 < skip)
     return Fail(Code::kInternal,
                 "find " + EscapeForTerminal(path) + ": it is not below " + target_);
-  const std::string below = path.substr(skip);
-  const size_t slash = below.find_last_of('/');
-  if (slash == std::string::npos) return Name{root_, below};
-  const std::string parent = below.substr(0, slash);
-  if (parent != last_path_ || !last_) {
-    sys::Fd opened(sys::OpenOnMount(root_->get(), parent.c_str(), O_RDONLY | O_DIRECTORY));
-    if (!opened.valid()) {
-      const int error = -opened.get();
-      const char* why = error == ELOOP   ? "a directory above it is a symlink"
-                        : error == EXDEV ? "it is on another mount than the sandbox saw"
-                                         : strerror(error);
-      return Fail(error == ENOENT ? Code::kNotFound : Code::kConflict,
-                  fmt::format("reach {}: {}", EscapeForTerminal(path), why));
-    }
-    last_path_ = parent;
-    last_ = std::make_shared<const sys::Fd>(std::move(opened));
+  ASSIGN_OR_RETURN(auto directory, Directory(path.substr(0, std::max<size_t>(slash, 1))));
+  return Name{std::move(directory), path.substr(slash + 1)};
+}
+
+Result<std::shared_ptr<const sys::Fd>> Reality::Directory(const std::string& path) const {
+  if (path == target_) return root_;
+  if (path == last_path_ && last_) return last_;
+  const std::string below = path.substr(target_ == "/" ? 1 : target_.size() + 1);
+  sys::Fd opened(sys::OpenOnMount(root_->get(), below.c_str(), O_RDONLY | O_DIRECTORY));
+  if (!opened.valid()) {
+    const int error = -opened.get();
+    const char* why = error == ELOOP   ? "a directory above it is a symlink"
+                      : error == EXDEV ? "it is on another mount than the sandbox saw"
+                                       : strerror(error);
+    return Fail(error == ENOENT ? Code::kNotFound : Code::kConflict,
+                fmt::format("reach {}: {}", EscapeForTerminal(path), why));
   }
-  return Name{last_, below.substr(slash + 1)};
+  last_path_ = path;
+  last_ = std::make_shared<const sys::Fd>(std::move(opened));
+  return last_;
 }
 
 }  // namespace cloche::promoter

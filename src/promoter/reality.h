@@ -39,6 +39,8 @@ class Reality {
   uint64_t device() const { return device_; }
   // Of an absolute path at or below the target.
   Result<Name> Find(const std::string& path) const;
+  // The directory at an absolute path: the target itself, or one below it.
+  Result<std::shared_ptr<const sys::Fd>> Directory(const std::string& path) const;
   void Forget() const { last_.reset(); }  // a directory came or went
   int Sync() const;                       // its whole file system
 

@@ -44,65 +44,104 @@ class Stager {
     const std::string name = std::to_string(number);
     const diff::Side& side = *wanted.change.new_side;
     const std::string& path = wanted.change.path;
+    const std::pair file(wanted.source->info.st_dev, wanted.source->info.st_ino);
     if (side.hard_link) {
-      const auto first = links_.find(*side.hard_link);
+      const auto first = links_.find(file);
       if (first != links_.end()) {
         if (linkat(files_, std::to_string(first->second).c_str(), files_, name.c_str(), 0) < 0)
           return Failed("link", path, errno);
         return IdentityAt(files_, name);
       }
-      links_[*side.hard_link] = number;
+      links_[file] = number;
     }
-    CLOCHE_TRY(Make(wanted, side, name));
-    CLOCHE_TRY(Describe(wanted, side, name));
-    return IdentityAt(files_, name);
+    if (side.type == diff::FileType::kSymlink) return PutSymlink(wanted, side, name);
+    sys::Fd made;
+    if (side.type == diff::FileType::kDirectory) {
+      if (mkdirat(files_, name.c_str(), 0700) < 0) return Failed("make", path, errno);
+      made = sys::Fd(openat(files_, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!made.valid()) return Failed("make", path, errno);
+    } else {
+      ASSIGN_OR_RETURN(made, Copy(wanted, side, name));
+    }
+    CLOCHE_TRY(Describe(wanted, side, made.get()));
+    struct stat info;
+    if (fstat(made.get(), &info) < 0) return Failed("make", path, errno);
+    return IdentityOf(info);
   }
 
  private:
-  Status Make(const Wanted& wanted, const diff::Side& side, const std::string& name) {
+  Result<sys::Fd> Copy(const Wanted& wanted, const diff::Side& side, const std::string& name) {
     const std::string& path = wanted.change.path;
-    if (side.type == diff::FileType::kDirectory)
-      return mkdirat(files_, name.c_str(), 0700) < 0 ? Failed("make", path, errno) : Status();
-    if (side.type == diff::FileType::kSymlink)
-      return symlinkat(side.target.c_str(), files_, name.c_str()) < 0 ? Failed("make", path, errno)
-                                                                      : Status();
-    const sys::Fd to(
+    sys::Fd to(
         openat(files_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to.valid()) return Failed("make", path, errno);
-    if (wanted.text) return WriteText(to.get(), *wanted.text, path);
+    if (wanted.text) {
+      CLOCHE_TRY(WriteText(to.get(), *wanted.text, path));
+      return to;
+    }
     const sys::Fd from = differ::OpenFile(*wanted.source);
     if (!from.valid()) return Failed("read", path, EACCES);
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
-    return {};
+    return to;
   }
 
-  // Owner first: it takes bits away. Times last: everything else changes them.
-  Status Describe(const Wanted& wanted, const diff::Side& side, const std::string& name) {
+  Result<Identity> PutSymlink(const Wanted& wanted, const diff::Side& side,
+                              const std::string& name) {
     const std::string& path = wanted.change.path;
+    if (symlinkat(side.target.c_str(), files_, name.c_str()) < 0)
+      return Failed("make", path, errno);
     if (wish_.root && fchownat(files_, name.c_str(), side.uid, side.gid, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("give away", path, errno);
-    // One of his groups he may give it to; that another is not taken over was said.
-    if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
-      (void)!fchownat(files_, name.c_str(), static_cast<uid_t>(-1), side.gid, AT_SYMLINK_NOFOLLOW);
-    const std::string whole = fmt::format("/proc/self/fd/{}/{}", files_, name);
-    for (const auto& [key, value] : side.xattrs)
-      if (lsetxattr(whole.c_str(), key.c_str(), value.data(), value.size(), 0) < 0)
-        return Failed("set an attribute of", path, errno);
-    if (side.type != diff::FileType::kSymlink && side.type != diff::FileType::kDirectory &&
-        fchmodat(files_, name.c_str(), side.mode, 0) < 0)
-      return Failed("set the mode of", path, errno);
-    if (wanted.text) return {};  // it is new
     const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
     if (utimensat(files_, name.c_str(), times, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("set the time of", path, errno);
-    return {};
+    return IdentityAt(files_, name);
+  }
+
+  // Owner first: it takes bits away. Times last: everything else changes them.
+  Status Describe(const Wanted& wanted, const diff::Side& side, int made) {
+    const std::string& path = wanted.change.path;
+    if (wish_.root && fchown(made, side.uid, side.gid) < 0) return Failed("give away", path, errno);
+    // One of his groups he may give it to; that another is not taken over was said.
+    if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
+      (void)!fchown(made, static_cast<uid_t>(-1), side.gid);
+    for (const auto& [key, value] : side.xattrs)
+      if (fsetxattr(made, key.c_str(), value.data(), value.size(), 0) < 0)
+        return Failed("set an attribute of", path, errno);
+    // A directory is closed when it is full.
+    if (side.type == diff::FileType::kDirectory) return {};
+    if (fchmod(made, side.mode) < 0) return Failed("set the mode of", path, errno);
+    if (wanted.text) return {};  // it is new
+    const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
+    return futimens(made, times) < 0 ? Failed("set the time of", path, errno) : Status();
   }
 
   const Wish& wish_;
   int files_;
-  std::map<uint64_t, uint64_t> links_;  // which step has the first of them
+  // Which step has the first of them.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> links_;
 };
+
+// The directories that names come to and go from, and that are there before. What gets a status of
+// its own gets its time back with that.
+std::vector<Parent> ParentsOf(const std::vector<Step>& steps, const Realities& realities) {
+  std::map<std::string, std::string> parents;
+  for (const Step& step : steps)
+    if (step.kind != StepKind::kSetDir)
+      parents.emplace(step.path.substr(0, std::max<size_t>(step.path.find_last_of('/'), 1)),
+                      step.target);
+  for (const Step& step : steps)
+    if (step.kind == StepKind::kSetDir && !step.staged.exists()) parents.erase(step.path);
+  std::vector<Parent> found;
+  for (const auto& [path, target] : parents) {
+    const auto directory = realities.at(target).Directory(path);
+    struct stat info;
+    if (directory && fstat((*directory)->get(), &info) == 0)
+      found.push_back({target, path, IdentityOf(info), Nanos(info.st_mtim)});
+  }
+  return found;
+}
 
 bool WasDirectory(const Wanted& wanted) {
   return wanted.change.old_side && wanted.change.old_side->type == diff::FileType::kDirectory;
@@ -127,8 +166,8 @@ Status OpenReality(Realities& realities, const std::string& target) {
   return {};
 }
 
-Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry,
-                                Realities& realities, std::vector<Conflict>& conflicts) {
+Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Realities& realities,
+             Promotion& promotion, std::vector<Conflict>& conflicts) {
   struct stat store {};
   (void)fstat(entry.files.get(), &store);
   Stager stager(wish, entry);
@@ -205,7 +244,10 @@ Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store:
   std::ranges::move(creations, std::back_inserter(steps));
   std::ranges::reverse(statuses);
   std::ranges::move(statuses, std::back_inserter(steps));
-  return steps;
+  promotion.parents = ParentsOf(steps, realities);
+  promotion.step_count = steps.size();
+  promotion.steps = std::move(steps);
+  return {};
 }
 
 }  // namespace cloche::promoter

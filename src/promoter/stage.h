@@ -15,7 +15,8 @@ Status OpenReality(Realities& realities, const std::string& target);
 
 // Puts what is wanted into the store, complete with owner, mode, times and attributes, and says in
 // which order it goes into place. Nothing of reality is touched.
-Result<std::vector<Step>> Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry,
-                                Realities& realities, std::vector<Conflict>& conflicts);
+// `promotion` gets the steps, and the directories that they happen in.
+Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Realities& realities,
+             Promotion& promotion, std::vector<Conflict>& conflicts);
 
 }  // namespace cloche::promoter

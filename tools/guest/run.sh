@@ -5,6 +5,8 @@
 #   125  the guest died without telling an exit status; the end of its console is printed
 #   77   no kernel package or no QEMU here, with the reason
 # CLOCHE_BUILD_DIR names the build whose programs go into the guest (default: build).
+# CLOCHE_GUEST_DISK: an image that stays; if it is there already it is booted as it is.
+# CLOCHE_GUEST_PID: a file that gets QEMU's process id, for who wants to pull the plug.
 # KVM is not used: TCG gives the same machine everywhere, also where /dev/kvm is absent or odd.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,7 +48,8 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 
-"$here/root.sh" "$build" "$kernel" "$script" "$work/root.img"
+disk=${CLOCHE_GUEST_DISK:-$work/root.img}
+[ -e "$disk" ] || "$here/root.sh" "$build" "$kernel" "$script" "$disk"
 
 mkdir -p "$work/initramfs"/{bin,dev,root}
 cp "$(command -v busybox)" "$work/initramfs/bin/busybox"
@@ -69,10 +72,10 @@ timeout --kill-after=5 "$seconds" qemu-system-x86_64 \
   -accel tcg,thread=multi -cpu "$cpu" -smp 2 -m 1024 \
   -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.cpio" \
   -append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on nokaslr $clock" \
-  -drive "file=$work/root.img,if=virtio,format=raw,cache=unsafe" \
+  -drive "file=$disk,if=virtio,format=raw,cache=unsafe" \
   -chardev stdio,id=output,signal=off \
   -serial "file:$work/console" -serial chardev:output -serial "file:$work/status" \
-  < /dev/null &
+  -pidfile "${CLOCHE_GUEST_PID:-$work/pid}" < /dev/null &
 qemu=$!
 status=0
 wait "$qemu" || status=$?
