@@ -434,6 +434,7 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
     fork->birth_ns = parent->birth_ns;
     fork->moved = parent->moved;
+    fork->project_file_digest = parent->project_file_digest;
     fork->origin = {{"sandbox", parent->id},
                     {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
     fork->reason = "forked from " + (parent->name.empty() ? parent->id : parent->name);

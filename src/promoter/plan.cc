@@ -10,6 +10,7 @@
 #include "differ/compare.h"
 #include "promote/credentials.h"
 #include "promote/triggers.h"
+#include "promoter/rules.h"
 
 namespace cloche::promoter {
 namespace {
@@ -163,6 +164,7 @@ Result<Plan> Walk(const StateLayout& layout, const Wish& wish, differ::Renames r
     return Fail(Code::kUnavailable,
                 "promote: " + EscapeForTerminal(walk.unreadable().paths.at(0)) + " cannot be read",
                 "mend its mode inside, or leave it out");
+  if (wish.rules) wish.rules->Check(plan.wanted, plan.conflicts);
   std::ranges::stable_sort(plan.alarms, std::greater(), &Alarm::alarm);
   if (whole) {
     ASSIGN_OR_RETURN(plan.digest, digest.Finish());

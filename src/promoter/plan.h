@@ -11,6 +11,8 @@
 
 namespace cloche::promoter {
 
+class ProjectRules;
+
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
   std::vector<std::string> exclude;  // not these and what is below
@@ -22,6 +24,7 @@ struct Wish {
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;
+  const ProjectRules* rules = nullptr;   // of the project's own file
   std::map<std::string, Identity> ours;  // what earlier promotions of this sandbox put in place
 };
 
