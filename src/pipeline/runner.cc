@@ -138,7 +138,7 @@ Result<Went> Runner::Wait(const Waiting& what) {
 Status Runner::RemoveLeftovers() {
   for (size_t i = 0; i < run_.stages.size(); ++i)
     for (const char* kind : {"verify", "check"})
-      if (run_.progress[i].StateOf(kind) == "begun") RemoveSandbox(NameFor(kind, i));
+      if (!run_.progress[i].StateOf(kind).empty()) RemoveSandbox(NameFor(kind, i));
   return WaitForOrphan();
 }
 
@@ -174,6 +174,12 @@ Result<Went> Runner::RunStage(size_t stage) {
   const auto step = [&](bool wanted, const char* name,
                         Result<Went> (Runner::*run)(size_t)) -> Result<Went> {
     if (!wanted || run_.progress[stage].Done(name)) return Went::kOn;
+    // It was known before a crash, and is not tried again.
+    if (const std::string state = run_.progress[stage].StateOf(name);
+        state == "failed" || state == "conflict") {
+      why_ = fmt::format("{} of {} failed", name, what.name);
+      return state == "failed" ? Went::kFailed : Went::kConflict;
+    }
     return (this->*run)(stage);
   };
   CLOCHE_TRY(Reread());
@@ -254,6 +260,9 @@ Result<Went> Runner::Go() {
     CLOCHE_TRY(journal_.Append({{"snapshot", snapshot}, {"at", Now()}}));
     CLOCHE_TRY(Reread());
   }
+  for (size_t i = 0; i < run_.stages.size(); ++i)
+    if (run_.progress[i].StateOf("health") == "failed")
+      return RollBack(i, "health of " + run_.stages[i].name);
   ResumeWatches();
   return RunStages();
 }

@@ -14,9 +14,8 @@ using cli::Text;
 // Nobody is at it: what was begun stands still.
 std::string StateName(const Run& run, size_t stage, bool running) {
   std::string state = run.StageState(stage);
-  if (!running && (state == "running" || state == "watched") && run.ended.empty())
-    return "interrupted";
-  return state;
+  if (running || (state != "running" && state != "watched")) return state;
+  return run.ended.empty() ? "interrupted" : "stopped";
 }
 
 std::string StepName(const StageProgress& at, const std::string& step) {
