@@ -189,6 +189,34 @@ try cloche pipeline window run
 check "a window that nobody used" exits 0
 check "and it was applied" is_new
 
+# --- At a terminal it asks.
+# at_terminal ANSWERS COMMAND...: each answer is typed when a question is there.
+at_terminal() {
+  local answers=$1 count=0 answer
+  shift
+  : > "$T/tty"
+  for answer in $answers; do
+    count=$((count + 1))
+    until_true is_asked $count
+    echo "$answer"
+  done | as_caller script -qefc "$*" "$T/tty" > "$OUT" 2> "$ERR"
+  status=$?
+}
+is_asked() { [ "$(grep -ao 'y/N' "$T/tty" | wc -l)" -ge "$1" ]; }
+touch "$T/tty" && chmod 666 "$T/tty"
+begin person << 'END'
+[[stage]]
+name = "local"
+apply = "."
+END
+at_terminal n "$BIN/cloche pipeline person run"
+check "no is no" exits 4
+check "nothing was applied" is_old
+check "it is over" state_is cancelled person
+at_terminal y "$BIN/cloche pipeline person run"
+check "yes is yes" exits 0
+check "and it was applied" is_new
+
 # --- The agent's own copy.
 begin sly << 'END'
 [[stage]]
