@@ -27,6 +27,24 @@ Task<Response> Create(Engine& engine, const Client& client, const Request& reque
   co_return JsonResponse((*sandbox)->ToJson(), 201);
 }
 
+// The cloche.toml that binds its promotions: of when it was made, or of when its owner said so.
+Response ServeProjectFile(Engine& engine, const Request& request, daemon::Sandbox& sandbox) {
+  if (request.method == "PUT") {
+    auto body = request.ParseBody();
+    if (!body) return ErrorResponse(body.error());
+    auto text = ParseProjectFileRequest(*body);
+    if (!text) return ErrorResponse(text.error());
+    if (const Status pinned = engine.PinProjectFile(sandbox, std::move(*text)); !pinned)
+      return ErrorResponse(pinned.error());
+  } else if (request.method != "GET") {
+    return ErrorResponse({Code::kInvalid, "project_file: no such method", "see openapi.yaml"});
+  }
+  return JsonResponse({{"id", sandbox.id},
+                       {"project", sandbox.request.project},
+                       {"digest", sandbox.project_file_digest},
+                       {"text", sandbox.request.project_file}});
+}
+
 }  // namespace
 
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request) {
@@ -71,6 +89,8 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     auto promoted = co_await engine.Promote(*sandbox, std::move(*parsed), client);
     co_return promoted ? JsonResponse(*promoted) : ErrorResponse(promoted.error());
   }
+  if (path.size() == 3 && path[2] == "project_file")
+    co_return ServeProjectFile(engine, request, **sandbox);
   if (path.size() >= 3 && path[2] == "commands")
     co_return co_await ServeCommands(engine, client, request, *sandbox);
   if (path.size() >= 3 && path[2] == "services")

@@ -26,6 +26,7 @@ int Diff(Arguments arguments);
 int Promote(Arguments arguments);
 int Promotions(Arguments arguments);
 int Undo(Arguments arguments);
+int Pipeline(Arguments arguments);
 int Race(Arguments arguments);
 int Refresh(Arguments arguments);
 int Explain(Arguments arguments);

@@ -42,6 +42,7 @@ constexpr std::array kCommands = {
     Entry{"promote", "apply what a sandbox changed to reality, all or nothing", Promote},
     Entry{"promotions", "list what was applied to reality", Promotions},
     Entry{"undo", "take a promotion back", Undo},
+    Entry{"pipeline", "lift what a sandbox changed into reality, stage by stage", Pipeline},
     Entry{"explain", "print what a sandbox would be made of, and how it differs from the host",
           Explain},
     Entry{"doctor", "say what works on this machine, what is missing and what fixes it", Doctor},

@@ -47,6 +47,8 @@ int New(Arguments arguments) {
   auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
   around->base_commit = HeadCommit(around->project);
+  if (const auto read = ReadProjectFile(*around, true); !read)
+    return PrintError(read.error(), json);
   const auto body = SandboxRequest(sandbox, *around);
   if (!body) return PrintError(body.error(), json);
   if (!service_flags.services.empty() &&

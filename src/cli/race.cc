@@ -9,6 +9,7 @@
 #include "base/error_json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/helper_process.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
@@ -45,6 +46,8 @@ struct RaceFlags {
   SandboxFlags sandbox;
   std::string pick;
   std::string report;
+  std::string promote;
+  bool yes = false, allow_triggers = false;
   bool keep_all = false;
   bool json = false;
   bool quiet = false;
@@ -70,6 +73,12 @@ void AddRaceFlags(CLI::App& app, RaceFlags& flags) {
       ->type_name("N");
   app.add_option("--pick", flags.pick, "what is kept: winner (default), none, or a lane's name")
       ->type_name("LANE");
+  app.add_option("--promote", flags.promote,
+                 "winner: apply what it changed to reality, as cloche promote does")
+      ->type_name("winner");
+  app.add_flag("-y,--yes", flags.yes, "with --promote: do not ask, but for triggers");
+  app.add_flag("--allow-triggers", flags.allow_triggers,
+               "with --promote: take over what makes something run later, too");
   app.add_flag("--keep-all", flags.keep_all, "keep the sandboxes of all lanes");
   app.add_option("--report", flags.report, "write a report as one HTML file")->type_name("FILE");
   app.add_flag("-q,--quiet", flags.quiet, "no progress");
@@ -120,6 +129,14 @@ Status CheckRaceFlags(const RaceFlags& flags, const race::Spec& spec) {
       std::ranges::none_of(spec.lanes, is_picked))
     return Fail(Code::kInvalid, fmt::format("--pick {}: there is no such lane", flags.pick),
                 "name a lane, winner or none");
+  if (!flags.promote.empty() && flags.promote != "winner")
+    return Fail(Code::kInvalid, fmt::format("--promote {}: it is not winner", flags.promote),
+                "any other lane is kept with --pick LANE, then: cloche promote");
+  if (flags.promote.empty() ? flags.yes || flags.allow_triggers : flags.pick == "none")
+    return Fail(Code::kInvalid,
+                flags.promote.empty() ? "--yes, --allow-triggers: there is no --promote"
+                                      : "--promote: --pick none keeps no winner",
+                "give both --promote winner and what it needs");
   for (const race::Lane& lane : spec.lanes)
     if (!flags.sandbox.name.empty() && !IsValidSandboxName(flags.sandbox.name + "-" + lane.name))
       return Fail(Code::kInvalid,
@@ -168,7 +185,8 @@ void KeepPicked(const RaceFlags& flags, const race::Verdict& verdict, race::Race
     race::LaneResult& lane = race.lanes[i];
     const bool picked = flags.pick.empty() || flags.pick == "winner" ? verdict.winner == i
                                                                      : flags.pick == lane.name;
-    lane.kept = !lane.sandbox.empty() && (flags.keep_all || picked);
+    const bool promoted = !flags.promote.empty() && verdict.winner == i;
+    lane.kept = !lane.sandbox.empty() && (flags.keep_all || picked || promoted);
     if (lane.kept) sandboxes.Keep(lane.sandbox);
   }
 }
@@ -191,6 +209,39 @@ std::string DescribeKept(const RaceFlags& flags, const race::Race& race,
   return text;
 }
 
+std::vector<std::string> PromoteArguments(const RaceFlags& flags, const race::LaneResult& winner) {
+  std::vector<std::string> words = {winner.sandbox_name};
+  if (flags.yes) words.emplace_back("--yes");
+  if (flags.allow_triggers) words.emplace_back("--allow-triggers");
+  return words;
+}
+
+// With the same questions: it is that command.
+int PromoteWinner(const RaceFlags& flags, const race::LaneResult& winner) {
+  std::vector<std::string> words = PromoteArguments(flags, winner);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  return Promote(arguments);
+}
+
+// The same, as a part of one answer.
+Json PromoteForJson(const RaceFlags& flags, const race::LaneResult& winner) {
+  std::vector<std::string> words = PromoteArguments(flags, winner);
+  words.insert(words.begin(), "promote");
+  words.emplace_back("--json");
+  auto helper = HelperProcess::Start("cloche", std::move(words));
+  if (!helper) return {{"error", ErrorJson(helper.error())}};
+  Json answer = Json::parse(helper->ReadLine(), nullptr, false);
+  if (answer.is_object()) return answer;
+  return {{"error", ErrorJson({Code::kInternal, "cloche promote gave no answer", ""})}};
+}
+
+int PromotedStatus(const Json& promotion) {
+  if (const Json& error = Field(promotion, "error"); error.is_object())
+    return ExitStatus(ErrorFromJson(error).code);
+  return Field(promotion, "conflicts").empty() ? 0 : ExitStatus(Code::kConflict);
+}
+
 int TellRace(const RaceFlags& flags, RaceOutcome outcome, const OwnedFd& report,
              RaceSandboxes& sandboxes) {
   race::Race& race = outcome.race;
@@ -198,10 +249,17 @@ int TellRace(const RaceFlags& flags, RaceOutcome outcome, const OwnedFd& report,
   const race::Overlap overlap = race::FindOverlap(race);
   KeepPicked(flags, verdict, race, sandboxes);
   sandboxes.RemoveAll();
+  const bool promotes = !flags.promote.empty() && verdict.winner;
+  int promoted = 0;
   bool written = true;
   if (report) written = WriteReport(report, race::HtmlReport(race, verdict, overlap));
   if (flags.json) {
-    PrintJson(race::RaceJson(race, verdict, overlap));
+    Json json = race::RaceJson(race, verdict, overlap);
+    if (promotes) {
+      json["promotion"] = PromoteForJson(flags, race.lanes[*verdict.winner]);
+      promoted = PromotedStatus(json["promotion"]);
+    }
+    PrintJson(json);
   } else {
     WriteAll(STDOUT_FILENO,
              race::ComparisonTable(race, verdict, overlap, ColourWanted(STDOUT_FILENO)));
@@ -211,7 +269,8 @@ int TellRace(const RaceFlags& flags, RaceOutcome outcome, const OwnedFd& report,
     return kOwnFailure;
   }
   if (!flags.json && !flags.quiet) WriteAll(STDERR_FILENO, DescribeKept(flags, race, verdict));
-  return verdict.winner ? 0 : 1;
+  if (promotes && !flags.json) promoted = PromoteWinner(flags, race.lanes[*verdict.winner]);
+  return verdict.winner ? promoted : 1;
 }
 
 }  // namespace
@@ -234,6 +293,8 @@ int Race(Arguments arguments) {
   if (!report) return PrintError(report.error(), flags.json);
   auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), flags.json);
+  if (const auto read = ReadProjectFile(*around, true); !read)
+    return FailSession(read.error(), flags.json);
 
   const SignalWatch signals;
   RaceSandboxes sandboxes;  // removed while signals wait

@@ -141,6 +141,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   AddText(body, "home", around.home);
   AddText(body, "project", around.project);
   AddText(body, "base_commit", around.base_commit);
+  AddText(body, "project_file", around.project_file);
   ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
   body["env"] = std::move(environment.kept);
   if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);

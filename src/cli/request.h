@@ -21,6 +21,7 @@ struct Surroundings {
   std::string home;                      // empty when HOME is unset
   std::string project;                   // empty when there is none
   std::string base_commit;               // of the project, where somebody asked for it
+  std::string project_file;              // its cloche.toml, where a sandbox is made
   std::vector<std::string> environment;  // NAME=value, unfiltered
 };
 

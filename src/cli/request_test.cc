@@ -17,6 +17,7 @@ const Surroundings kAround = {.cwd = "/home/u/src",
                               .home = "/home/u",
                               .project = "/home/u/src",
                               .base_commit = "",
+                              .project_file = "",
                               .environment = {"LANG=C"}};
 
 // What `cloche run WORDS...` would send.

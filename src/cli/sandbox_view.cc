@@ -153,6 +153,8 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
     facts.AddRow({"created", created + " (" + DescribeAge(created, now) + " ago)"});
   if (const std::string commit = Text(stale, "base_commit"); !commit.empty())
     facts.AddRow({"base commit", commit});
+  if (const std::string pinned = Text(sandbox, "project_file"); !pinned.empty())
+    facts.AddRow({"cloche.toml", "as it was then, " + pinned});
   if (const std::string behind = DescribeStaleness(stale); !behind.empty())
     facts.AddRow({"stale", behind});
   for (const Json& path : Field(stale, "both_paths"))

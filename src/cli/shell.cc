@@ -52,9 +52,11 @@ int Shell(Arguments arguments) {
   const Streams streams = ChooseStreams(terminal, output.json);
   Connect(command, streams);
   command.timing = output.timing;
-  const auto around = ReadSurroundings();
+  auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), output.json);
   if (ref.empty()) {
+    if (const auto read = ReadProjectFile(*around, keep); !read)
+      return FailSession(read.error(), output.json);
     const auto body = RunRequest(sandbox, command, keep, *around);
     if (!body) return FailSession(body.error(), output.json);
     return RunSession("/v1/run", *body, streams, output, AfterCommand::kDiscarded);

@@ -146,7 +146,8 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"origin", sandbox.origin},
       {"birth_ns", sandbox.birth_ns},
       {"moved", sandbox.moved},
-      {"birth_note", sandbox.birth_note}};
+      {"birth_note", sandbox.birth_note},
+      {"project_file_digest", sandbox.project_file_digest}};
   return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
           record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
@@ -198,6 +199,7 @@ Status Engine::Load() {
     sandbox->keep = true;
     sandbox->request_json = record["request"];
     sandbox->request = std::move(*request);
+    sandbox->PinProjectFile(sandbox->request.project_file);
     LiveOn(sandbox->request);
     sandbox->created = TimeAt(record.value("created", 0.0));
     sandbox->lives_since = TimeAt(record.value("lives_since", record.value("created", 0.0)));
@@ -310,6 +312,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
   sandbox->name = request.name;
   sandbox->request = std::move(request);
+  sandbox->PinProjectFile(sandbox->request.project_file);
   sandbox->keep = keep;
   if (keep) {
     body["env"] = sandbox->request.env;

@@ -101,6 +101,8 @@ class Engine {
   Task<Status> FinishLook(std::shared_ptr<Look> look);
   // Lifts it into reality, by cloche-promote: its answer.
   Task<Result<Json>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
+  // Another cloche.toml binds its promotions from now on.
+  Status PinProjectFile(Sandbox& sandbox, std::string text);
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
   Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client);
   Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);

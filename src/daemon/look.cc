@@ -121,22 +121,24 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   look.complaint = sys::Fd(complaint[0]);
   const std::string project =
       sandbox.request.project.empty() ? sandbox.request.cwd : sandbox.request.project;
-  const Json question = {{"sandbox", sandbox.id},
-                         {"format", request.stale   ? "stale"
-                                    : request.patch ? "patch"
-                                                    : "json"},
-                         {"since_ns", sandbox.birth_ns},
-                         {"lines", request.lines},
-                         {"one_owner", mode_ == Mode::kRootless},
-                         {"project", project},
-                         {"home", sandbox.request.home},
-                         {"root", !request.root.empty() ? request.root
-                                  : project.empty()     ? "/"
-                                                        : project},
-                         {"paths", request.paths},
-                         {"moved", sandbox.moved},
-                         {"birth", request.promote.is_null() ? Json() : sandbox.birth_note},
-                         {"promote", request.promote}};
+  const Json question = {
+      {"sandbox", sandbox.id},
+      {"format", request.stale   ? "stale"
+                 : request.patch ? "patch"
+                                 : "json"},
+      {"since_ns", sandbox.birth_ns},
+      {"lines", request.lines},
+      {"one_owner", mode_ == Mode::kRootless},
+      {"project", project},
+      {"home", sandbox.request.home},
+      {"root", !request.root.empty() ? request.root
+               : project.empty()     ? "/"
+                                     : project},
+      {"paths", request.paths},
+      {"moved", sandbox.moved},
+      {"birth", request.promote.is_null() ? Json() : sandbox.birth_note},
+      {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
+      {"promote", request.promote}};
   const std::string text = question.dump();
   planned.plan.keep = true;
   const std::string bytes = EncodePlan(planned.plan);
@@ -257,6 +259,15 @@ Task<Result<Json>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, LookRequest
     co_return Fail(Code::kUnavailable, "promote " + sandbox->id + ": it is no copy of this machine",
                    "take its changes out with: cloche diff " + sandbox->id + " --patch");
   co_return co_await AskWhole(sandbox, std::move(request), client);
+}
+
+Status Engine::PinProjectFile(Sandbox& sandbox, std::string text) {
+  if (sandbox.request.project.empty())
+    return Fail(Code::kConflict, "pin cloche.toml of " + sandbox.id + ": it has no project",
+                "make a sandbox in the project: cloche new");
+  if (sandbox.keep) sandbox.request_json["project_file"] = text;
+  sandbox.PinProjectFile(std::move(text));
+  return Save(sandbox);
 }
 
 Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client) {

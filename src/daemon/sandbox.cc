@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/text.h"
+#include "diff/sha256.h"
 #include "sys/apparmor.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
@@ -421,6 +422,11 @@ Json Sandbox::ServicesJson() const {
   return list;
 }
 
+void Sandbox::PinProjectFile(std::string text) {
+  project_file_digest = text.empty() ? "" : "sha256:" + diff::ToHex(diff::HashOf(text));
+  request.project_file = std::move(text);
+}
+
 Json Sandbox::ToJson() const {
   static constexpr const char* kStates[] = {"running", "running", "stopped", "ended", "ended"};
   Json json = {{"id", id},
@@ -440,6 +446,8 @@ Json Sandbox::ToJson() const {
                {"commands", commands_started},
                {"head", head},
                {"forked_from", origin},
+               {"project", request.project},
+               {"project_file", project_file_digest},
                {"services", ServicesJson()}};
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);

@@ -62,6 +62,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::chrono::system_clock::time_point lives_since = created;
   uint64_t commands_started = 0;
   int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
+  std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
   Json birth_note;                 // what git knew of the project then: {project, commit, dirty}
   std::string head;                // the snapshot its files were last equal to; "" = its base
@@ -96,6 +97,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   }
   Json ToJson() const;
   Json ServicesJson() const;
+  void PinProjectFile(std::string text);  // what holds from now on
 
  private:
   Task<void> ReadInit(std::shared_ptr<Sandbox> self);

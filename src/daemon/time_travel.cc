@@ -435,6 +435,7 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->birth_ns = parent->birth_ns;
     fork->moved = parent->moved;
     fork->birth_note = parent->birth_note;
+    fork->project_file_digest = parent->project_file_digest;
     fork->origin = {{"sandbox", parent->id},
                     {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
     fork->reason = "forked from " + (parent->name.empty() ? parent->id : parent->name);

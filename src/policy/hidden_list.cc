@@ -20,9 +20,11 @@ constexpr auto kBrowser = "browser or mail profile"sv;
 constexpr auto kHistory = "history of what was typed"sv;
 constexpr auto kDesktop = "keys of the desktop session"sv;
 constexpr auto kReplaced = "what promotions replaced"sv;
+constexpr auto kPipelines = "what pipelines wait for and have logged"sv;
 
 constexpr std::array kHomeSecrets = {
     HomeSecret{".local/state/cloche/promotions", kReplaced},
+    HomeSecret{".local/state/cloche/pipelines", kPipelines},
 
     HomeSecret{".ssh", kKeys},
     HomeSecret{".gnupg", kKeys},

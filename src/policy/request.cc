@@ -19,6 +19,7 @@ constexpr size_t kMaxString = 131'071;  // the kernel's MAX_ARG_STRLEN, less its
 constexpr size_t kMaxStrings = 4096;
 constexpr size_t kMaxArguments = size_t{2} << 20;  // of all argv together
 constexpr size_t kMaxLabels = 64;
+constexpr size_t kMaxProjectFile = 64 << 10;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -137,6 +138,9 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   reader.Text("base_commit", out.base_commit, 64);
   if (out.base_commit.find_first_not_of("0123456789abcdef") != std::string::npos)
     reader.Refuse("base_commit", "it is no commit", "give its hash in hex, or leave it out");
+  reader.Text("project_file", out.project_file, kMaxProjectFile);
+  if (!out.project_file.empty() && out.project.empty())
+    reader.Refuse("project_file", "there is no project it belongs to", "give project, too");
   ReadEnv(reader, out.env, out.env_names);
   if (const json* limits = reader.Object("limits")) {
     Result<Limits> parsed = ParseLimits(*limits);
@@ -225,6 +229,16 @@ Result<SandboxRequest> ParseSandboxRequest(const json& body) {
   ReadSandbox(reader, request);
   CLOCHE_TRY(reader.Finish());
   return request;
+}
+
+Result<std::string> ParseProjectFileRequest(const json& body) {
+  std::string text;
+  FieldReader reader(body, "");
+  if (reader.Find("text") == nullptr)
+    reader.Refuse("text", "it is not there", "give the whole file, which may be empty");
+  reader.Text("text", text, kMaxProjectFile);
+  CLOCHE_TRY(reader.Finish());
+  return text;
 }
 
 Result<CommandRequest> ParseCommandRequest(const json& body) {

@@ -31,7 +31,8 @@ struct SandboxRequest {
   std::string cwd;
   std::string home;
   std::string project;
-  std::string base_commit;  // of the project's git repository, when the sandbox was made
+  std::string base_commit;   // of the project's git repository, when the sandbox was made
+  std::string project_file;  // its cloche.toml of that moment; what it says binds promotions
   std::vector<std::string> env;
   std::vector<std::string> env_names;  // asked for by name: pass the filter
   Limits limits;
@@ -85,6 +86,9 @@ Result<RunRequest> ParseRunRequest(const nlohmann::json& body);
 
 // One for a single command: it has no name, is never saved and serves nobody.
 SandboxRequest TwinOf(SandboxRequest request);
+
+// {text}: another cloche.toml from now on.
+Result<std::string> ParseProjectFileRequest(const nlohmann::json& body);
 
 Status CheckSandboxName(std::string_view name);
 

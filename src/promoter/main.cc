@@ -17,6 +17,7 @@
 #include "base/error_json.h"
 #include "base/text.h"
 #include "promoter/promote.h"
+#include "promoter/rules.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
@@ -146,12 +147,19 @@ Result<Json> Answer() {
   if (getgroups(static_cast<int>(wish.groups.size()), wish.groups.data()) < 0)
     return Fail(Code::kInternal, "read groups: the kernel does not tell");
   wish.root = !wish.one_owner && geteuid() == 0;
+  // From the daemon's record: of when the sandbox was made, whatever it holds now.
+  const std::string pinned = question.value("project_file", "");
+  ASSIGN_OR_RETURN(const ProjectRules rules, ProjectRules::Read(pinned, wish.project));
+  wish.rules = &rules;
   const bool dry_run = asked.value("dry_run", false);
   ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
   const std::vector<Recovered> recovered = Recover(store, wish.root);
   Base base(ReadNote(question));
-  ASSIGN_OR_RETURN(const Outcome outcome,
+  ASSIGN_OR_RETURN(Outcome outcome,
                    Promote(store, layout, wish, base, question.value("sandbox", ""), dry_run));
+  if (std::string note = ProjectFileNote(wish.project, pinned, question.value("sandbox", ""));
+      !note.empty())
+    outcome.notes.push_back(std::move(note));
   Json json = OutcomeJson(outcome, dry_run);
   json["recovered"] = RecoveredJson(recovered);
   return json;

@@ -13,6 +13,7 @@
 #include "promote/credentials.h"
 #include "promote/merge3.h"
 #include "promote/triggers.h"
+#include "promoter/rules.h"
 #include "promoter/sides.h"
 #include "promoter/survey.h"
 #include "promoter/verdict.h"
@@ -307,10 +308,11 @@ Status Planner::Take(differ::Entry entry) {
   if (!Asked(wish_, entry.path)) return {};
   std::string target = TargetOf(layout_, entry.path);
   if (entry.path == target) return {};  // the top of an overlay: the time of a mount's root
-  std::optional<differ::Place> original = entry.before;
+  const std::optional<differ::Place> original = entry.before;
+  const std::string inside = entry.path;
   if (!wish_.to.empty()) {
     entry.path = wish_.to + entry.path.substr(wish_.project.size());
-    if (entry.path == wish_.to) return {};
+    if (entry.path == wish_.to || Covers(wish_.exclude, entry.path)) return {};
     target = wish_.to;
     entry.before = survey_.Find(target, entry.path);
   }
@@ -344,6 +346,10 @@ Status Planner::Take(differ::Entry entry) {
       situation.obstacle == promote::Real::kUnwritable)
     situation.obstacle.reset();
   const promote::Case& which = promote::Decide(*incoming, RealOf(situation, *incoming));
+  // With --to it has two names.
+  const auto covered = [&](const std::vector<std::string>& directories) {
+    return Covers(directories, entry.path) || Covers(directories, inside);
+  };
   const auto chosen = wish_.texts.find(entry.path);
   std::optional<std::string> text;
   std::string merged_from;
@@ -356,8 +362,8 @@ Status Planner::Take(differ::Entry entry) {
     case promote::Verdict::kApply:
       break;
     case promote::Verdict::kMerge: {
-      if (Covers(wish_.keep_ours, entry.path)) return {};
-      if (Covers(wish_.take_theirs, entry.path)) break;
+      if (covered(wish_.keep_ours)) return {};
+      if (covered(wish_.take_theirs)) break;
       auto merged = promote::MergeTexts(situation.base_text, situation.ours, situation.theirs,
                                         {"reality", "sandbox"});
       if (merged && merged->Clean()) {
@@ -374,10 +380,10 @@ Status Planner::Take(differ::Entry entry) {
       break;
     }
     case promote::Verdict::kConflict: {
-      if (Covers(wish_.keep_ours, entry.path)) return {};
+      if (covered(wish_.keep_ours)) return {};
       const bool both = which.reason == promote::Reason::kBothChanged;
       const bool theirs =
-          Covers(wish_.take_theirs, entry.path) && (both || which.reason == promote::Reason::kGone);
+          covered(wish_.take_theirs) && (both || which.reason == promote::Reason::kGone);
       if (theirs || (both && text)) {
         if (text) merged_from = HashOf(change);
         break;
@@ -395,7 +401,7 @@ Status Planner::Take(differ::Entry entry) {
     return {};
   }
   if (*incoming == promote::Incoming::kLink && entry.before && entry.before->info.st_nlink > 1 &&
-      !Covers(wish_.take_theirs, entry.path))
+      !covered(wish_.take_theirs))
     links_.push_back({plan_.wanted.size(), entry.before->info.st_nlink});
   return Want(std::move(*compared), entry, target, std::move(text), std::move(merged_from));
 }
@@ -461,6 +467,7 @@ Result<Plan> Planner::Run() {
                 "promote: " + EscapeForTerminal(walk.unreadable().paths.at(0)) + " cannot be read",
                 "mend its mode inside, or leave it out");
   CheckNames();
+  if (wish_.rules) wish_.rules->Check(plan_.wanted, wish_.to, plan_.conflicts);
   std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);
   if (whole_) {
     ASSIGN_OR_RETURN(plan_.digest, digest_.Finish());

@@ -12,6 +12,8 @@
 
 namespace cloche::promoter {
 
+class ProjectRules;
+
 // What a promotion put in place or took back.
 struct Promoted {
   Identity now;             // as it was left
@@ -32,7 +34,10 @@ struct Wish {
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;
+  const ProjectRules* rules = nullptr;       // of the project's own file
   std::map<std::string, Promoted> promoted;  // what earlier promotions left, by path
+  // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and
+  // what is below; or this content goes in.
   std::vector<std::string> keep_ours, take_theirs;
   std::map<std::string, std::string> texts;
   bool with_texts = false;  // a person chooses lines

@@ -279,6 +279,40 @@ check "that are redrawn" mentions $'\033\\[[0-9]*A'
 check "and the table comes at the end" mentions 'winner: b'
 clean_up
 
+# The winner goes into reality, the way of cloche promote.
+echo old > real
+[ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" real
+sleep 0.05
+try cloche race --promote winner --check 'grep -q good real' --approach good='echo good > real' --approach bad='echo bad > real'
+check "without a yes it is not promoted" exits 2
+check "and stays as it is" is "$(cat real)" old
+clean_up
+try cloche race --promote winner --yes --check 'grep -q good real' --approach good='echo good > real' --approach bad='echo bad > real'
+check "with one it is" exits 0
+check "what the winner made, and only that" is "$(cat real)" good
+check "as a promotion" mentions '^pr_'
+clean_up
+try cloche race --promote winner --yes --json --approach good='echo better > real'
+check "--json: it is part of the one object" is_json
+check "--json: with its id" is "$(field promotion.id | cut -c 1-3)" pr_
+check "--json: and it happened" is "$(cat real)" better
+clean_up
+try cloche race --promote winner --yes --approach a='mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit'
+check "what runs later needs a yes of its own" exits 5
+check "and stays inside" not test -e .git
+clean_up
+printf '[promote]\ndeny = ["real"]\n' > cloche.toml
+try cloche race --promote winner --yes --json --approach good='echo more > real'
+check "what cloche.toml forbids stays inside" field_is promotion.state conflict
+check "which is told by the status" exits 4
+rm cloche.toml
+clean_up
+try cloche race --promote winner --yes --approach bad=false
+check "without a winner nothing is promoted" exits 1
+try cloche race --promote other --approach a=true
+check "only the winner is promoted" exits 2
+clean_up
+
 # Nobody reads what it says.
 cloche race --pick none --setup 'echo x' --approach a=true --approach b=true 2>&1 | head -c 1 > "$OUT"
 check "without a reader nothing is left either" nothing_is_left

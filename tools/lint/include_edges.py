@@ -20,11 +20,13 @@ MAY_INCLUDE = {
     "differ": {"base", "sys", "diff"},
     # pure; what changes are, and what a secret looks like, it need not know twice
     "promote": {"base", "diff", "policy"},
-    "promoter": {"base", "sys", "diff", "differ", "promote"},
+    "promoter": {"base", "sys", "diff", "differ", "promote", "project"},
     "git": set(),
     "service": {"base", "sys", "policy"},
+    "project": {"base"},  # pure
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
+    "pipeline": {"base", "sys", "policy", "diff", "project", "promote", "cli"},
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

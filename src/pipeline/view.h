@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "pipeline/run.h"
+
+namespace cloche::pipeline {
+
+// How far a run is, for people and for programs. `running`: somebody is at it just now.
+std::string RunTable(const Run& run, bool running, bool colour);
+Json RunJson(const Run& run, bool running);
+// What to do next; "" = nothing.
+std::string NextCommand(const Run& run, bool running, const std::string& ref);
+
+}  // namespace cloche::pipeline

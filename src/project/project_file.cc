@@ -1,0 +1,273 @@
+#include "project/project_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+
+// Header only: the programs that read it are static, and one file includes it.
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+namespace cloche::project {
+namespace {
+
+constexpr std::array kTopKeys = {"promote", "stage"};
+constexpr std::array kPromoteKeys = {"allow", "deny", "read_only"};
+constexpr std::array kStageKeys = {
+    "name",     "verify", "apply",         "check",      "on_host",      "deploy",   "environment",
+    "approval", "health", "cancel_window", "health_for", "health_every", "rollback", "affects"};
+constexpr std::array kEnvironments = {"development", "staging", "production"};
+constexpr const char* kExample = "docs/pipeline.md shows a whole file";
+
+template <size_t N>
+std::string Listed(const std::array<const char*, N>& words) {
+  std::string text;
+  for (const char* word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+// Reads one file. Every complaint names its line.
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  Result<ProjectFile> Read(std::string_view text) const {
+    if (text.size() > kMostFileBytes)
+      return Fail(Code::kInvalid, fmt::format("read {}: longer than 64 KiB", file_),
+                  "it holds globs and command lines; put programs into files of their own");
+    toml::parse_result parsed = toml::parse(text);
+    if (!parsed)
+      return Complain(parsed.error().source().begin.line, std::string(parsed.error().description()),
+                      fmt::format("mend the line; {}", kExample));
+    const toml::table& top = parsed.table();
+    CLOCHE_TRY(CheckKeys(top, kTopKeys, "the file"));
+    ProjectFile file;
+    CLOCHE_TRY(Patterns(top, file.promote));
+    CLOCHE_TRY(Stages(top, file.stages));
+    return file;
+  }
+
+ private:
+  std::unexpected<Error> Complain(size_t line, const std::string& what,
+                                  const std::string& cure) const {
+    return Fail(Code::kInvalid, fmt::format("read {}:{}: {}", file_, line, EscapeForTerminal(what)),
+                cure);
+  }
+  std::unexpected<Error> Complain(const toml::node& at, const std::string& what,
+                                  const std::string& cure) const {
+    return Complain(at.source().begin.line, what, cure);
+  }
+
+  template <size_t N>
+  Status CheckKeys(const toml::table& table, const std::array<const char*, N>& known,
+                   const std::string& where) const {
+    for (const auto& [key, node] : table)
+      if (std::ranges::find(known, key.str()) == known.end())
+        return Complain(key.source().begin.line,
+                        fmt::format("{} has no key '{}'", where, key.str()),
+                        "known here: " + Listed(known));
+    return {};
+  }
+
+  Status Text(const toml::table& table, const char* key, std::string& out) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return {};
+    ASSIGN_OR_RETURN(out, Words(*node, key));
+    return {};
+  }
+
+  Result<std::string> Words(const toml::node& node, const char* key) const {
+    const auto* text = node.as_string();
+    if (text == nullptr)
+      return Complain(node, fmt::format("{} is not a string", key), "put it in quotes");
+    if (text->get().find_first_not_of(" \t\r\n") == std::string::npos)
+      return Complain(node, fmt::format("{} is empty", key), "write something, or leave it out");
+    if (text->get().find('\0') != std::string::npos)
+      return Complain(node, fmt::format("{} holds a NUL", key), "nothing of Linux can have one");
+    return text->get();
+  }
+
+  // One string, or a list of them.
+  Status List(const toml::table& table, const char* key, size_t most,
+              std::vector<std::string>& out) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return {};
+    const toml::array* list = node->as_array();
+    if (list == nullptr) {
+      ASSIGN_OR_RETURN(std::string text, Words(*node, key));
+      out.push_back(std::move(text));
+      return {};
+    }
+    if (list->size() > most)
+      return Complain(*node, fmt::format("{} has more than {} items", key, most), "give fewer");
+    for (const toml::node& item : *list) {
+      ASSIGN_OR_RETURN(std::string text, Words(item, key));
+      out.push_back(std::move(text));
+    }
+    return {};
+  }
+
+  Status Seconds(const toml::table& table, const char* key, double least, double& out) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return {};
+    std::optional<double> seconds;
+    if (const auto* whole = node->as_integer()) seconds = static_cast<double>(whole->get());
+    if (const auto* number = node->as_floating_point()) seconds = number->get();
+    // Not a number is in no range.
+    if (!seconds || !(*seconds >= least && *seconds <= kMostSeconds))
+      return Complain(*node,
+                      fmt::format("{} is not a number of seconds from {} to {}", key, least,
+                                  static_cast<int>(kMostSeconds)),
+                      fmt::format("write it like {} = 60", key));
+    out = *seconds;
+    return {};
+  }
+
+  Status Bool(const toml::table& table, const char* key, bool& out) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return {};
+    const auto* value = node->as_boolean();
+    if (value == nullptr)
+      return Complain(*node, fmt::format("{} is neither true nor false", key), "write true");
+    out = value->get();
+    return {};
+  }
+
+  Status Patterns(const toml::table& top, PathPatterns& out) const {
+    const toml::node* node = top.get("promote");
+    if (node == nullptr) return {};
+    const toml::table* table = node->as_table();
+    if (table == nullptr)
+      return Complain(*node, "promote is not a table", "write [promote] and the globs below it");
+    CLOCHE_TRY(CheckKeys(*table, kPromoteKeys, "promote"));
+    CLOCHE_TRY(List(*table, "allow", kMostPatterns, out.allow));
+    CLOCHE_TRY(List(*table, "deny", kMostPatterns, out.deny));
+    return List(*table, "read_only", kMostPatterns, out.read_only);
+  }
+
+  Status Stages(const toml::table& top, std::vector<Stage>& out) const {
+    const toml::node* node = top.get("stage");
+    if (node == nullptr) return {};
+    const toml::array* list = node->as_array();
+    if (list == nullptr)
+      return Complain(*node, "stage is not a list of tables", "write [[stage]], with two brackets");
+    if (list->size() > kMostStages)
+      return Complain(*node, fmt::format("more than {} stages", kMostStages), "give fewer");
+    std::set<std::string> names;
+    for (const toml::node& each : *list) {
+      const toml::table* table = each.as_table();
+      if (table == nullptr)
+        return Complain(each, "stage is not a list of tables",
+                        "write [[stage]], with two brackets");
+      ASSIGN_OR_RETURN(Stage stage, OneStage(*table));
+      if (!names.insert(stage.name).second)
+        return Complain(each, fmt::format("there is a stage {} already", stage.name),
+                        "give each a name of its own");
+      out.push_back(std::move(stage));
+    }
+    return {};
+  }
+
+  Result<Stage> OneStage(const toml::table& table) const {
+    CLOCHE_TRY(CheckKeys(table, kStageKeys, "a stage"));
+    Stage stage;
+    CLOCHE_TRY(Text(table, "name", stage.name));
+    if (!IsValidSandboxName(stage.name))
+      return Complain(table,
+                      stage.name.empty() ? "a stage has no name"
+                                         : fmt::format("'{}' is no name for a stage", stage.name),
+                      "use 1 to 63 of a-z, 0-9 and -, beginning with a letter");
+    CLOCHE_TRY(List(table, "verify", kMostCommands, stage.verify));
+    CLOCHE_TRY(List(table, "check", kMostCommands, stage.check));
+    CLOCHE_TRY(List(table, "health", kMostCommands, stage.health));
+    CLOCHE_TRY(Bool(table, "on_host", stage.on_host));
+    CLOCHE_TRY(Text(table, "deploy", stage.deploy));
+    CLOCHE_TRY(Text(table, "environment", stage.environment));
+    CLOCHE_TRY(Text(table, "rollback", stage.rollback));
+    CLOCHE_TRY(Text(table, "affects", stage.affects));
+    CLOCHE_TRY(Seconds(table, "cancel_window", 0, stage.cancel_window));
+    CLOCHE_TRY(Seconds(table, "health_for", 0, stage.health_for));
+    CLOCHE_TRY(Seconds(table, "health_every", 0.1, stage.health_every));
+    CLOCHE_TRY(Apply(table, stage));
+    CLOCHE_TRY(Tier(table, stage));
+    CLOCHE_TRY(CheckSense(table, stage));
+    return stage;
+  }
+
+  Status Apply(const toml::table& table, Stage& stage) const {
+    const toml::node* node = table.get("apply");
+    if (node == nullptr) return {};
+    if (const auto* whether = node->as_boolean()) {
+      if (whether->get()) stage.apply = "";
+      return {};
+    }
+    ASSIGN_OR_RETURN(std::string directory, Words(*node, "apply"));
+    while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+    const bool leads_up = directory == ".." || directory.starts_with("../") ||
+                          directory.ends_with("/..") || directory.find("/../") != std::string::npos;
+    if (leads_up || directory.starts_with('~'))
+      return Complain(*node, fmt::format("apply = '{}' is no plain path", directory),
+                      "write a directory of the project, or an absolute path, without .. and ~");
+    stage.apply = directory == "." ? "" : directory;
+    return {};
+  }
+
+  // What nobody has judged needs a person: a stage without a tier, and an environment that is not
+  // known, whatever tier it was given.
+  Status Tier(const toml::table& table, Stage& stage) const {
+    std::string tier;
+    CLOCHE_TRY(Text(table, "approval", tier));
+    if (tier == "auto")
+      stage.approval = Approval::kAuto;
+    else if (tier == "notify")
+      stage.approval = Approval::kNotify;
+    else if (!tier.empty() && tier != "approve")
+      return Complain(*table.get("approval"), fmt::format("approval = '{}' is unknown", tier),
+                      "known here: auto, notify, approve");
+    if (!stage.ChangesReality()) stage.approval = Approval::kAuto;  // there is nothing to approve
+    if (!stage.deploy.empty() && !IsKnownEnvironment(stage.environment))
+      stage.approval = Approval::kApprove;
+    return {};
+  }
+
+  Status CheckSense(const toml::table& table, const Stage& stage) const {
+    const auto without = [&](const char* key, const char* needed) -> Status {
+      if (table.get(key) == nullptr) return {};
+      return Complain(*table.get(key), fmt::format("{} has no meaning without {}", key, needed),
+                      fmt::format("add {}, or leave {} out", needed, key));
+    };
+    if (stage.deploy.empty()) CLOCHE_TRY(without("environment", "deploy"));
+    if (stage.deploy.empty()) CLOCHE_TRY(without("rollback", "deploy"));
+    if (stage.health.empty()) CLOCHE_TRY(without("health_for", "health"));
+    if (stage.health.empty()) CLOCHE_TRY(without("health_every", "health"));
+    if (!stage.ChangesReality()) CLOCHE_TRY(without("health", "apply or deploy"));
+    if (stage.verify.empty() && stage.check.empty() && !stage.ChangesReality())
+      return Complain(table, fmt::format("stage {} does nothing", stage.name),
+                      "give it verify, apply, check or deploy");
+    return {};
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+const char* ApprovalName(Approval approval) {
+  static constexpr const char* kNames[] = {"auto", "notify", "approve"};
+  return kNames[static_cast<int>(approval)];
+}
+
+bool IsKnownEnvironment(std::string_view environment) {
+  return std::ranges::find(kEnvironments, environment) != kEnvironments.end();
+}
+
+Result<ProjectFile> ReadProjectFile(std::string_view toml, const std::string& file) {
+  return Reader(file).Read(toml);
+}
+
+}  // namespace cloche::project

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The project's cloche.toml, as it was when the sandbox was made, binds what is promoted from it.
+. "$(dirname "$0")/../harness/lib.sh"
+
+inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*" > "$T/log" 2>&1; }
+ours() { [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK"; }
+
+mkdir -p "$WORK/lib" "$WORK/.git" "$WORK/secrets/deep" && echo one > "$WORK/lib/a.py" && echo two > "$WORK/b.txt"
+echo s > "$WORK/secrets/deep/key" && echo p > "$WORK/pyproject.toml"
+cat > "$WORK/cloche.toml" << 'END'
+[promote]
+allow = ["lib/**/*.py", "secrets/", "pyproject.toml"]
+deny = ["secrets/deep/"]
+read_only = ["pyproject.toml"]
+END
+ours
+sleep 0.1
+
+# --- It is pinned.
+try cloche new --name box
+check "a sandbox is made" exits 0
+try cloche show box --json
+check "show tells the digest of the file" field_is project_file "sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
+try cloche show box
+check "and as text" mentions '^cloche.toml  *as it was then, sha256:'
+try cloche fork box --name twin
+try cloche show twin --json
+check "a fork inherits it" field_is project_file "sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
+cloche stop box > "$T/log"
+
+# --- What it allows goes, and nothing else.
+inside box 'echo new > lib/a.py; mkdir -p lib/deep/er; echo x > lib/deep/er/c.py'
+try cloche promote box --yes --json
+check "what is allowed is applied, with the directories on the way" field_is state done
+check "there it is" is "$(cat "$WORK/lib/deep/er/c.py")" x
+inside box 'echo changed > b.txt'
+try cloche promote box --yes
+check "what is not allowed is a conflict" exits 4
+check "which names the rule" says 'b.txt: promote.allow of cloche.toml does not name it'
+check "and how to proceed" says 'exclude'
+check "nothing was applied" is "$(cat "$WORK/b.txt")" two
+try cloche promote box --yes --exclude b.txt --json
+check "without it, there is nothing left" field_is changes '[]'
+inside twin 'rm -r secrets'
+try cloche promote twin --yes
+check "a deletion above what is denied is a conflict" exits 4
+check "which names the pattern" says "secrets/deep/key: promote.deny of cloche.toml forbids it: 'secrets/deep/'"
+check "the file is there" is "$(cat "$WORK/secrets/deep/key")" s
+inside twin 'git -v > /dev/null 2>&1; echo q > pyproject.toml'
+try cloche promote twin pyproject.toml --yes --json
+check "what is read-only stays" field_is state conflict
+check "and says so" field_is conflicts.0.reason "promote.read_only of cloche.toml forbids it: 'pyproject.toml'"
+try cloche new --name empty
+inside empty 'mkdir nothing'
+try cloche promote empty --yes --json
+check "a new directory with nothing allowed in it is a conflict" field_is state conflict
+inside empty 'rmdir nothing; mkdir lib/n; mv lib/a.py lib/n/b.py'
+try cloche promote empty --yes --json
+check "a rename within what is allowed is none" field_is state done
+inside empty 'mv lib/n/b.py c.txt'
+try cloche promote empty --yes --json
+check "a rename out of it is one" field_is state conflict
+
+# --- The agent's copy has no effect.
+try cloche new --name sly
+inside sly 'printf "[promote]\n" > cloche.toml; echo evil > b.txt'
+try cloche promote sly --yes --json --exclude cloche.toml
+check "its own copy does not change the rules" field_is state conflict
+try cloche promote sly cloche.toml --yes --json
+check "nor does it get out" field_is conflicts.0.reason 'what it says binds promotions: it is only yours to change'
+inside sly 'rm cloche.toml'
+try cloche promote sly cloche.toml --yes --json
+check "not even its deletion" field_is state conflict
+check "b.txt is as it was" is "$(cat "$WORK/b.txt")" two
+
+# --- The owner changes his.
+printf '[promote]\nallow = ["*.txt"]\n' > "$WORK/cloche.toml"
+inside sly 'git init > /dev/null 2>&1; echo fine > lib/z.py'
+try cloche promote sly lib --dry-run --json
+check "a promotion says that the real one has changed" is "$(field notes.0 | grep -c 'cloche.toml has changed .* cloche pipeline .* repin')" 1
+check "and goes by the one of then" field_is state dry_run
+try cloche pipeline sly repin
+check "repin asks a person" exits 5
+check "and shows the file" says 'allow = \["\*.txt"\]'
+try cloche pipeline sly repin --yes
+check "or takes his yes" mentions "^sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
+try cloche promote sly lib --yes --json
+check "now the new one holds" field_is state conflict
+try cloche promote sly b.txt --yes --json
+check "for what it allows, too" field_is state done
+if [ "$MODE" != shared ]; then
+  stop_daemon  # the next command starts another
+  try cloche show sly --json
+  check "also after a restart of the daemon" field_is project_file "sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
+fi
+
+# --- Files that make no sense.
+printf '[promote]\nalow = []\n' > "$WORK/cloche.toml"
+try cloche new
+check "an unknown key is an error" exits 2
+check "with its line" says 'cloche.toml:2: promote has no key'
+printf '[promote]\nallow = ["[a-"]\n' > "$WORK/cloche.toml"
+refused invalid new
+try cloche run -- true
+check "a command in a disposable one runs all the same" exits 0
+head -c 70000 /dev/zero | tr '\0' '#' > "$WORK/cloche.toml"
+refused invalid new
+rm "$WORK/cloche.toml" && mkfifo "$WORK/cloche.toml"
+refused invalid new
+rm "$WORK/cloche.toml"
+try cloche new --name plain
+check "without a file there are no rules" exits 0
+inside plain 'echo free > b.txt'
+try cloche promote plain --yes --json
+check "and everything goes" field_is state done
