@@ -55,6 +55,11 @@ void AddStep(std::string& text, const Step& step) {
                  kStep, step.number, static_cast<int>(step.kind), step.directory,
                  diff::ToBase64(step.target), diff::ToBase64(step.path), Text(step.before),
                  Text(step.staged), Text(step.old_status), Text(step.new_status));
+  if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
+    fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
+  if (!step.before_merged_from.empty())
+    fmt::format_to(std::back_inserter(text), R"(,"before_merged_from":"{}")",
+                   step.before_merged_from);
   if (!step.merged_from.empty())
     fmt::format_to(std::back_inserter(text), R"(,"merged_from":"{}")", step.merged_from);
   text += "}\n";
@@ -88,6 +93,8 @@ Result<Step> StepFrom(const Json& json) {
   step.old_status = StatusFrom(json.value("old", Json()));
   step.new_status = StatusFrom(json.value("new", Json()));
   step.directory = json.value("directory", false);
+  step.before_changed_ns = json.value("since", step.before.changed_ns);
+  step.before_merged_from = json.value("before_merged_from", "");
   step.merged_from = json.value("merged_from", "");
   return step;
 }

@@ -32,6 +32,10 @@ struct Step {
   Identity before;                         // what must be there
   Identity staged;                         // what will be, as it lies in the store
   DirectoryStatus old_status, new_status;  // of kSetDir
+  // What is known of `before` from earlier promotions: when it really became that (0: by one of
+  // this sandbox), and its merged_from.
+  int64_t before_changed_ns = 0;
+  std::string before_merged_from;
   // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
   std::string merged_from;
 };

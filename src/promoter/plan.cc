@@ -432,7 +432,14 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
                 std::move(text),
                 entry.before ? IdentityOf(entry.before->info) : Identity(),
                 target,
-                std::move(merged_from)};
+                std::move(merged_from),
+                0,
+                ""};
+  wanted.before_changed_ns = wanted.before.changed_ns;
+  if (const Promoted* known = entry.before ? Known(entry.path, entry.before->info) : nullptr) {
+    wanted.before_changed_ns = known->changed_ns;
+    wanted.before_merged_from = known->merged_from;
+  }
   plan_.wanted.push_back(std::move(wanted));
   return {};
 }

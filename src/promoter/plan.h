@@ -52,6 +52,8 @@ struct Wanted {
   Identity before;                      // what reality had when it was compared
   std::string target;                   // the overlay it belongs to
   std::string merged_from;              // of Step
+  int64_t before_changed_ns = 0;        // of Step
+  std::string before_merged_from;       // of Step
 };
 
 // Something that keeps the whole from being applied.

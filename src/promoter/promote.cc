@@ -92,10 +92,15 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
       if (step.kind == StepKind::kSetDir) continue;
       Promoted& promoted = found[step.path];
       if (!left.exists()) continue;
+      // To another sandbox what this one's promotion made is as new as it is.
+      const bool known = earlier.sandbox == sandbox || step.before_changed_ns != 0;
+      const int64_t changed_ns = known                         ? step.before_changed_ns
+                                 : promoted.now == step.before ? promoted.changed_ns
+                                                               : step.before.changed_ns;
       if (done)
         promoted = {{}, 0, step.merged_from};
-      else if (promoted.now != step.before)
-        promoted = {{}, step.before.changed_ns, ""};
+      else
+        promoted = {{}, changed_ns, step.before_merged_from};
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
     }
   }

@@ -204,6 +204,8 @@ Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Real
     step.target = wanted.target;
     step.path = path;
     step.merged_from = wanted.merged_from;
+    step.before_changed_ns = wanted.before_changed_ns;
+    step.before_merged_from = wanted.before_merged_from;
     step.before = now;
     if (same_kind && IsDirectory(wanted)) {
       step.kind = StepKind::kSetDir;

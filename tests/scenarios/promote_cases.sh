@@ -50,8 +50,9 @@ check "and not again" is "$(field changes)" '[]'
 inside 'sed -i s/^7$/seven/ both'
 try cloche promote box both --yes --json
 check "until the sandbox goes on: then on top of it" is "$(sed -n '3p;7p;15p' both | tr '\n' ' ')" "three seven fifteen "
-second=$(field id)
-try cloche undo "$second"
+try cloche undo "$(field id)"
+try cloche promote box both --yes --json
+try cloche undo "$(field id)"
 try cloche undo "$pr"
 check "undone: reality's own edit is still there" is "$(sed -n '3p;15p' both | tr '\n' ' ')" "3 fifteen "
 try cloche promote box both --yes --json
