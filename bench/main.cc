@@ -18,10 +18,11 @@ struct Bench {
   void (*run)(OwnDaemon&, const Options&, Report&);
 };
 
-constexpr Bench kBenches[] = {
-    {"idle", BenchIdle}, {"start", BenchStart}, {"command", BenchCommand},
-    {"many", BenchMany}, {"files", BenchFiles}, {"timetravel", BenchTimeTravel},
-    {"diff", BenchDiff}, {"job", BenchJob},     {"cycles", BenchCycles}};
+constexpr Bench kBenches[] = {{"idle", BenchIdle},       {"start", BenchStart},
+                              {"command", BenchCommand}, {"many", BenchMany},
+                              {"files", BenchFiles},     {"timetravel", BenchTimeTravel},
+                              {"diff", BenchDiff},       {"promote", BenchPromote},
+                              {"job", BenchJob},         {"cycles", BenchCycles}};
 
 // Rootless sandboxes have an empty /tmp of their own, so the work has to be below the home.
 std::string MakeRoot() {
@@ -67,10 +68,11 @@ int main(int argc, char** argv) {
   app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")
       ->check(CLI::PositiveNumber);
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
-  app.add_option("--only", only,
-                 "one part: idle, start, command, many, files, timetravel, diff, job or cycles")
-      ->check(CLI::IsMember(
-          {"idle", "start", "command", "many", "files", "timetravel", "diff", "job", "cycles"}));
+  app.add_option(
+         "--only", only,
+         "one part: idle, start, command, many, files, timetravel, diff, promote, job or cycles")
+      ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "timetravel", "diff",
+                             "promote", "job", "cycles"}));
   app.add_flag("--full", options.full,
                "trees of 1,000,000 files, and snapshots of as many: minutes");
   app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside

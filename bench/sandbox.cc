@@ -61,6 +61,22 @@ double Sandbox::Diff() {
   return TimeSpawn({Sibling("cloche"), "diff", id_, "--name-only", "--all"});
 }
 
+Sandbox::Promoted Sandbox::Promote(const std::string& path) {
+  Promoted promoted;
+  nlohmann::json body = {{"dry_run", true}, {"paths", {path}}, {"allow_triggers", true}};
+  const Stopwatch look;
+  const auto shown = connection_.Call("POST", Target("/promote"), body);
+  promoted.look_ms = look.Ms();
+  body["dry_run"] = false;
+  body["digest"] = shown.at("digest");
+  const Stopwatch apply;
+  const auto done = connection_.Call("POST", Target("/promote"), body);
+  promoted.apply_ms = apply.Ms();
+  if (done.value("state", "") != "done") throw std::runtime_error("promote: " + done.dump());
+  promoted.id = done.at("id");
+  return promoted;
+}
+
 void MakeTree(const std::string& place, int files) { TimeSpawn(TreeWork(place, files)); }
 
 }  // namespace cloche::bench

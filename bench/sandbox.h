@@ -21,6 +21,11 @@ class Sandbox {
   double Rollback();  // to the last snapshot
   double Fork(int count);
   double Diff();
+  struct Promoted {
+    std::string id;
+    double look_ms = 0, apply_ms = 0;
+  };
+  Promoted Promote(const std::string& path);  // and whatever of it runs later
   const std::string& id() const { return id_; }
 
  private:

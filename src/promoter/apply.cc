@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -65,9 +66,23 @@ Result<sys::Fd> OpenOurs(const Step& step, const Name& at) {
   return directory;
 }
 
+// Those it shall have, and not those that only the other state has.
+Status SetAttributes(const Step& step, int directory, const DirectoryStatus& status) {
+  for (const auto* each : {&step.old_status, &step.new_status})
+    for (const auto& [name, value] : each->attributes)
+      if (!status.attributes.contains(name) && fremovexattr(directory, name.c_str()) < 0 &&
+          errno != ENODATA)
+        return Failed("remove an attribute of", step.path, errno);
+  for (const auto& [name, value] : status.attributes)
+    if (fsetxattr(directory, name.c_str(), value.data(), value.size(), 0) < 0)
+      return Failed("set an attribute of", step.path, errno);
+  return {};
+}
+
 Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status, bool root) {
   ASSIGN_OR_RETURN(const sys::Fd directory, OpenOurs(step, at));
   if (before_change) before_change();
+  CLOCHE_TRY(SetAttributes(step, directory.get(), status));
   if (root && fchown(directory.get(), status.uid, status.gid) < 0)
     return Failed("give away", step.path, errno);
   if (fchmod(directory.get(), status.mode) < 0) return Failed("set the mode of", step.path, errno);

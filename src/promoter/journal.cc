@@ -27,8 +27,11 @@ Identity IdentityFrom(const Json& json) {
 
 DirectoryStatus StatusFrom(const Json& json) {
   if (!json.is_array() || json.size() != 4) return {};
-  return {json[0].get<uint32_t>(), json[1].get<uint32_t>(), json[2].get<uint32_t>(),
-          json[3].get<int64_t>()};
+  return {json[0].get<uint32_t>(),
+          json[1].get<uint32_t>(),
+          json[2].get<uint32_t>(),
+          json[3].get<int64_t>(),
+          {}};
 }
 
 std::string Text(const Identity& of) {
@@ -41,6 +44,14 @@ std::string Text(const DirectoryStatus& of) {
 
 std::string Text(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ","));
+}
+
+std::string Text(const std::map<std::string, std::string>& attributes) {
+  std::string text = "{";
+  for (const auto& [name, value] : attributes)
+    text += fmt::format("{}\"{}\":\"{}\"", text.size() > 1 ? "," : "", diff::ToBase64(name),
+                        diff::ToBase64(value));
+  return text + "}";
 }
 
 // Every line of a step begins like this, so that a reader can pass over it.
@@ -62,6 +73,10 @@ void AddStep(std::string& text, const Step& step) {
                    step.before_merged_from);
   if (!step.merged_from.empty())
     fmt::format_to(std::back_inserter(text), R"(,"merged_from":"{}")", step.merged_from);
+  const auto &old = step.old_status.attributes, &now = step.new_status.attributes;
+  if (!old.empty() || !now.empty())
+    fmt::format_to(std::back_inserter(text), R"(,"old_attributes":{},"new_attributes":{})",
+                   Text(old), Text(now));
   text += "}\n";
 }
 
@@ -79,6 +94,19 @@ Result<std::string> Bytes(const Json& json, const char* key) {
   return *bytes;
 }
 
+Status TakeAttributes(const Json& line, const char* key,
+                      std::map<std::string, std::string>& attributes) {
+  const Json json = line.value(key, Json::object());
+  for (const auto& [name, value] : json.items()) {
+    const auto plain = diff::FromBase64(name);
+    const auto bytes =
+        value.is_string() ? diff::FromBase64(value.get<std::string>()) : std::nullopt;
+    if (!plain || !bytes) return Fail(Code::kUnavailable, "read journal: an attribute is damaged");
+    attributes[*plain] = *bytes;
+  }
+  return {};
+}
+
 Result<Step> StepFrom(const Json& json) {
   Step step;
   step.number = json.value("step", uint64_t{0});
@@ -92,6 +120,8 @@ Result<Step> StepFrom(const Json& json) {
   step.staged = IdentityFrom(json.value("staged", Json()));
   step.old_status = StatusFrom(json.value("old", Json()));
   step.new_status = StatusFrom(json.value("new", Json()));
+  CLOCHE_TRY(TakeAttributes(json, "old_attributes", step.old_status.attributes));
+  CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
   step.before_changed_ns = json.value("since", step.before.changed_ns);
   step.before_merged_from = json.value("before_merged_from", "");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ enum class StepKind : uint8_t {
 struct DirectoryStatus {
   uint32_t mode = 0755, uid = 0, gid = 0;
   int64_t modified_ns = 0;
+  std::map<std::string, std::string> attributes;  // those that differ between old and new
 };
 
 struct Step {

@@ -154,7 +154,23 @@ bool IsDirectory(const Wanted& wanted) {
 DirectoryStatus StatusAt(const Name& at) {
   struct stat info {};
   (void)fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  return {info.st_mode & 07777, info.st_uid, info.st_gid, Nanos(info.st_mtim)};
+  return {info.st_mode & 07777, info.st_uid, info.st_gid, Nanos(info.st_mtim), {}};
+}
+
+// Of a directory that stays: its attributes that differ, as they are and as they shall be.
+void CompareAttributes(const diff::Change& change, Step& step) {
+  const auto &old = change.old_side->xattrs, &now = change.new_side->xattrs;
+  const auto ours = [](const std::string& name) {
+    return name.starts_with("user.") || name.starts_with("system.posix_acl_");
+  };
+  for (const auto& [name, value] : old)
+    if (const auto same = now.find(name);
+        ours(name) && (same == now.end() || same->second != value))
+      step.old_status.attributes[name] = value;
+  for (const auto& [name, value] : now)
+    if (const auto same = old.find(name);
+        ours(name) && (same == old.end() || same->second != value))
+      step.new_status.attributes[name] = value;
 }
 
 }  // namespace
@@ -225,8 +241,9 @@ Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Real
     if (!wanted.change.new_side) continue;
     const diff::Side& side = *wanted.change.new_side;
     step.number = ++number;
-    step.new_status = {side.mode, side.uid, side.gid, Nanos(wanted.source->info.st_mtim)};
+    step.new_status = {side.mode, side.uid, side.gid, Nanos(wanted.source->info.st_mtim), {}};
     if (step.kind == StepKind::kSetDir) {
+      CompareAttributes(wanted.change, step);
       statuses.push_back(std::move(step));
       continue;
     }

@@ -35,7 +35,7 @@ echo file > becomes-dir; mkdir becomes-file; echo x > becomes-file/x
 echo same > mode; ln -s edit.d/edit link; echo kept > kept
 echo one > hard1; ln hard1 hard2; echo m > move-me; echo x > moved.d/x; echo y > moved.d/y
 echo f > sub/deep/file; echo t > tight/t
-setfattr -n user.note -v before kept edit.d/edit || true
+setfattr -n user.note -v before kept edit.d/edit sub/deep || true
 find . -mindepth 1 -exec touch -h -d '2001-02-03 04:05:06.789' {} +
 """
 SANDBOX = r"""
@@ -46,7 +46,7 @@ chmod 755 mode; ln -sf kept link; echo two > shared1; ln shared1 shared2
 rm hard1; echo alone > hard1; mv move-me sub/moved; mv moved.d sub/moved.d
 echo g > sub/deep/added; chmod 750 sub/deep; chmod 500 tight; touch -d '2011-11-11 11:11:11' sub/deep
 head -c 70000 /dev/zero | tr '\0' x > full/large; truncate -s 5M full/sparse
-setfattr -n user.note -v after full/large || true
+setfattr -n user.note -v after full/large sub/deep || true
 """
 
 
@@ -214,7 +214,9 @@ def stand_still(old, new, judge):
         second.join()
         result = outcome(old, new)
         judge.counts[result] += 1
-        if result != "new" or answers[0].get("state") not in ("done", "nothing"):
+        # Near its end the first was through.
+        fine = ("done", "nothing") if number < total - 4 else ("done", "nothing", None)
+        if result != "new" or answers[0].get("state") not in fine:
             judge.wrong(f"stopped at {number}: the second one does it", [result, answers])
         back_to_old(f"stopped at {number}", old, judge)
 
@@ -268,7 +270,7 @@ def main():
     judge = Judge()
     kill_recoveries(old, judge)
     judge.close("a recovery killed at every call", 30)
-    for errors in ERRORS if EVERY_ERROR else [ERRORS[:1]]:
+    for errors in ERRORS if EVERY_ERROR else ERRORS[:1]:
         names = "/".join(errno.errorcode[error] for error in errors)
         judge = Judge()
         cut_short("promote", errors, old, new, judge, lambda: None, back_to_old)

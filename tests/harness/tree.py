@@ -11,6 +11,14 @@ def attributes(path):
         return {}
 
 
+def start(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(1 << 20)
+    except PermissionError:
+        return None
+
+
 def seen(top, times=True):
     """By path below `top`: type, mode, owner, time of modification, content, attributes, and which
     other names the same file has. Not the top itself."""
@@ -29,8 +37,7 @@ def seen(top, times=True):
             elif stat.S_ISLNK(info.st_mode):
                 said.append(os.readlink(entry.path))
             elif stat.S_ISREG(info.st_mode):
-                with open(entry.path, "rb") as file:
-                    said += [info.st_nlink, first, info.st_size, file.read(1 << 20)]
+                said += [info.st_nlink, first, info.st_size, start(entry.path)]
             found[name] = said
     walk(top)
     return found

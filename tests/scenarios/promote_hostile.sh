@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# Whoever is in the sandbox, or beside the promotion, wants something else to be written than what was
+# shown. The host is the judge: what must not change has a sentinel.
+# CLOCHE_MANY: entries of the large promotion (100000).
+HANG_SECONDS=${HANG_SECONDS:-240}
+. "$(dirname "$0")/../harness/lib.sh"
+MANY=${CLOCHE_MANY:-100000}
+inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
+mine() { [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$@"; }
+mkdir "$T/sentinel" && echo untouched > "$T/sentinel/x" && chmod -R a+rwX "$T/sentinel"
+sentinel() { (cd "$T/sentinel" && find . -printf '%p %y %m %T@\n' | sort; cat x) | md5sum; }
+whole=$(sentinel)
+safe() { check "$1: the sentinel is untouched" is "$(sentinel)" "$whole"; }
+shape() { (cd "$WORK" && find . -printf '%p %y %m %l\n' | sort; find . -type f -size -1000k -print0 | sort -z | xargs -0 md5sum); }
+# promote BOX ARGUMENT...: leaves what it said, and its state in $state.
+promote() {
+  local box=$1
+  shift
+  try cloche promote "$box" --yes --allow-triggers --json "$@"
+  state=$(field state)
+  [ "$state" != null ] || state=$(field error.code)
+}
+
+mkdir -p "$WORK/p/q" "$WORK/d" && echo x > "$WORK/d/x" && echo y > "$WORK/p/q/y" && echo k > "$WORK/keep" && echo w > "$WORK/wh"
+mine "$WORK"
+sleep 0.1
+
+# --- Symlinks where directories were.
+cloche new --name links > "$T/log" 2>&1
+inside links "rm -r d; ln -s $T/sentinel d; ln -s $T/sentinel out; mkdir -p s; ln -s ../../../../../../etc/passwd s/up" > "$T/log" 2>&1
+promote links
+check "a directory that became a symlink is promoted as one" is "$state" done
+check "and as nothing else" is "$(readlink "$WORK/d")" "$T/sentinel"
+safe "symlinks from inside"
+promote links "$WORK/d/x"
+check "nothing is below a symlink" is "$(field changes)" '[]'
+safe "a path through a symlink"
+cloche undo "$(cloche promotions --json | grep -o 'pr_[a-z0-9_]*' | tail -1)" > "$T/log" 2>&1
+check "undo brings the directory back" is "$(cat "$WORK/d/x")" x
+safe "undo over a symlink"
+
+# --- Reality's parents become symlinks: before, while it is applied, before it is undone.
+cloche new --name parents > "$T/log" 2>&1
+inside parents 'echo new > p/q/x; echo new > p/q/y' > "$T/log" 2>&1
+mv "$WORK/p" "$WORK/p-away" && ln -s "$T/sentinel" "$WORK/p" && mkdir -p "$T/sentinel/q" && echo y > "$T/sentinel/q/y" && chmod -R a+rwX "$T/sentinel" && mine "$WORK/p"
+whole=$(sentinel)
+promote parents
+check "a parent that is a symlink now stops it" not is "$state" "done"
+safe "a symlinked parent"
+rm "$WORK/p" && mv "$WORK/p-away" "$WORK/p"
+ln -s "$T/sentinel" "$WORK/p-link" && mine "$WORK/p-link"
+won=0 lost=0 odd=0
+# As often as it is told to, while promotions go on.
+"$PYTHON" "$HARNESS/swap.py" 400000 "$WORK/p" "$WORK/p-link" > "$T/swaps" & swapping=$!
+for _ in $(seq 25); do
+  promote parents
+  case $state in
+    done) won=$((won + 1)); cloche undo "$(field id)" > "$T/log" 2>&1 ;;
+    conflict | unavailable | not_found | nothing | dry_run | denied) lost=$((lost + 1)) ;;
+    *) odd=$((odd + 1)); cat "$OUT" ;;
+  esac
+done
+wait $swapping
+rm "$WORK/p-link"
+cloche promotions > "$T/log" 2>&1
+check "25 promotions against $(cat "$T/swaps") swaps of a parent: $won applied, $lost refused" is "$odd" 0
+safe "swapped parents"
+check "and the real ones are whole" test -e "$WORK/p/q/y" -a ! -L "$WORK/p"
+promote parents
+if [ "$state" = "done" ]; then
+  pr=$(field id)
+  mv "$WORK/p" "$WORK/p-away" && ln -s "$T/sentinel" "$WORK/p" && mine "$WORK/p"
+  try cloche undo "$pr"
+  check "undo does not go through a symlink either" not exits 0
+  safe "undo below a swapped parent"
+  rm "$WORK/p" && mv "$WORK/p-away" "$WORK/p"
+  try cloche undo "$pr"
+  check "with the directory back it is undone" exits 0
+fi
+
+# --- A file becomes a directory and back while it is applied.
+cloche new --name kinds > "$T/log" 2>&1
+inside kinds 'echo changed > keep' > "$T/log" 2>&1
+mkdir "$WORK/keep-away" && echo theirs > "$WORK/keep-away/theirs" && mine "$WORK/keep-away"
+"$PYTHON" "$HARNESS/swap.py" 200000 "$WORK/keep" "$WORK/keep-away" > "$T/swaps" & flipping=$!
+odd=0
+for _ in $(seq 15); do
+  promote kinds
+  case $state in
+    done) cloche undo "$(field id)" > "$T/log" 2>&1 ;;
+    conflict | unavailable | not_found | nothing | dry_run | denied) ;;
+    *) odd=$((odd + 1)); cat "$OUT" ;;
+  esac
+done
+wait $flipping
+try cloche promotions
+check "a file that turns into a directory meanwhile is refused or replaced" is "$odd" 0
+kept_files() { find "$WORK" "$CALLER_HOME/.local/state/cloche/promotions" -name keep -o -name keep-away -o -path '*/files/*' -type f 2> /dev/null | xargs -r grep -slx -e k -e changed | wc -l; }
+check "and no content is lost" test "$(kept_files)" -ge 1
+check "neither theirs" is "$(cat "$WORK/keep-away/theirs" "$WORK/keep/theirs" 2> /dev/null)" theirs
+rm -rf "$WORK/keep" "$WORK/keep-away"; echo k > "$WORK/keep"; mine "$WORK/keep"
+
+# --- What is no file, and what looks like a mark of the overlay.
+cloche new --name odd > "$T/log" 2>&1
+inside odd 'mkfifo pipe; mknod fake c 0 0; mknod dev c 1 3; echo not-a-mark > .wh.wh; mkdir od; echo o > od/.wh..wh..opq
+  setfattr -n user.overlay.whiteout -v y keep; setfattr -n user.overlay.opaque -v y od; setfattr -n trusted.overlay.opaque -v y od' > "$T/log" 2>&1
+before=$(shape)
+promote odd
+check "a pipe stops it, and blocks nobody" is "$state" conflict
+check "nothing was applied" is "$(shape)" "$before"
+promote odd --exclude pipe --exclude dev --exclude fake
+check "without it the rest goes" is "$state" done
+check "names of other tools' marks are names" is "$(cat "$WORK/.wh.wh")" not-a-mark
+check "and delete nothing" is "$(cat "$WORK/wh")" w
+check "marks made inside do not come out" not sh -c "getfattr -R -d -m overlay '$WORK' 2> /dev/null | grep -q overlay"
+
+# --- Names.
+cloche new --name names > "$T/log" 2>&1
+cat > "$T/names.py" <<'END'
+import os, sys
+names = [b"n" * 255, b"\xff\xfe\x80bad", b"new\nline", b"esc\x1b]0;title\x07\x1b[31m", "bidi\u202egnp.exe".encode(),
+         b"-rf", b" lead", b"trail ", b"dot.", b"CON", b"a:b", b"tab\there", "e\u0301".encode(), "\u00e9".encode(),
+         b"README", b"readme", b"*", b"$(touch pwned)", b"'\"", b"\\", b"..."]
+top = os.fsencode(sys.argv[2])
+for name in names:
+    path = os.path.join(top, name)
+    if sys.argv[1] == "make":
+        with open(path, "wb") as file:
+            file.write(name)
+    elif open(path, "rb").read() != name:
+        sys.exit(f"{name} is not as it was")
+if sys.argv[1] == "check" and sorted(os.listdir(top)) != sorted(names):
+    sys.exit(f"other names: {set(os.listdir(top)) ^ set(names)}")
+END
+cp "$T/names.py" "$WORK/names.py"; chmod a+r "$WORK/names.py"
+inside names "mkdir names && python3 $WORK/names.py make $WORK/names" > "$T/log" 2>&1 || cat "$T/log"
+try cloche promote names --yes --allow-triggers "$WORK/names"
+check "names of every kind are promoted" exits 0
+check "no escape sequence reaches the terminal" not grep -qP '\x1b|\xe2\x80\xae' "$OUT" "$ERR"
+check "byte for byte" python3 "$T/names.py" check "$WORK/names"
+promote names "$WORK/names" --dry-run
+check "and now there is nothing to do" is "$(field changes)" '[]'
+
+# --- Holes, and links out of what was asked for.
+cloche new --name sizes > "$T/log" 2>&1
+inside sizes 'truncate -s 1G holes; truncate -s 1T huge; echo s > shared; mkdir other; ln shared other/shared' > "$T/log" 2>&1
+promote sizes "$WORK/holes" "$WORK/shared"
+check "a file of holes is promoted" is "$state" done
+check "as holes" test "$(stat -c %b "$WORK/holes")" -lt 1000
+check "one of two hard links is a file of its own" is "$(stat -c %h "$WORK/shared")" 1
+check "the other was not asked for" not test -e "$WORK/other"
+promote sizes "$WORK/huge"
+check "a terabyte is refused" is "$state" conflict
+check "and not made" not test -e "$WORK/huge"
+
+# --- Paths that are none.
+before=$(shape)
+for path in '..' '../..' "$WORK/../work/../.." '~' '~root' '/proc/self/root/etc' "/proc/$$/cwd" '//etc//' '/etc/../etc/shadow' 'no/such' '' '/dev/null' "$(printf 'a\nb')"; do
+  promote names "$path"
+  check "the path $(printf %q "$path") changes nothing" is "$(shape)" "$before"
+done
+safe "odd paths"
+cloche rm names > "$T/log" 2>&1
+refused not_found promote names --yes
+
+# --- Reality that does not let itself be changed.
+if [ "$(id -u)" = 0 ] && touch "$T/i" && chattr +i "$T/i" 2> /dev/null; then
+  chattr -i "$T/i"
+  cloche new --name fixed > "$T/log" 2>&1
+  inside fixed 'echo changed > keep; echo added > added; echo z > wh' > "$T/log" 2>&1
+  before=$(shape)
+  chattr +i "$WORK/wh"
+  promote fixed "$WORK/added" "$WORK/keep" "$WORK/wh"
+  check "an immutable file stops it" is "$state" conflict
+  check "nothing was applied" is "$(shape)" "$before"
+  chattr -i "$WORK/wh"
+  chattr +i "$WORK"
+  promote fixed "$WORK/added"
+  check "an immutable directory stops it" is "$state" denied
+  check "and says why" mentions immutable
+  chattr -i "$WORK"
+  check "nothing was applied" is "$(shape)" "$before"
+  promote fixed "$WORK/added" "$WORK/keep"
+  check "afterwards it goes" is "$state" done
+fi
+if [ "$MODE" = shared ]; then
+  cloche new --name closed > "$T/log" 2>&1
+  inside closed 'echo changed > keep; echo in > d/in' > "$T/log" 2>&1
+  chown 0:0 "$WORK/d" && chmod 755 "$WORK/d"
+  before=$(shape)
+  promote closed "$WORK/keep" "$WORK/d/in"
+  check "a directory he may not write to stops it" is "$state" denied
+  check "nothing was applied" is "$(shape)" "$before"
+  chown "$CALLER_UID:$CALLER_UID" "$WORK/d"
+fi
+# Where mounts do not propagate, the daemon does not see it, and goes on below it.
+if [ "$MODE" = system ] && findmnt -no PROPAGATION / | grep -q shared; then
+  mkdir "$WORK/mnt" && echo below > "$WORK/mnt/below"
+  cloche new --name mounts > "$T/log" 2>&1
+  inside mounts 'echo changed > mnt/below; echo more > mnt/more' > "$T/log" 2>&1
+  mount -t tmpfs none "$WORK/mnt" && echo above > "$WORK/mnt/below"
+  promote mounts "$WORK/mnt"
+  check "what is on another mount now is refused" not is "$state" "done"
+  check "and left" is "$(cat "$WORK/mnt/below")$(ls "$WORK/mnt")" abovebelow
+  unmount "$WORK/mnt"
+  check "below it nothing was applied" is "$(cat "$WORK/mnt/below")$(ls "$WORK/mnt")" belowbelow
+fi
+
+# --- Many.
+cloche new --name many > "$T/log" 2>&1
+inside many "mkdir many && cd many && seq $MANY | split -l 1 -a 5 - f" > "$T/log" 2>&1 || cat "$T/log"
+promote many "$WORK/many"
+check "$MANY files are promoted" is "$state" done
+check "all of them" is "$(find "$WORK/many" -type f | wc -l)" "$MANY"
+try cloche undo "$(field id)"
+check "and undone" not test -e "$WORK/many"
