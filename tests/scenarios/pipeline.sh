@@ -84,6 +84,7 @@ apply = "."
 check = ["test ! -e made"]
 approval = "auto"
 END
+cloche stop broken > "$T/log"
 try cloche pipeline broken run --json
 check "a failing check fails the run" exits 1
 check "and takes the stage back" field_is stages.0.state rolled_back
