@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,6 +23,10 @@ std::unexpected<Error> Refuse(const char* what, const std::string& path) {
   return Fail(Code::kUnavailable,
               fmt::format("{} {}: {}", what, EscapeForTerminal(path), strerror(errno)),
               "pipelines are recorded below ~/.local/state: make it writable for you");
+}
+
+sys::Fd OpenTurn(const sys::Fd& directory) {
+  return sys::Fd(openat(directory.get(), "turn", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 bool WriteWhole(int fd, std::string_view text) {
@@ -73,9 +78,19 @@ Result<Journal> Journal::Open(const std::string& home, const std::string& sandbo
 }
 
 bool Journal::TakeTurn() {
-  turn_ =
-      sys::Fd(openat(directory_.get(), "turn", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  return turn_.valid() && flock(turn_.get(), LOCK_EX | LOCK_NB) == 0;
+  turn_ = OpenTurn(directory_);
+  // Who only looks holds it for a moment.
+  for (int attempt = 0; turn_.valid() && attempt < 20; ++attempt) {
+    if (flock(turn_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+    poll(nullptr, 0, 50);
+  }
+  return false;
+}
+
+bool Journal::SomebodyRuns() const {
+  if (turn_.valid()) return false;  // it is us
+  const sys::Fd turn = OpenTurn(directory_);
+  return turn.valid() && flock(turn.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 off_t Journal::size() const {

@@ -20,6 +20,7 @@ class Journal {
 
   // Of the one who runs the stages, for as long as this lives. Others may append all the same.
   bool TakeTurn();
+  bool SomebodyRuns() const;
   Status Append(const Json& line) const;
   Result<std::vector<Json>> Read() const;
   off_t size() const;

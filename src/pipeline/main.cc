@@ -259,7 +259,7 @@ Result<int> ApproveIt(const Session& session, Journal& journal) {
                              {"by", "cloche pipeline approve"},
                              {"at", Now()}}));
   ASSIGN_OR_RETURN(const Run now, Latest(session, journal));
-  return Show(session, now, !journal.TakeTurn());
+  return Show(session, now, journal.SomebodyRuns());
 }
 
 Result<int> CancelIt(const Session& session, Journal& journal) {
@@ -272,6 +272,7 @@ Result<int> CancelIt(const Session& session, Journal& journal) {
   if (!running) {
     CLOCHE_TRY(
         journal.Append({{"ended", "cancelled"}, {"why", "its owner cancelled it"}, {"at", Now()}}));
+    RemoveCopies(run);
     DropState(run.snapshot);
   }
   ASSIGN_OR_RETURN(const Run now, Latest(session, journal));
@@ -297,7 +298,7 @@ Result<int> RollBackIt(const Session& session, Journal& journal) {
   RunnerOptions options;
   options.quiet = session.flags.json;
   Runner runner(journal, run, session.place, session.around, options);
-  ASSIGN_OR_RETURN(const Went went, runner.RollBack(*from, "its owner took it back"));
+  ASSIGN_OR_RETURN(const Went went, runner.TakeBack(*from));
   Show(session, run, false);
   if (went == Went::kLeft) return runner.left_status();
   return run.ended == "rolled_back" ? 0 : 1;
@@ -330,7 +331,7 @@ Result<int> Act(const Flags& flags, const std::string& program) {
   if (flags.action == "cancel") return CancelIt(session, journal);
   if (flags.action == "rollback") return RollBackIt(session, journal);
   ASSIGN_OR_RETURN(const Run run, Latest(session, journal));
-  return Show(session, run, !journal.TakeTurn());
+  return Show(session, run, journal.SomebodyRuns());
 }
 
 int Main(cli::Arguments arguments, const std::string& program) {

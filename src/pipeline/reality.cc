@@ -76,6 +76,19 @@ void RemoveSandbox(const std::string& name) {
   if (const auto target = cli::SandboxTarget(name)) (void)Call("DELETE", *target);
 }
 
+std::string CopyName(const Run& run, const char* kind, size_t stage) {
+  // An id is sb_ and letters.
+  return fmt::format("{}-{}-{}-{}", kind,
+                     run.sandbox.substr(std::min<size_t>(3, run.sandbox.size())), run.number,
+                     stage + 1);
+}
+
+void RemoveCopies(const Run& run) {
+  for (size_t i = 0; i < run.stages.size(); ++i)
+    for (const char* kind : {"verify", "check"})
+      if (!run.progress[i].StateOf(kind).empty()) RemoveSandbox(CopyName(run, kind, i));
+}
+
 Result<Json> PlanPromotion(const Run& run, const project::Stage& stage) {
   ASSIGN_OR_RETURN(const std::string target, cli::SandboxTarget(run.sandbox, "/promote"));
   Json body = PromotionBody(run, stage);

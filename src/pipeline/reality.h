@@ -27,6 +27,9 @@ void DropState(const std::string& snapshot);
 Result<std::string> ForkState(const std::string& snapshot, const std::string& name);
 Result<std::string> NewSandbox(const std::string& name, const cli::Surroundings& around);
 void RemoveSandbox(const std::string& name);  // fine if there is none
+// Of the copy that a stage is verified or checked in: unique, and known after a crash.
+std::string CopyName(const Run& run, const char* kind, size_t stage);
+void RemoveCopies(const Run& run);  // those that a run which was killed has left
 
 // The sandbox's own cloche.toml is left out: it is no part of what it may change.
 Result<Json> PlanPromotion(const Run& run, const project::Stage& stage);

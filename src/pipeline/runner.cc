@@ -31,13 +31,6 @@ void Runner::ShowLog(const Finding& finding) const {
   Say(fmt::format("all of it: {}/{}", journal_.path(), finding.log));
 }
 
-std::string Runner::NameFor(const char* kind, size_t stage) const {
-  // Unique, and known after a crash. An id is sb_ and letters.
-  return fmt::format("{}-{}-{}-{}", kind,
-                     run_.sandbox.substr(std::min<size_t>(3, run_.sandbox.size())), run_.number,
-                     stage + 1);
-}
-
 // On disk, and in what we know.
 Status Runner::Note(size_t stage, const char* step, const char* state, Json more) {
   Json line = {{"stage", run_.stages[stage].name}, {"step", step}, {"state", state}, {"at", Now()}};
@@ -134,14 +127,7 @@ Result<Went> Runner::Wait(const Waiting& what) {
   }
 }
 
-// What a run that was killed has left: copies to check in, and perhaps a command that still runs.
-Status Runner::RemoveLeftovers() {
-  for (size_t i = 0; i < run_.stages.size(); ++i)
-    for (const char* kind : {"verify", "check"})
-      if (!run_.progress[i].StateOf(kind).empty()) RemoveSandbox(NameFor(kind, i));
-  return WaitForOrphan();
-}
-
+// A command of a run that was killed may still be at it.
 Status Runner::WaitForOrphan() {
   for (const StageProgress& each : run_.progress)
     for (const char* step : {"deploy", "rollback"}) {
@@ -174,6 +160,8 @@ Result<Went> Runner::RunStage(size_t stage) {
   const auto step = [&](bool wanted, const char* name,
                         Result<Went> (Runner::*run)(size_t)) -> Result<Went> {
     if (!wanted || run_.progress[stage].Done(name)) return Went::kOn;
+    CLOCHE_TRY(Reread());
+    if (run_.cancel_asked && run != &Runner::Check) return Went::kCancelled;
     // It was known before a crash, and is not tried again.
     if (const std::string state = run_.progress[stage].StateOf(name);
         state == "failed" || state == "conflict") {
@@ -250,7 +238,8 @@ Result<Went> Runner::RunStages() {
 
 Result<Went> Runner::Go() {
   CLOCHE_TRY(Reread());
-  CLOCHE_TRY(RemoveLeftovers());
+  RemoveCopies(run_);
+  CLOCHE_TRY(WaitForOrphan());
   if (!run_.rollback_from.empty()) {
     why_ = run_.why;
     return RollBackStages(run_.IndexOf(run_.rollback_from).value_or(0));
@@ -265,6 +254,13 @@ Result<Went> Runner::Go() {
       return RollBack(i, "health of " + run_.stages[i].name);
   ResumeWatches();
   return RunStages();
+}
+
+Result<Went> Runner::TakeBack(size_t from) {
+  CLOCHE_TRY(Reread());
+  RemoveCopies(run_);
+  CLOCHE_TRY(WaitForOrphan());
+  return RollBack(from, "its owner took it back");
 }
 
 Result<Went> Runner::RollBack(size_t from, const std::string& why) {

@@ -39,8 +39,8 @@ class Runner {
       : journal_(journal), run_(run), place_(place), around_(around), options_(options) {}
 
   Result<Went> Go();
-  // What this stage and the later ones did, latest first.
-  Result<Went> RollBack(size_t from, const std::string& why);
+  // What this stage and the later ones did, latest first: their owner wants it.
+  Result<Went> TakeBack(size_t from);
   const std::string& why() const { return why_; }
   int left_status() const { return left_status_; }
 
@@ -49,12 +49,12 @@ class Runner {
   Result<Went> RunStages();
   Result<Went> RunStage(size_t stage);
   Result<Went> Settle(size_t stage, Went went);
+  Result<Went> RollBack(size_t from, const std::string& why);
   Result<Went> RollBackStages(size_t from);
   Result<Went> RollBackStage(size_t stage);
   Result<Went> WatchToTheEnd();
   Status End(const std::string& how, const std::string& why);
   void ResumeWatches();
-  Status RemoveLeftovers();
   Status WaitForOrphan();
 
   // runner_steps.cc: what a stage is made of
@@ -87,7 +87,6 @@ class Runner {
   Status Note(size_t stage, const char* step, const char* state, Json more = Json::object());
   void Say(const std::string& line) const;
   void ShowLog(const Finding& finding) const;
-  std::string NameFor(const char* kind, size_t stage) const;
 
   Journal& journal_;
   Run& run_;

@@ -81,7 +81,7 @@ Result<Went> Runner::RunAll(size_t stage, const char* step,
 
 // In a copy of what was saved: what the checks write is no part of it.
 Result<Went> Runner::Verify(size_t stage) {
-  const std::string name = NameFor("verify", stage);
+  const std::string name = CopyName(run_, "verify", stage);
   CLOCHE_TRY(Note(stage, "verify", "begun", {{"sandbox", name}}));
   ASSIGN_OR_RETURN(const std::string id, ForkState(run_.snapshot, name));
   auto went = RunAll(stage, "verify", run_.stages[stage].verify, Where::kSandbox, id);
@@ -234,7 +234,7 @@ Result<Went> Runner::Apply(size_t stage) {
 
 Result<Went> Runner::Check(size_t stage) {
   const project::Stage& what = run_.stages[stage];
-  const std::string name = NameFor("check", stage);
+  const std::string name = CopyName(run_, "check", stage);
   CLOCHE_TRY(Note(stage, "check", "begun", {{"sandbox", what.on_host ? "" : name}}));
   if (what.on_host) return RunAll(stage, "check", what.check, Where::kHost, "");
   ASSIGN_OR_RETURN(const std::string id, NewSandbox(name, around_));

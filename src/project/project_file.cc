@@ -146,6 +146,9 @@ class Reader {
       return Complain(*node, "promote is not a table", "write [promote] and the globs below it");
     CLOCHE_TRY(CheckKeys(*table, kPromoteKeys, "promote"));
     CLOCHE_TRY(List(*table, "allow", kMostPatterns, out.allow));
+    if (table->get("allow") != nullptr && out.allow.empty())
+      return Complain(*table->get("allow"), "allow is empty",
+                      "name what may be promoted, or leave it out: then everything may");
     CLOCHE_TRY(List(*table, "deny", kMostPatterns, out.deny));
     return List(*table, "read_only", kMostPatterns, out.read_only);
   }

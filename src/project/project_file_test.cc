@@ -97,6 +97,7 @@ TEST(ProjectFile, AStageThatOnlyVerifiesNeedsNobody) {
 
 TEST(ProjectFile, EveryMistakeNamesItsLine) {
   EXPECT_THAT(Refusal("[promote]\nalow = []\n"), HasSubstr("cloche.toml:2: promote has no key"));
+  EXPECT_THAT(Refusal("[promote]\nallow = []\n"), HasSubstr(":2: allow is empty"));
   EXPECT_THAT(Refusal("\n[stages]\n"), HasSubstr(":2: the file has no key 'stages'"));
   EXPECT_THAT(Refusal("[stage]\nname='a'\n"), HasSubstr("[[stage]], with two brackets"));
   EXPECT_THAT(Refusal("[[stage]]\nname='a'\nverify='x'\naproval='auto'\n"),

@@ -84,6 +84,7 @@ apply = "."
 check = ["test ! -e made"]
 approval = "auto"
 END
+cloche stop broken > "$T/log"
 try cloche pipeline broken run --json
 check "a failing check fails the run" exits 1
 check "and takes the stage back" field_is stages.0.state rolled_back
@@ -376,6 +377,7 @@ END
     [ $first != 137 ] || cut=$((cut + 1))
     try cloche pipeline "at-$point" run --json
     [ "$(field state)" = rolled_back ] || [ $whole = 1 ] || not_ok "killed at write $point it goes on to its end"
+    is "$(field stages.0.promotion | cut -c 1-3)" pr_ || [ $whole = 1 ] || not_ok "killed at write $point its promotion is known"
     is_new || not_ok "killed at write $point reality is new"
     cloche rm "at-$point" > "$T/log"
   done
