@@ -57,6 +57,8 @@ enum class InitOp : uint32_t {
   kPause = 7,    // to init; everything but init stands still
   kPaused = 8,   // from init; `value` = 1, or 0 if it does not
   kResume = 9,   // to init
+  kSocket = 10,  // to init; answered by the same, with a socket that belongs to its network
+                 // namespace: rootless nobody may look at init to find it
 };
 
 enum class ExecStage : uint32_t {
