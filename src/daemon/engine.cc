@@ -60,6 +60,7 @@ Command Engine::ImageOf(const CommandRequest& request, const Sandbox& sandbox) c
       image.env.push_back(variable);
   if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
+  AddNetworkVariables(sandbox, image.env);
   image.pty = request.pty.has_value();
   image.wants_stdin = request.wants_stdin;
   if (request.pty) {
@@ -89,7 +90,9 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       directories_(std::move(directories)),
       spawn_(spawn),
       registry_(registry),
-      cgroups_(sys::FindCgroups(mode == Mode::kSystem)) {
+      cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
+      egress_(io, spawn, directories_.state + "/daemon/egress.log") {
+  ServeNetworks();
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
 }
 
@@ -160,9 +163,11 @@ Error Engine::Explained(const SpawnAnswer& answer) {
 }
 
 std::shared_ptr<Sandbox> Engine::MakeSandbox(const std::string& id, uint32_t owner) {
-  return std::make_shared<Sandbox>(
+  auto sandbox = std::make_shared<Sandbox>(
       io_, id, owner,
       [this, id](const char* limit, const std::string& reason) { EndLater(id, limit, reason); });
+  GuardLater(*sandbox);
+  return sandbox;
 }
 
 // Logs live as long as their sandbox, those of disposable ones for a day.
@@ -266,8 +271,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
       1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
   fds.push_back(client.socket);
   sys::Fd image;
-  if (first) {
-    first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
+  // Nothing runs before the border is guarded.
+  const bool networked = !sandbox->request.network.rules.empty();
+  if (first) first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
+  if (first && !networked) {
     std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
     image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
     if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
@@ -284,8 +291,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
     steps->Mark("launch, whole");
   }
-  if (first) sandbox->Adopt(first->command);
+  if (first && !networked) sandbox->Adopt(first->command);
   sandbox->Attach(std::move(answer), cgroups_);
+  if (networked) CLOCHE_CO_TRY(co_await StartGuarded(sandbox, client, first));
+  if (networked && steps) steps->Mark("network");
   if (first) LimitWallTime(sandbox, first->command);
   co_return Status{};
 }
@@ -303,6 +312,8 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     co_return Fail(Code::kInvalid, "services: their data is not in the sandbox yet",
                    "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                    "does it");
+  CLOCHE_CO_TRY(CheckNetwork(request.network));
+  NumberRules(request.network);
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
@@ -311,6 +322,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   sandbox->keep = keep;
   if (keep) {
     body["env"] = sandbox->request.env;
+    if (body.contains("network")) body["network"] = NetworkToJson(sandbox->request.network);
     body.erase("argv");
     for (const char* key :
          {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"})
@@ -326,7 +338,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     sandboxes_.erase(sandbox->id);
     if (sandbox->state == Sandbox::State::kStarting) sandbox->state = Sandbox::State::kEnded;
     if (sandbox->keep) (void)registry_.Remove(sandbox->id);
-    if (sandbox->state == Sandbox::State::kRunning)
+    if (sandbox->state == Sandbox::State::kRunning || sandbox->state == Sandbox::State::kStopped)
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
   }
@@ -458,6 +470,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
                                             command && had_processes ? kFlagSummary : 0);
   if (command) MarkFull(*sandbox, answer.reply.flags, *command);
   sandbox->Detach("its sandbox was removed");
+  if (sandbox->network) sandbox->network->End(sandbox->keep);
   if (sandbox->keep)
     for (const Snapshot& snapshot : SnapshotsOf(*sandbox)) (void)co_await Forget(snapshot);
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
@@ -508,6 +521,7 @@ Json Engine::StatusJson(const Client& client) const {
           {"pid", getpid()},
           {"uptime_s", Since(started_)},
           {"sandboxes", List(client).size()},
+          {"egress", egress_.Describe()},
           {"state_dir", directories_.state},
           {"rss_bytes", resident * sysconf(_SC_PAGE_SIZE)}};
 }
@@ -561,6 +575,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
+    egress_.CheckResolver();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_.use_count() > 1;
