@@ -56,8 +56,9 @@ void PrintNetwork(const Json& network) {
                                Number(totals, "denied"), Amount(totals))});
   if (Number(egress, "deaths") > 0)
     facts.AddRow(
-        {"cloche-egress", fmt::format("died {:.0f} times, last: {}", Number(egress, "deaths"),
-                                      Text(egress, "last_death"))});
+        {"cloche-egress",
+         fmt::format("died {:.0f} time{}, last: {}", Number(egress, "deaths"),
+                     Number(egress, "deaths") == 1 ? "" : "s", Text(egress, "last_death"))});
   std::string text = facts.Render(false);
   if (const Json& rules = Field(network, "rules"); !rules.empty()) {
     Table table({"ID", "ACTION", "KIND", "RULE", "ENDS"});

@@ -241,6 +241,7 @@ Task<void> Engine::RemoveRest(std::string id) {
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
+  CLOCHE_CO_TRY(CheckNetwork(request.network));
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
   Json explained = {{"id", planned->plan.sandbox_id},

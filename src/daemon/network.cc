@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/engine.h"
+#include "daemon/production_hosts.h"
 #include "egress/rule_text.h"
 
 // What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
@@ -37,11 +38,15 @@ Result<egress::Rule> Compile(const NetworkRule& written) {
 // As cloche-egress reads them. All of them are checked, also those that have expired.
 Result<Json> Compile(const NetworkRequest& network) {
   Json list = Json::array();
+  if (network.rules.empty()) return list;
   const double now = Now();
+  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read());
   for (const NetworkRule& each : network.rules) {
     ASSIGN_OR_RETURN(const egress::Rule rule, Compile(each));
+    CLOCHE_TRY(production.Check(rule));
     if (!IsExpired(each, now)) list.push_back(egress::ToJson(rule));
   }
+  for (const egress::Rule& each : production.denials()) list.push_back(egress::ToJson(each));
   if (list.dump().size() > kMostRuleBytes)
     return Fail(Code::kInvalid, "read rules: they are too long together", "give fewer");
   return list;
