@@ -20,6 +20,7 @@ std::string DroppedLine(uint64_t dropped) {
 }
 
 std::string LogText(daemon::SandboxNetwork& network) {
+  network.Flush();
   std::string text = DroppedLine(network.log.totals().dropped);
   for (const std::string& line : network.log.Lines()) text += line + "\n";
   return text;

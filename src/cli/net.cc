@@ -87,6 +87,8 @@ std::string LogLine(const Json& record) {
   if (allowed) text += "  " + Amount(record);
   if (const Json& spent = Field(record, "duration_ms"); allowed && spent.is_number())
     text += fmt::format(", {:.0f} ms", spent.get<double>());
+  if (const std::string process = Text(record, "process"); !process.empty())
+    text += fmt::format("  {}[{:.0f}]", EscapeForTerminal(process), Number(record, "pid"));
   if (const std::string rule = Text(record, "rule"); !rule.empty())
     text += "  " + EscapeForTerminal(rule);
   if (const std::string reason = Text(record, "reason"); !reason.empty())

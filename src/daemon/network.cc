@@ -116,8 +116,12 @@ void Engine::ServeNetworks() {
 
 void Engine::GuardLater(Sandbox& sandbox) {
   sandbox.on_detach = [this](Sandbox& gone) { CloseNetwork(gone); };
-  // What a command was refused is told before its end is.
-  sandbox.on_exit = [this] { egress_.Drain(); };
+  // What a command was refused is told before its end is. Whose it was, nobody can tell any more.
+  sandbox.on_exit = [this](Sandbox& asked) {
+    asked.network->may_ask = false;
+    egress_.Drain();
+    asked.network->may_ask = true;
+  };
 }
 
 Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client,
@@ -187,6 +191,9 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
       (void)network->Take(event, record);
   };
   network->told.clear();
+  network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
+    if (const auto alive = weak.lock()) alive->AskOwner(port);
+  };
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
   network->proxy_port = proxy_port;
   co_return Status{};
@@ -196,6 +203,8 @@ void Engine::CloseNetwork(Sandbox& sandbox) {
   if (!sandbox.network) return;
   if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
   sandbox.network->proxy_port = 0;
+  sandbox.network->ask_owner = nullptr;
+  sandbox.network->Flush();
 }
 
 Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChange change,

@@ -201,6 +201,13 @@ Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
   co_return made;
 }
 
+void Sandbox::AskOwner(uint16_t port) {
+  InitMessage message{};
+  message.op = InitOp::kOwner;
+  message.value = port;
+  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
+}
+
 void Sandbox::Resume() {
   InitMessage message{};
   message.op = InitOp::kResume;
@@ -274,6 +281,11 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     socket_asked_->Set();
     return;
   }
+  if (message.op == InitOp::kOwner && network) {
+    const std::string process(message.name, strnlen(message.name, sizeof message.name));
+    network->NameOwner(static_cast<uint16_t>(message.value), message.pid, process);
+    return;
+  }
   auto found = commands_.find(message.command);
   if (found == commands_.end()) return;
   std::shared_ptr<CommandRun> command = found->second;
@@ -290,7 +302,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->Failed(std::move(error), exit_status);
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
-    if (on_exit && network) on_exit();
+    if (on_exit && network) on_exit(*this);
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     refusals_seen_ = usage.pid_refusals;

@@ -72,7 +72,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   uint32_t service_starts = 0;
   std::shared_ptr<SandboxNetwork> network;  // since it was first asked for
   std::function<void(Sandbox&)> on_detach;  // its processes are gone
-  std::function<void()> on_exit;            // a command is about to be told ended
+  std::function<void(Sandbox&)> on_exit;    // a command is about to be told ended
   uint64_t launches = 0;                    // which of its lives this is
   std::shared_ptr<Event> turn;              // set while somebody saves, restores, starts or ends it
 
@@ -88,6 +88,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void Resume();
   // One that init made: it leads to the network namespace.
   Task<Result<sys::Fd>> NetworkSocket();
+  void AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
 

@@ -17,6 +17,10 @@ constexpr std::array kTexts = {"time",     "kind", "name",   "address",
                                "decision", "rule", "reason", "certificate_sha256"};
 constexpr std::array kNumbers = {"port", "source_port", "bytes_up", "bytes_down", "duration_ms"};
 
+constexpr std::array kOwner = {"pid", "process"};  // inside; ours to say
+constexpr size_t kMostAsked = 64;
+constexpr int kMostAskedPerSecond = 100;
+
 Json RecordOf(const Json& event) {
   Json record;
   for (const char* key : kTexts)
@@ -51,13 +55,62 @@ bool SandboxNetwork::Take(const Json& event, Json& record) {
   record = RecordOf(event);
   const auto number = event.find("connection");
   const bool known = number != event.end() && number->is_number_unsigned();
+  const uint64_t connection = known ? number->get<uint64_t>() : 0;
   if (TextOf(event, "state") == "open") {
-    if (known && open_.size() < kMostOpen) open_[number->get<uint64_t>()] = record;
+    if (!known || open_.size() >= kMostOpen) return false;
+    open_[connection] = record;
+    (void)Ask(record, {0, connection, std::nullopt});
     return false;
   }
-  if (known) open_.erase(number->get<uint64_t>());
-  Write(record);
+  const auto begun = open_.find(connection);
+  if (begun != open_.end()) {
+    for (const char* key : kOwner)
+      if (begun->second.contains(key)) record[key] = begun->second[key];
+    open_.erase(begun);
+  }
+  if (record.contains(kOwner[0]) || !Ask(record, {0, 0, record})) Write(record);
   return TextOf(record, "decision") == "deny";
+}
+
+// Only of what is refused or has just begun: whose connection has ended may be gone.
+bool SandboxNetwork::Ask(const Json& record, Asked asked) {
+  const auto port = record.find("source_port");
+  if (!ask_owner || !may_ask || port == record.end() || !port->is_number_unsigned() ||
+      asked_.size() >= kMostAsked || (asked.held && TextOf(record, "decision") != "deny"))
+    return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - second_ > std::chrono::seconds(1)) {
+    second_ = now;
+    asked_in_second_ = 0;
+  }
+  if (++asked_in_second_ > kMostAskedPerSecond) return false;
+  asked.port = port->get<uint16_t>();
+  asked_.push_back(std::move(asked));
+  ask_owner(asked_.back().port);
+  return true;
+}
+
+void SandboxNetwork::NameOwner(uint16_t source_port, int32_t pid, const std::string& process) {
+  const auto found = std::ranges::find(asked_, source_port, &Asked::port);
+  if (found == asked_.end()) return;
+  Asked asked = std::move(*found);
+  asked_.erase(found);
+  const auto name = [&](Json& record) {
+    if (pid == 0) return;
+    record[kOwner[0]] = pid;
+    record[kOwner[1]] = process;
+  };
+  if (asked.held) {
+    name(*asked.held);
+    Write(*asked.held);
+  } else if (const auto open = open_.find(asked.connection); open != open_.end()) {
+    name(open->second);
+  }
+}
+
+void SandboxNetwork::Flush() {
+  for (const Asked& each : std::exchange(asked_, {}))
+    if (each.held) Write(*each.held);
 }
 
 void SandboxNetwork::Write(const Json& record) {
@@ -74,6 +127,7 @@ void SandboxNetwork::Write(const Json& record) {
 }
 
 void SandboxNetwork::CutAll(const std::string& why) {
+  Flush();
   const auto cut = std::exchange(open_, {});
   for (const auto& [number, record] : cut) {
     Json ended = record;

@@ -18,6 +18,7 @@
 
 #include "base/command_image.h"
 #include "spawn/child.h"
+#include "spawn/owner.h"
 #include "spawn/pause.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -357,6 +358,13 @@ void RunInit(int control, int pts) {
         Reply(control, reply);
       }
       if (request.op == InitOp::kResume) ResumeOthers();
+      if (request.op == InitOp::kOwner) {
+        InitMessage reply{};
+        reply.op = InitOp::kOwner;
+        reply.value = request.value;
+        reply.pid = FindSocketOwner(static_cast<uint16_t>(request.value), reply.name);
+        Reply(control, reply);
+      }
       if (request.op == InitOp::kSocket) {
         InitMessage reply{};
         reply.op = InitOp::kSocket;
