@@ -289,7 +289,7 @@ void EgressLink::CheckResolver() {
 
 Json EgressLink::Describe() const {
   const char* state = guarded_.empty() ? "not needed" : ready_ ? "running" : "starting";
-  Json json = {{"state", state}, {"sandboxes", guarded_.size()}, {"deaths", deaths_}};
+  Json json = {{"state", state}, {"deaths", deaths_}};
   if (!last_death_.empty()) json["last_death"] = last_death_;
   return json;
 }

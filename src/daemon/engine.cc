@@ -401,6 +401,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
 std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                                 Watcher* watcher, StepTimer steps) {
   const Limits& limits = sandbox.planned.limits;
+  if (sandbox.network) sandbox.network->told.clear();
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (!request.env.empty())
     request.env = JoinEnvironments({request.env, request.env_names},

@@ -194,7 +194,13 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
   };
+  const uint64_t life = sandbox->launches;
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
+  if (sandbox->state != Sandbox::State::kRunning || sandbox->launches != life) {
+    egress_.Close(sandbox->id);
+    co_return Fail(Code::kConflict, "open the network of " + sandbox->id + ": it was stopped",
+                   "start it again");
+  }
   network->proxy_port = proxy_port;
   co_return Status{};
 }

@@ -87,10 +87,10 @@ void Server::StartEgress(const SpawnRequest& request, std::span<const int> fds) 
   Outcome<void> checked;
   if (fds.size() != 2) checked = Failed(SpawnStage::kPlan, "egress needs a socket", EBADMSG);
   // It reads what the whole world sends: never as root.
-  if (mode_ == Mode::kSystem && daemon_uid_ == 0)
+  else if (mode_ == Mode::kSystem && daemon_uid_ == 0)
     checked = Failed(SpawnStage::kPrivileges, "find the daemon's user", ENOENT);
-  if (std::ranges::any_of(
-          jobs_, [](const auto& job) { return job.second.request.op == SpawnOp::kEgress; }))
+  else if (std::ranges::any_of(
+               jobs_, [](const auto& job) { return job.second.request.op == SpawnOp::kEgress; }))
     checked = Failed(SpawnStage::kNetwork, "cloche-egress runs", EBUSY);
   if (!checked) return Answer(request, &checked.error());
   StartProcess(request, "", nullptr, std::nullopt, [&](int) { return BecomeEgress(fds); });
