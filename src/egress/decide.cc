@@ -55,6 +55,7 @@ bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t n
 ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& target,
                                     int64_t now) {
   ConnectionDecision decision;
+  bool plain_https = false;
   for (const Rule& rule : rules) {
     if (!Covers(rule, target, now)) continue;
     if (!rule.allow && !rule.LooksIntoRequests()) {
@@ -64,8 +65,12 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
       decision.allowed = false;
       return decision;
     }
-    decision.into_requests = decision.into_requests || rule.LooksIntoRequests();
-    if (!rule.allow) continue;
+    if (rule.LooksIntoRequests()) decision.reads_requests = true;
+    if (!rule.allow) {
+      decision.must_read_requests = true;
+      continue;
+    }
+    if (rule.kind == Kind::kHttps && !rule.LooksIntoRequests()) plain_https = true;
     switch (rule.kind) {
       case Kind::kHttps:
         decision.kinds.https = true;
@@ -82,6 +87,7 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
     }
     if (decision.rule.empty()) decision.rule = rule.id;
   }
+  if (decision.kinds.https && !plain_https) decision.must_read_requests = true;
   decision.allowed = decision.kinds.any();
   if (!decision.allowed) decision.reason = fmt::format("{} is not granted", target.Text());
   return decision;

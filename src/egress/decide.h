@@ -33,8 +33,11 @@ struct Decision {
 };
 
 struct ConnectionDecision : Decision {
-  KindSet kinds;               // which rules would let it through
-  bool into_requests = false;  // some rule speaks of methods, paths or secrets
+  KindSet kinds;  // which rules would let it through
+  // Rules that speak of methods, paths or secrets. Where they are, requests must be read.
+  bool reads_requests = false;
+  // Such rules deny, or nothing else allows https: without reading requests nothing may pass.
+  bool must_read_requests = false;
 };
 
 // May a resolver tell an address for this name? Some rule that is in force grants some port of it.
