@@ -118,6 +118,8 @@ int Port(Arguments arguments) {
       app.add_option("--public-as", outside, "the port on 127.0.0.1; 0 chooses a free one")
           ->type_name("PORT");
   if (auto status = Parse(app, "SANDBOX PORT", arguments)) return *status;
+  if (inside == 0)
+    return PrintError({Code::kInvalid, "reach port 0: there is none", "give the server's port"});
   if (named->count() == 0) outside = inside;
   const auto sandbox = SandboxTarget(ref);
   if (!sandbox) return PrintError(sandbox.error());

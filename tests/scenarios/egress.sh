@@ -223,7 +223,7 @@ until_true grep -q leads "$T/port"
 at=$(sed -n 's/^\(127.0.0.1:[0-9]*\) leads.*/\1/p' "$T/port")
 check "a port leads inside" until_true curl -sf -m 20 -o "$T/passwd" "http://$at/passwd"
 check "to the byte" cmp "$T/passwd" /etc/passwd
-curl -s -Z -m 20 -w '%{http_code}\n' $(printf -- "-o /dev/null http://$at/passwd?%s " 1 2 3 4 5 6 7 8) > "$T/codes"
+curl -s --no-progress-meter -Z -m 20 -w '%{http_code}\n' $(printf -- "-o /dev/null http://$at/passwd?%s " 1 2 3 4 5 6 7 8) > "$T/codes" 2> "$T/log"
 check "many at once" is "$(sort -u "$T/codes")" 200
 check "on loopback only" is "$(ss -Hltn "sport = :${at#*:}" | awk '{print $4}')" "$at"
 try cloche port box 0
