@@ -155,6 +155,7 @@ Task<void> EgressLink::Serve() {
       SendResolver();
       for (auto& [sandbox, guarded] : guarded_) SendOpen(sandbox, guarded);
       ready_ = true;
+      death_told_ = false;
       co_await ReadLoop();
       ready_ = false;
       closing_.clear();
@@ -165,6 +166,7 @@ Task<void> EgressLink::Serve() {
         (void)co_await SpawnLink::Finish(process_);
         continue;
       }
+      TellDeath();
       Cut();
       const SpawnAnswer end = co_await SpawnLink::Finish(process_);
       last_death_ = end.reply.value == 0 ? "cloche-egress ended" : end.reply.operation;
@@ -174,8 +176,6 @@ Task<void> EgressLink::Serve() {
     }
     if (spawn_.lost()) break;
     ++deaths_;
-    for (auto& [sandbox, guarded] : guarded_) guarded.opened = false;
-    if (on_death) on_death(last_death_);
     changed_.Pulse();
     if (std::chrono::steady_clock::now() - started_ < kLongEnough) {
       asio::steady_timer pause(io_, deaths_ < 3 ? std::chrono::milliseconds(1) : kPause);
@@ -214,8 +214,16 @@ bool EgressLink::ReceiveOne() {
 }
 
 void EgressLink::Drain() {
-  for (int i = 0; i < kMessagesPerTurn * 16 && ReceiveOne(); ++i) {
-  }
+  int left = kMessagesPerTurn * 16;
+  while (left > 0 && ReceiveOne()) --left;
+  if (left > 0 && ready_ && socket_.is_open() && sys::ReadableNow(socket_.native_handle()))
+    TellDeath();
+}
+
+void EgressLink::TellDeath() {
+  if (guarded_.empty() || std::exchange(death_told_, true)) return;
+  for (auto& [sandbox, guarded] : guarded_) guarded.opened = false;
+  if (on_death) on_death("cloche-egress died");
 }
 
 // It talks to the whole world: what it says is read with care.

@@ -61,6 +61,7 @@ class EgressLink {
   void SendOpen(const std::string& sandbox, const Guarded& guarded);
   void SendResolver();
   void Cut();
+  void TellDeath();  // once
   void HangUpWhenDone();
 
   asio::io_context& io_;
@@ -73,7 +74,7 @@ class EgressLink {
   std::vector<std::pair<std::string, std::function<void(const Json&)>>> closing_;
   asio::steady_timer goodbye_;
   std::shared_ptr<SpawnLink::Waiting> process_;
-  bool serving_ = false, ready_ = false;
+  bool serving_ = false, ready_ = false, death_told_ = false;
   uint64_t deaths_ = 0;
   std::string last_death_;
   std::chrono::steady_clock::time_point started_{};

@@ -205,7 +205,7 @@ kill -9 "$victim"
 wait "$slow"
 status=$?
 check "its death cuts what is open" not exits 0
-check "who runs is told" grep -q 'cloche-egress was killed' "$T/slow"
+check "who runs is told" grep -q 'cloche-egress died: its connections were cut' "$T/slow"
 check "it is back" until_true in_box granted.test
 try in_box granted.test
 check "and the sandbox never noticed" prints "hello from 127.0.1.1"
