@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "api/doctor_kernel.h"
 #include "api/session.h"
@@ -130,6 +131,18 @@ std::string ReadLine(const char* path) {
   return text;
 }
 
+// Whether the kernel can lead connections to us shows when the first one is granted: what it needs
+// for that may be modules, loaded then.
+Json NetworkCheck() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!std::filesystem::exists(self.parent_path() / "cloche-egress", error))
+    return Check("network", "weak", "none, and none can be granted: cloche-egress is not installed",
+                 "install it beside cloched");
+  return Check("network", "ok",
+               "none: a loopback-only network namespace; what is granted passes cloche-egress");
+}
+
 }  // namespace
 
 Response ServeDoctor(Engine& engine) {
@@ -150,7 +163,7 @@ Response ServeDoctor(Engine& engine) {
                                      sys::CompileSandboxFilter().code.size())));
   checks.push_back(AppArmorCheck(engine.spawn_flags()));
   checks.push_back(DiskCheck(system, facts));
-  checks.push_back(Check("network", "ok", "none: a loopback-only network namespace"));
+  checks.push_back(NetworkCheck());
   return JsonResponse({{"id", "doctor"},
                        {"mode", system ? "system" : "rootless"},
                        {"version", CLOCHE_VERSION},

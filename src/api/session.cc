@@ -116,6 +116,15 @@ Task<void> Session::Serve() {
       response.status = 413;
     } else if (!request) {
       response = ErrorResponse(request.error());
+    } else if (request->upgrade && IsPortRequest(*request)) {
+      auto inside = co_await OpenPort(engine_, client_, *request);
+      if (inside) {
+        std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+        co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_),
+                           std::move(received));
+        co_return;
+      }
+      response = ErrorResponse(inside.error());
     } else if (request->upgrade) {
       if (co_await RouteUpgrade(*request)) co_return;
       response = ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
@@ -129,6 +138,12 @@ Task<void> Session::Serve() {
       } else {
         response = ErrorResponse(sandbox.error());
       }
+    } else if (request->method == "GET" && request->path.size() == 4 &&
+               request->path[0] == "sandboxes" && request->path[2] == "network" &&
+               request->path[3] == "log" && request->Query("follow") == "1") {
+      auto sandbox = engine_.Find(request->path[1], client_);
+      if (sandbox) co_return co_await FollowNetworkLog(engine_, *sandbox, socket_);
+      response = ErrorResponse(sandbox.error());
     } else {
       response = co_await Route(*request);
     }

@@ -73,6 +73,15 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
                                            const Request& request,
                                            std::shared_ptr<daemon::Sandbox> sandbox,
                                            Socket& socket);
+Task<Response> ServeNetwork(Engine& engine, const Client& client, const Request& request,
+                            std::shared_ptr<daemon::Sandbox> sandbox);
+// Written as it happens, until the client goes or the sandbox is removed.
+Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> sandbox,
+                            Socket& socket);
+// The connection becomes one to a port of the sandbox.
+bool IsPortRequest(const Request& request);
+Task<Result<sys::Fd>> OpenPort(Engine& engine, Client client, const Request& request);
+Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::string received);
 Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request);
 Response ServeDoctor(Engine& engine);
 

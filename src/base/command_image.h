@@ -57,6 +57,10 @@ enum class InitOp : uint32_t {
   kPause = 7,    // to init; everything but init stands still
   kPaused = 8,   // from init; `value` = 1, or 0 if it does not
   kResume = 9,   // to init
+  kSocket = 10,  // to init; answered by the same, with a socket that belongs to its network
+                 // namespace: rootless nobody may look at init to find it
+  kOwner = 11,   // to init; answered by the same: which process has a socket at port `value`?
+                 // `pid` (0: none is found) and its `name`
 };
 
 enum class ExecStage : uint32_t {
@@ -81,6 +85,7 @@ struct InitMessage {
   uint64_t max_rss_kib = 0;
   uint64_t blocks_in = 0;
   uint64_t blocks_out = 0;
+  char name[16] = {};
 };
 
 inline constexpr size_t kInlineImage = 32 << 10;

@@ -20,7 +20,14 @@ enum class SpawnOp : uint32_t {
                // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended
-  kEndLook = 16,  // nobody wants the answer to the kLook with the number `look` any more
+  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument` any more, or
+                  // that kEgress is to end
+  kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
+                  // namespace. fds: its owner's socket and, rootless, one that init made. The reply
+                  // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6
+  kConnect = 18,  // the same fds; the reply has a connection to port `argument` on its loopback
+  kEgress = 19,   // starts cloche-egress; fds: its end of the socket to cloched, its log. The reply
+                  // comes when it has ended
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
@@ -70,7 +77,7 @@ struct SpawnRequest {
   char sandbox[32] = {};
   char snapshot[32] = {};
   char other[32] = {};
-  uint64_t look = 0;
+  uint64_t argument = 0;
 };
 
 // Reply to kLaunch carries fds: init's control socket, init's pidfd, the seccomp listener, the OOM

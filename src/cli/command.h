@@ -16,6 +16,8 @@ int Show(Arguments arguments);
 int Logs(Arguments arguments);
 int Stop(Arguments arguments);
 int Rm(Arguments arguments);
+int Net(Arguments arguments);
+int Port(Arguments arguments);
 int Services(Arguments arguments);
 int TakeSnapshot(Arguments arguments);
 int Snapshots(Arguments arguments);

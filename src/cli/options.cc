@@ -72,6 +72,13 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
   AddList(app, "--input", flags.inputs, "with --declared: show PATH, read-only");
   AddText(app, "--out", flags.out, "with --declared: the directory that is written for real",
           "DIR");
+  AddList(app, "--allow", flags.allow,
+          "let it reach this, e.g. api.example.com:443 (docs/network.md)", "RULE");
+  AddList(app, "--deny", flags.deny, "but not this: deny goes over allow", "RULE");
+  AddList(app, "--net-limit", flags.net_limits,
+          "connections, requests_per_second, bytes_up or bytes_down", "NAME=VALUE");
+  app.add_flag("--proxy-env", flags.proxy_env,
+               "set http_proxy and its kin, for programs that want a proxy");
   AddList(app, "--env", flags.env, kEnvHelp, "NAME[=VALUE]");
   app.add_flag("--drop-root", flags.drop_root, "as root: do not be root inside");
   app.add_flag("--in-memory", flags.in_memory,

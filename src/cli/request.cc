@@ -52,6 +52,27 @@ Status AddLabels(Body& body, const std::vector<std::string>& labels) {
   return {};
 }
 
+Status AddNetwork(Body& body, const SandboxFlags& flags) {
+  Body network = Body::object();
+  for (const auto& [action, rules] :
+       {std::pair{"allow", &flags.allow}, std::pair{"deny", &flags.deny}})
+    for (const std::string& rule : *rules)
+      network["rules"].push_back({{"action", action}, {"rule", rule}});
+  if (flags.proxy_env) network["proxy_env"] = true;
+  for (const std::string& limit : flags.net_limits) {
+    const size_t equals = limit.find('=');
+    const std::string name = limit.substr(0, equals);
+    const auto value = ParseBytes(equals == std::string::npos ? "" : limit.substr(equals + 1));
+    if (!value)
+      return Fail(Code::kInvalid,
+                  fmt::format("--net-limit {}: not NAME=VALUE", EscapeForTerminal(limit)),
+                  "write it like --net-limit connections=20 or bytes_down=1G");
+    network["limits"][name] = *value;
+  }
+  if (!network.empty()) body["network"] = std::move(network);
+  return {};
+}
+
 Status AddDeclared(Body& body, const SandboxFlags& flags, const std::string& cwd) {
   if (!flags.declared) {
     if (flags.inputs.empty() && flags.out.empty()) return {};
@@ -151,6 +172,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   CLOCHE_TRY(AddPaths(body, "rw", flags.rw, around.cwd));
   CLOCHE_TRY(AddPaths(body, "hide", flags.hide, around.cwd));
   CLOCHE_TRY(AddDeclared(body, flags, around.cwd));
+  CLOCHE_TRY(AddNetwork(body, flags));
   if (flags.drop_root) body["drop_root"] = true;
   if (flags.in_memory) body["in_memory"] = true;
   AddText(body, "agent", flags.agent);

@@ -37,8 +37,11 @@ struct SandboxFlags {
   std::vector<std::string> inputs;
   std::string out;
   std::string agent, task;
-  std::vector<std::string> labels;  // k=v
-  std::vector<std::string> env;     // NAME or NAME=value, wanted although not on the allowlist
+  std::vector<std::string> labels;       // k=v
+  std::vector<std::string> env;          // NAME or NAME=value, wanted although not on the allowlist
+  std::vector<std::string> allow, deny;  // rules about destinations
+  std::vector<std::string> net_limits;   // NAME=VALUE
+  bool proxy_env = false;
   bool drop_root = false;
   bool in_memory = false;
   std::string on_violation;

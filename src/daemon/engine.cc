@@ -60,6 +60,7 @@ Command Engine::ImageOf(const CommandRequest& request, const Sandbox& sandbox) c
       image.env.push_back(variable);
   if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
+  AddNetworkVariables(sandbox, image.env);
   image.pty = request.pty.has_value();
   image.wants_stdin = request.wants_stdin;
   if (request.pty) {
@@ -89,7 +90,9 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       directories_(std::move(directories)),
       spawn_(spawn),
       registry_(registry),
-      cgroups_(sys::FindCgroups(mode == Mode::kSystem)) {
+      cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
+      egress_(io, spawn, directories_.state + "/daemon/egress.log") {
+  ServeNetworks();
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
 }
 
@@ -162,9 +165,11 @@ Error Engine::Explained(const SpawnAnswer& answer) {
 }
 
 std::shared_ptr<Sandbox> Engine::MakeSandbox(const std::string& id, uint32_t owner) {
-  return std::make_shared<Sandbox>(
+  auto sandbox = std::make_shared<Sandbox>(
       io_, id, owner,
       [this, id](const char* limit, const std::string& reason) { EndLater(id, limit, reason); });
+  GuardLater(*sandbox);
+  return sandbox;
 }
 
 // Logs live as long as their sandbox, those of disposable ones for a day.
@@ -240,6 +245,7 @@ Task<void> Engine::RemoveRest(std::string id) {
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
+  CLOCHE_CO_TRY(CheckNetwork(request.network));
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
   Json explained = {{"id", planned->plan.sandbox_id},
@@ -270,8 +276,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
       1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
   fds.push_back(client.socket);
   sys::Fd image;
-  if (first) {
-    first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
+  // Nothing runs before the border is guarded.
+  const bool networked = !sandbox->request.network.rules.empty();
+  if (first) first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
+  if (first && !networked) {
     std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
     image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
     if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
@@ -288,8 +296,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
     steps->Mark("launch, whole");
   }
-  if (first) sandbox->Adopt(first->command);
+  if (first && !networked) sandbox->Adopt(first->command);
   sandbox->Attach(std::move(answer), cgroups_);
+  if (networked) CLOCHE_CO_TRY(co_await StartGuarded(sandbox, client, first));
+  if (networked && steps) steps->Mark("network");
   if (first) LimitWallTime(sandbox, first->command);
   co_return Status{};
 }
@@ -307,6 +317,8 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     co_return Fail(Code::kInvalid, "services: their data is not in the sandbox yet",
                    "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                    "does it");
+  CLOCHE_CO_TRY(CheckNetwork(request.network));
+  NumberRules(request.network);
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
@@ -316,6 +328,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   sandbox->keep = keep;
   if (keep) {
     body["env"] = sandbox->request.env;
+    if (body.contains("network")) body["network"] = NetworkToJson(sandbox->request.network);
     body.erase("argv");
     for (const char* key :
          {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"})
@@ -331,7 +344,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     sandboxes_.erase(sandbox->id);
     if (sandbox->state == Sandbox::State::kStarting) sandbox->state = Sandbox::State::kEnded;
     if (sandbox->keep) (void)registry_.Remove(sandbox->id);
-    if (sandbox->state == Sandbox::State::kRunning)
+    if (sandbox->state == Sandbox::State::kRunning || sandbox->state == Sandbox::State::kStopped)
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
   }
@@ -394,6 +407,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
 std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                                 Watcher* watcher, StepTimer steps) {
   const Limits& limits = sandbox.planned.limits;
+  if (sandbox.network) sandbox.network->told.clear();
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (!request.env.empty())
     request.env = JoinEnvironments({request.env, request.env_names},
@@ -464,6 +478,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
                                             command && had_processes ? kFlagSummary : 0);
   if (command) MarkFull(*sandbox, answer.reply.flags, *command);
   sandbox->Detach("its sandbox was removed");
+  if (sandbox->network) sandbox->network->End(sandbox->keep);
   if (sandbox->keep)
     for (const Snapshot& snapshot : SnapshotsOf(*sandbox)) (void)co_await Forget(snapshot);
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
@@ -514,6 +529,7 @@ Json Engine::StatusJson(const Client& client) const {
           {"pid", getpid()},
           {"uptime_s", Since(started_)},
           {"sandboxes", List(client).size()},
+          {"egress", egress_.Describe()},
           {"state_dir", directories_.state},
           {"rss_bytes", resident * sysconf(_SC_PAGE_SIZE)}};
 }
@@ -567,6 +583,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
+    egress_.CheckResolver();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_.use_count() > 1;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/egress_link.h"
 #include "daemon/facts.h"
 #include "daemon/log_budget.h"
 #include "daemon/plan_memory.h"
@@ -46,6 +47,8 @@ class Turn {
 
 // A sandbox serves one agent, and so does a fresh twin of it.
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
+
+Status CheckNetwork(const NetworkRequest& network);
 
 std::string NewId(const char* prefix);
 
@@ -92,6 +95,12 @@ class Engine {
   // Starts the sandbox if it is stopped, and its services, and waits for them.
   Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client);
   Task<Status> RestartService(std::shared_ptr<Sandbox> sandbox, std::string name, Client client);
+  // network.cc
+  Task<Status> ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChange change, Client client);
+  Json NetworkJson(Sandbox& sandbox);
+  std::shared_ptr<SandboxNetwork> NetworkOf(Sandbox& sandbox);
+  // A connection to a port on its loopback.
+  Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
   // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
   // the state stays as it is while this is held. It ends early when the client goes away, and when
   // the sandbox is stopped or removed, which then need not wait for it.
@@ -131,6 +140,16 @@ class Engine {
                       FirstCommand* first = nullptr);
   // The first command's image, as init takes it.
   Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) const;
+  void ServeNetworks();
+  void GuardLater(Sandbox& sandbox);  // when it is granted something
+  // It runs, and nothing in it yet.
+  Task<Status> StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first);
+  Task<Status> OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client);
+  void CloseNetwork(Sandbox& sandbox);
+  void NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event);
+  Task<Result<SpawnAnswer>> AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
+                                      uint64_t argument, Client client);
+  void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;
   // While it is our turn: starts what is stopped.
   Task<Status> Awaken(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
   // Returns when each answers, has failed, or has had its time.
@@ -198,6 +217,7 @@ class Engine {
   sys::CgroupHost cgroups_;
   HostWatch watch_;
   HostFacts facts_;
+  EgressLink egress_;
   LogBudget logs_;
   PlanMemory plans_;
   std::map<uint32_t, KnownPerson> people_;

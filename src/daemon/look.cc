@@ -58,7 +58,7 @@ void Engine::EndLook(Look& look, Error why) {
   if (!look.waiting || look.waiting->done.is_set()) return;
   SpawnRequest request{};
   request.op = SpawnOp::kEndLook;
-  request.look = look.waiting->number;
+  request.argument = look.waiting->number;
   strncpy(request.sandbox, look.sandbox->id.c_str(), sizeof request.sandbox - 1);
   (void)spawn_.Send(request);
 }

@@ -21,6 +21,7 @@ SandboxRequest Relevant(const SandboxRequest& request) {
   relevant.declared = request.declared;
   relevant.drop_root = request.drop_root;
   relevant.in_memory = request.in_memory;
+  relevant.network = request.network;
   return relevant;
 }
 

@@ -107,6 +107,8 @@ void Sandbox::Detach(const std::string& why) {
   (void)oom_.close(ignored);
   meter_ = {};
   if (pausing_) pausing_->Set();
+  if (socket_asked_) socket_asked_->Set();
+  if (on_detach) on_detach(*this);
   for (auto& [number, command] : commands_) command->Lost(why);
   last_activity_ = std::chrono::steady_clock::now();
 }
@@ -172,6 +174,39 @@ Task<Result<bool>> Sandbox::Pause() {
   if (paused_) co_return true;
   co_return Fail(Code::kUnavailable, "save " + id + ": its processes could not be stopped",
                  "try again, or stop it first: cloche stop " + id);
+}
+
+Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
+  while (socket_asked_) {  // one at a time
+    const std::shared_ptr<Event> other = socket_asked_;
+    co_await other->Wait();
+    if (socket_asked_ == other) socket_asked_.reset();
+  }
+  const std::shared_ptr<Event> answered = std::make_shared<Event>(io_);
+  socket_asked_ = answered;
+  asio::steady_timer patience(io_, kPausePatience);
+  patience.async_wait([answered](boost::system::error_code error) {
+    if (!error) answered->Set();
+  });
+  InitMessage message{};
+  message.op = InitOp::kSocket;
+  if (control_.is_open() &&
+      sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
+    co_await answered->Wait();
+  answered->Set();
+  if (socket_asked_ == answered) socket_asked_.reset();
+  sys::Fd made = std::move(socket_);
+  if (!made.valid())
+    co_return Fail(Code::kUnavailable, "open the network of " + id + ": its init does not answer",
+                   "try again");
+  co_return made;
+}
+
+void Sandbox::AskOwner(uint16_t port) {
+  InitMessage message{};
+  message.op = InitOp::kOwner;
+  message.value = port;
+  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
 }
 
 void Sandbox::Resume() {
@@ -242,6 +277,16 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kPaused && message.value == 1) {
     Resume();  // too late: nobody waits for it any more
   }
+  if (message.op == InitOp::kSocket && socket_asked_ && !fds.empty()) {
+    socket_ = std::move(fds[0]);
+    socket_asked_->Set();
+    return;
+  }
+  if (message.op == InitOp::kOwner && network) {
+    const std::string process(message.name, strnlen(message.name, sizeof message.name));
+    network->NameOwner(static_cast<uint16_t>(message.value), message.pid, process);
+    return;
+  }
   auto found = commands_.find(message.command);
   if (found == commands_.end()) return;
   std::shared_ptr<CommandRun> command = found->second;
@@ -258,6 +303,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->Failed(std::move(error), exit_status);
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
+    if (on_exit && network) on_exit(*this);
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     refusals_seen_ = usage.pid_refusals;
@@ -387,6 +433,12 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
   return ends;
 }
 
+std::string Sandbox::NetworkText() const {
+  const size_t rules = request.network.rules.size();
+  if (rules == 0) return "none";
+  return fmt::format("{} rule{}; see: cloche net {} show", rules, rules == 1 ? "" : "s", id);
+}
+
 Json Sandbox::Enforced() const {
   const SandboxSpec& spec = planned.plan.spec;
   Json capabilities = Json::array();
@@ -405,7 +457,7 @@ Json Sandbox::Enforced() const {
           {"landlock_abi", sys::LandlockAbi()},
           {"apparmor", apparmor_ ? sys::kAppArmorProfile : "none"},
           {"namespaces", namespaces},
-          {"network", "none"},
+          {"network", NetworkText()},
           {"cgroup", cgroup}};
 }
 

@@ -10,6 +10,7 @@
 
 #include "daemon/command_run.h"
 #include "daemon/event.h"
+#include "daemon/sandbox_network.h"
 #include "daemon/service.h"
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
@@ -71,8 +72,11 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
   std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
   uint32_t service_starts = 0;
-  uint64_t launches = 0;        // which of its lives this is
-  std::shared_ptr<Event> turn;  // set while somebody saves, restores, starts or ends it
+  std::shared_ptr<SandboxNetwork> network;  // since it was first asked for
+  std::function<void(Sandbox&)> on_detach;  // its processes are gone
+  std::function<void(Sandbox&)> on_exit;    // a command is about to be told ended
+  uint64_t launches = 0;                    // which of its lives this is
+  std::shared_ptr<Event> turn;              // set while somebody saves, restores, starts or ends it
 
   // Takes over the fds of a successful launch.
   void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
@@ -84,6 +88,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // Without a cgroup to freeze, init stops everybody for a moment. False: there is no need to.
   Task<Result<bool>> Pause();
   void Resume();
+  // One that init made: it leads to the network namespace.
+  Task<Result<sys::Fd>> NetworkSocket();
+  void AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
 
@@ -109,6 +116,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::vector<LimitHit> LimitsHit(const CommandRun& command, const sys::CgroupUsage& usage) const;
   LimitHit MemoryHit() const;
   Json Enforced() const;
+  std::string NetworkText() const;
 
   EndSandbox end_;
   asio::io_context& io_;
@@ -124,6 +132,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   uint64_t denial_count_ = 0;
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
+  std::shared_ptr<Event> socket_asked_;
+  sys::Fd socket_;
   std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
 };
 

@@ -213,6 +213,12 @@ constexpr Row kRows[] = {
     {SpawnStage::kPivot, "", kAny, kAlways, Code::kUnavailable,
      "the sandbox's root could not be made the root",
      "run Cloche outside of chroot and containers"},
+    {SpawnStage::kNetwork, "load nf_tables rules", kAny, kAlways, Code::kUnavailable,
+     "this kernel cannot lead a sandbox's connections to us",
+     "use a kernel with CONFIG_NF_TABLES_INET, CONFIG_NFT_REDIR and CONFIG_NFT_REJECT; or load "
+     "nf_tables, nft_redir, nft_reject_inet and nft_chain_nat"},
+    {SpawnStage::kNetwork, "too many at once", EAGAIN, kAlways, Code::kExhausted,
+     "too many connections are being opened", "try again in a moment"},
     {SpawnStage::kNetwork, "", kAny, kAlways, Code::kUnavailable,
      "the sandbox's loopback could not be set up", "use a kernel with CONFIG_NET_NS"},
     {SpawnStage::kAppArmor, "", ENOENT, kAlways, Code::kUnavailable,

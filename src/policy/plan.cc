@@ -103,7 +103,8 @@ Result<View> MakeView(const ViewInput& input) {
   return input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
 }
 
-void AddCommonDifferences(bool base_is_host, std::vector<Difference>& out) {
+void AddCommonDifferences(const SandboxRequest& request, std::vector<Difference>& out) {
+  const bool base_is_host = request.base_directory.empty();
   out.push_back({"/dev holds only null, zero, full, random, urandom, tty, pts and shm",
                  "devices of the host are out of reach"});
   out.push_back({"/proc shows only the sandbox's own processes", "own process namespace"});
@@ -112,7 +113,12 @@ void AddCommonDifferences(bool base_is_host, std::vector<Difference>& out) {
     out.push_back(
         {"services of the host do not run inside", "files are copied, processes are not"});
   }
-  out.push_back({"the network is loopback only", "nothing leaves the sandbox"});
+  if (request.network.rules.empty())
+    out.push_back({"the network is loopback only", "nothing leaves the sandbox"});
+  else
+    out.push_back({"the network is loopback and what was granted",
+                   fmt::format("its rules ({}) decide about every connection and every name",
+                               request.network.rules.size())});
   out.push_back({"set-user-id bits have no effect", "every mount is nosuid"});
 }
 
@@ -143,7 +149,7 @@ Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
   std::ranges::move(view.differences, std::back_inserter(out.differences));
   if (base_is_host && !request.declared)
     std::ranges::copy(input.hidden.differences, std::back_inserter(out.differences));
-  AddCommonDifferences(base_is_host, out.differences);
+  AddCommonDifferences(request, out.differences);
   out.hidden = std::move(view.hidden);
   out.cwd = std::move(view.cwd);
   if (out.cwd.empty()) out.cwd = !request.cwd.empty() ? request.cwd : "/";

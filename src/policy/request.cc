@@ -166,6 +166,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
     reader.Refuse("on_violation", "it is neither report nor kill", "give report or kill");
 
   ReadAutoSnapshot(reader, out);
+  ReadNetwork(reader, out.network);
   ReadServices(reader, out.services);
   if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
     reader.Refuse("declared", "ro, rw and hide have no meaning beside it: nothing else is visible",

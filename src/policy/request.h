@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "policy/limits.h"
+#include "policy/network_request.h"
 #include "policy/service_request.h"
 
 namespace cloche {
@@ -48,6 +49,7 @@ struct SandboxRequest {
   OnViolation on_violation = OnViolation::kReport;
   bool snapshot_commands = false;        // save the state before each command
   std::optional<double> snapshot_every;  // seconds
+  NetworkRequest network;
   std::vector<ServiceRequest> services;  // declared when their data was there
   bool operator==(const SandboxRequest&) const = default;
 };

@@ -130,6 +130,21 @@ Outcome ProxyVariables(Stage& stage) {
   return Held(fmt::format("{} tries refused", ran.report["refused"].get<int>()));
 }
 
+// A grant opens what it names: whoever has one finds the rest as closed as without.
+Outcome BesideAGrant(Stage& stage) {
+  const Words ports = Ports(stage, Place::kBare);
+  for (const char* attack : {"host-loopback", "odd-protocols"}) {
+    RunToEnd(stage.Outside(attack, ports));
+    if (stage.ears().Heard().empty()) return NoControl();
+    const Ran ran =
+        RunToEnd(stage.Inside({"run", "-q", "--allow", "granted.example:443"}, attack, ports));
+    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+      return Broken(Join(evidence));
+    if (!ran.Reported()) return DidNotRun(ran);
+  }
+  return Held();
+}
+
 constexpr Probe kNetwork[] = {
     {"NE-01", "a route to public, private, metadata and multicast addresses", "routes", Outside,
      Place::kBare, NoRoute},
@@ -141,6 +156,7 @@ constexpr Probe kNetwork[] = {
     {"NE-22", "Cloche's own control sockets", "path-sockets", Sockets},
     {"NE-25", "UDP, IPv6, multipath TCP, SCTP, SMC", "odd-protocols", Ports},
     Scene("NE-26", "proxies named by variables", ProxyVariables),
+    Scene("NE-30", "the host's loopback and odd protocols, beside a grant", BesideAGrant),
 };
 
 constexpr Promise kPromises[] = {{"nothing goes out and nothing comes in", kNetwork}};

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 #include "base/command_image.h"
 #include "spawn/child.h"
+#include "spawn/owner.h"
 #include "spawn/pause.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -356,6 +358,20 @@ void RunInit(int control, int pts) {
         Reply(control, reply);
       }
       if (request.op == InitOp::kResume) ResumeOthers();
+      if (request.op == InitOp::kOwner) {
+        InitMessage reply{};
+        reply.op = InitOp::kOwner;
+        reply.value = request.value;
+        reply.pid = FindSocketOwner(static_cast<uint16_t>(request.value), reply.name);
+        Reply(control, reply);
+      }
+      if (request.op == InitOp::kSocket) {
+        InitMessage reply{};
+        reply.op = InitOp::kSocket;
+        const int made = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        Reply(control, reply, std::span<const int>(&made, made >= 0 ? 1 : 0));
+        close(made);
+      }
     }
     for (int i = 0; i < fd_count; ++i) close(fds[i]);
   }

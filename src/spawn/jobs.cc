@@ -24,12 +24,16 @@ constexpr size_t kMaxIds = 32 << 20;
 constexpr size_t kMostJobs = 64;  // at once; more take turns
 constexpr size_t kMostQueued = 10000;
 
-void Describe(const Failure& failure, SpawnReply& reply) {
-  reply.value = failure.error == 0 ? EIO : failure.error;
-  reply.stage = failure.stage;
-  snprintf(reply.operation, sizeof reply.operation, "%s", failure.operation.c_str());
-  snprintf(reply.detail, sizeof reply.detail, "%s", failure.detail.c_str());
+bool TouchesState(SpawnOp op) {
+  return op == SpawnOp::kSnapshot || op == SpawnOp::kRollback || op == SpawnOp::kFork ||
+         op == SpawnOp::kDropSnapshot;
 }
+
+uint32_t MicrosSince(uint64_t start) {
+  return static_cast<uint32_t>(sys::MonotonicMicros() - start);
+}
+
+}  // namespace
 
 SpawnReply ReplyTo(const SpawnRequest& request) {
   SpawnReply reply{};
@@ -39,11 +43,14 @@ SpawnReply ReplyTo(const SpawnRequest& request) {
   return reply;
 }
 
-uint32_t MicrosSince(uint64_t start) {
-  return static_cast<uint32_t>(sys::MonotonicMicros() - start);
+SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure) {
+  SpawnReply reply = ReplyTo(request);
+  reply.value = failure.error == 0 ? EIO : failure.error;
+  reply.stage = failure.stage;
+  snprintf(reply.operation, sizeof reply.operation, "%s", failure.operation.c_str());
+  snprintf(reply.detail, sizeof reply.detail, "%s", failure.detail.c_str());
+  return reply;
 }
-
-}  // namespace
 
 Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
   if (!IsSnapshotId(request.snapshot) ||
@@ -51,7 +58,7 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
   if (queued_.size() >= kMostQueued) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
   for (const auto& [pid, job] : jobs_)
-    if (job.request.op != SpawnOp::kLook && strcmp(job.request.sandbox, request.sandbox) == 0)
+    if (TouchesState(job.request.op) && strcmp(job.request.sandbox, request.sandbox) == 0)
       return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
@@ -73,7 +80,8 @@ void Server::StartJob(const SpawnRequest& request) {
   }
   StartProcess(request, cgroup, nullptr, std::nullopt, [&](int answer) {
     SpawnReply reply = ReplyTo(request);
-    if (auto done = DoJob(request, cgroup, reply); !done) Describe(done.error(), reply);
+    if (auto done = DoJob(request, cgroup, reply); !done)
+      reply = FailureReply(request, done.error());
     return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
   });
 }
@@ -165,12 +173,23 @@ void Server::Conclude(const Job& job, int status) {
     if (WIFSIGNALED(status)) failure.operation = program + " was killed";
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
+  if (job.request.op == SpawnOp::kEgress) {
+    Failure failure{SpawnStage::kNetwork, "cloche-egress failed", EIO, ""};
+    if (WIFSIGNALED(status)) {
+      failure.operation = "cloche-egress was killed";
+      failure.detail = "signal " + std::to_string(WTERMSIG(status));
+    }
+    return Answer(job.request, status == 0 ? nullptr : &failure);
+  }
   SpawnReply reply{};
-  int fds[1];
+  int fds[5];
   int fd_count = 0;
   if (status == 0 && sys::ReceiveMessage(job.answer.get(), &reply, sizeof reply, fds, fd_count,
-                                         true) == static_cast<long>(sizeof reply))
-    return Tell(reply);
+                                         true) == static_cast<long>(sizeof reply)) {
+    Tell(reply, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+    for (int i = 0; i < fd_count; ++i) close(fds[i]);
+    return;
+  }
   // Killed half-way: it may have left everything frozen, and half of what it was to make.
   if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Failure failure{SpawnStage::kPool, "a process of ours was killed", EINTR, job.request.sandbox};

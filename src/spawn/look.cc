@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <ranges>
 
 #include "base/state_layout.h"
+#include "spawn/beside.h"
 #include "spawn/check.h"
 #include "spawn/server.h"
 #include "spawn/special.h"
@@ -20,40 +20,8 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kFirstFd = 3;
 constexpr ptrdiff_t kMostLooksOfOne = 32;
 constexpr size_t kMostLooks = 256;
-
-// A program beside ours.
-std::string Sibling(const char* name) {
-  char self[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size <= 0) return "";
-  self[size] = '\0';
-  char* slash = strrchr(self, '/');
-  if (!slash) return "";
-  *slash = '\0';
-  return std::string(self) + "/" + name;
-}
-
-// Descriptors in this order from 3 on, and no others. They are moved out of the way first.
-int Arrange(const std::vector<int>& wanted) {
-  const int above = kFirstFd + static_cast<int>(wanted.size());
-  std::vector<int> copies;
-  for (int fd : wanted) {
-    const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD, above);
-    if (fd >= 0 && copy < 0) return -errno;
-    copies.push_back(copy);
-  }
-  for (size_t i = 0; i < copies.size(); ++i) {
-    const int target = kFirstFd + static_cast<int>(i);
-    if (copies[i] < 0)
-      close(target);
-    else if (dup2(copies[i], target) < 0)
-      return -errno;
-  }
-  return sys::CloseFrom(static_cast<unsigned>(above));
-}
 
 }  // namespace
 
@@ -89,7 +57,7 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     sys::Fd fd(openat(dir, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid()) return -1;
     look.fds.push_back(std::move(fd));
-    return kFirstFd + 3 + static_cast<int>(look.fds.size()) - 1;
+    return kFirstPassedFd + 3 + static_cast<int>(look.fds.size()) - 1;
   };
   for (size_t i = 0, index = 0; i < plan->spec.mounts.size(); ++i) {
     const MountOp& op = plan->spec.mounts[i];
@@ -142,7 +110,7 @@ int Server::BecomeDiffer(Look& look) {
   for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
     const LayoutSlot& slot = look.layout.slots[i];
     const auto fd = [&](int32_t number) {
-      return look.fds[static_cast<size_t>(number - kFirstFd - 3)].get();
+      return look.fds[static_cast<size_t>(number - kFirstPassedFd - 3)].get();
     };
     for (const bool of_other : {false, true}) {
       const int32_t upper = of_other ? slot.other : slot.state;
@@ -156,7 +124,7 @@ int Server::BecomeDiffer(Look& look) {
   sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
   if (!layout.valid()) return failed("write down what to compare", errno);
   const char* name = look.promote ? "cloche-promote" : "cloche-diff";
-  const std::string program = Sibling(name);
+  const std::string program = ProgramBeside(name);
   const sys::Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO})
     if (dup2(null.get(), fd) < 0) return failed("open /dev/null", errno);
@@ -165,7 +133,8 @@ int Server::BecomeDiffer(Look& look) {
   look.complaint = STDERR_FILENO;
   std::vector<int> wanted = {look.answer, look.question, layout.get()};
   for (const sys::Fd& each : look.fds) wanted.push_back(each.get());
-  if (int error = Arrange(wanted); error < 0) return failed("arrange descriptors", -error);
+  if (int error = ArrangeDescriptors(wanted); error < 0)
+    return failed("arrange descriptors", -error);
   const bool privileged = mode_ == Mode::kSystem;
   if (int error = look.promote ? sys::BecomeWriter(look.caller, privileged)
                                : sys::BecomeReader(look.caller, privileged);
@@ -179,7 +148,8 @@ int Server::BecomeDiffer(Look& look) {
 
 void Server::EndLook(const SpawnRequest& request) {
   for (const auto& [pid, job] : jobs_)
-    if (job.request.op == SpawnOp::kLook && job.request.number == request.look)
+    if ((job.request.op == SpawnOp::kLook || job.request.op == SpawnOp::kEgress) &&
+        job.request.number == request.argument)
       sys::PidfdSignal(job.pidfd.get(), SIGKILL);
   Answer(request, nullptr);
 }

@@ -110,6 +110,10 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   Workshop workshop(*store, tree, *scratch);
   Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon),
                 std::move(host_mounts), *store, tree, workshop);
+  // In system mode cloched gives its directory away before it starts us, and then root itself.
+  struct stat daemon_files {};
+  if (fstatat(state.get(), "daemon", &daemon_files, AT_SYMLINK_NOFOLLOW) == 0)
+    server.SetDaemonUser(daemon_files.st_uid, daemon_files.st_gid);
   int result = server.Run();
   tree.RemoveAll();
   return result;

@@ -29,41 +29,6 @@ size_t asleep_count = 0;
 pid_t found[16384];
 Process all[16384];
 
-// The processes (or the threads of one) in a directory of /proc; -1 if there are too many, or none
-// can be read.
-long ListNumbers(int dir, const char* path, pid_t* numbers, size_t most) {
-  const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  alignas(8) char buffer[4096];
-  size_t count = 0;
-  for (;;) {
-    const long size = syscall(SYS_getdents64, fd, buffer, sizeof buffer);
-    if (size <= 0) break;
-    for (long at = 0; at < size;) {
-      struct Entry {
-        uint64_t inode;
-        int64_t next;
-        unsigned short length;
-        unsigned char type;
-        char name[1];
-      };
-      const auto* entry = reinterpret_cast<const Entry*>(buffer + at);
-      at += entry->length;
-      pid_t number = 0;
-      const char* digit = entry->name;
-      for (; *digit >= '0' && *digit <= '9'; ++digit) number = number * 10 + (*digit - '0');
-      if (*digit != '\0' || digit == entry->name) continue;
-      if (count == most) {
-        close(fd);
-        return -1;
-      }
-      numbers[count++] = number;
-    }
-  }
-  close(fd);
-  return static_cast<long>(count);
-}
-
 void PutNumber(char*& at, pid_t number) {
   char digits[12];
   int count = 0;
@@ -154,6 +119,39 @@ bool StandsInList(pid_t pid, long count) {
 }
 
 }  // namespace
+
+long ListNumbers(int dir, const char* path, pid_t* numbers, size_t most) {
+  const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  alignas(8) char buffer[4096];
+  size_t count = 0;
+  for (;;) {
+    const long size = syscall(SYS_getdents64, fd, buffer, sizeof buffer);
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      struct Entry {
+        uint64_t inode;
+        int64_t next;
+        unsigned short length;
+        unsigned char type;
+        char name[1];
+      };
+      const auto* entry = reinterpret_cast<const Entry*>(buffer + at);
+      at += entry->length;
+      pid_t number = 0;
+      const char* digit = entry->name;
+      for (; *digit >= '0' && *digit <= '9'; ++digit) number = number * 10 + (*digit - '0');
+      if (*digit != '\0' || digit == entry->name) continue;
+      if (count == most) {
+        close(fd);
+        return -1;
+      }
+      numbers[count++] = number;
+    }
+  }
+  close(fd);
+  return static_cast<long>(count);
+}
 
 // Parents first, and children only when these stand: a shell must not see its jobs stop. It is also
 // the only order for somebody who waits for a child between vfork and exec: he cannot be stopped

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <stddef.h>
+#include <sys/types.h>
+
 namespace cloche::spawn {
 
 // Every process of this pid namespace but us stands still, or goes on: what a cgroup's freezer
@@ -7,5 +10,9 @@ namespace cloche::spawn {
 // so. False: they did not all stop in time, and go on.
 bool PauseOthers();
 void ResumeOthers();
+
+// The numbers in a directory of /proc: processes, the threads of one, its descriptors. -1 if there
+// are too many, or none can be read.
+long ListNumbers(int dir, const char* path, pid_t* numbers, size_t most);
 
 }  // namespace cloche::spawn

@@ -187,6 +187,13 @@ void Server::HandleRequest() {
       case SpawnOp::kEndLook:
         EndLook(request);
         break;
+      case SpawnOp::kNetwork:
+      case SpawnOp::kConnect:
+        StartNetworkJob(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
+      case SpawnOp::kEgress:
+        StartEgress(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
       case SpawnOp::kRetain:
         Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
@@ -313,6 +320,7 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
     return sandbox.limits == plan.limits ? Outcome<void>() : SetLimits(sandbox, plan.limits);
   };
   sandbox.id = plan.sandbox_id;
+  sandbox.owner = plan.spec.caller.uid;
   if (auto limited = limit(); !limited) {
     Dispose(std::move(sandbox));
     return limited;

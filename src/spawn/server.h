@@ -21,12 +21,19 @@ inline constexpr uint64_t kReportBit = 1ull << 40;
 inline constexpr uint64_t kJobBit = 1ull << 41;  // the pidfd of a job
 
 Outcome<LaunchPlan> ReadPlan(int memfd);
+SpawnReply ReplyTo(const SpawnRequest& request);
+SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure);
 
 // Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
 class Server {
  public:
   Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store, sys::CgroupTree& cgroups,
          Workshop& workshop);
+  // Who cloche-egress is to be.
+  void SetDaemonUser(uid_t uid, gid_t gid) {
+    daemon_uid_ = uid;
+    daemon_gid_ = gid;
+  }
   int Run();  // until cloched goes; everything it started goes with it
 
  private:
@@ -76,6 +83,13 @@ class Server {
   Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
   int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
   void EndLook(const SpawnRequest& request);
+  // network.cc
+  void StartNetworkJob(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<void> CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const;
+  Outcome<std::vector<sys::Fd>> DoNetworkJob(const SpawnRequest& request, int init,
+                                             int socket) const;
+  void StartEgress(const SpawnRequest& request, std::span<const int> fds);
+  int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
   Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);
@@ -88,6 +102,8 @@ class Server {
   Mode mode_;
   sys::Fd daemon_, host_mounts_, epoll_, keeper_;
   pid_t keeper_pid_ = 0;
+  uid_t daemon_uid_ = 0;
+  gid_t daemon_gid_ = 0;
   Store& store_;
   sys::CgroupTree& cgroups_;
   Workshop& workshop_;

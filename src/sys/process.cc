@@ -227,6 +227,13 @@ int BecomeCaller(const PeerIdentity& who, bool privileged, uint64_t keep) {
 
 }  // namespace
 
+int BecomePowerless(uid_t uid, gid_t gid, bool privileged) {
+  PeerIdentity who;
+  who.uid = uid;
+  who.gid = gid;
+  return BecomeCaller(who, privileged, 0);
+}
+
 int BecomeReader(const PeerIdentity& who, bool privileged) {
   return BecomeCaller(who, privileged, !privileged || who.uid == 0 ? Bit(CAP_DAC_READ_SEARCH) : 0);
 }

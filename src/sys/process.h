@@ -46,6 +46,8 @@ bool IsSealed(int memfd);
 // environment; returns our end or -errno.
 int StartWithSocket(const char* program, const char* argument);
 int BecomeUser(uid_t uid, gid_t gid);  // for good, no groups, no_new_privs, verified
+// The same without groups of its own to set: `privileged` where another uid can be had at all.
+int BecomePowerless(uid_t uid, gid_t gid, bool privileged);
 struct PeerIdentity;
 // For good: reads what `who` may read. Root may still read everything, and so may without
 // `privileged` (where our uid is his) whoever owns a file he made unreadable.

@@ -13,6 +13,7 @@ from report import case, check, done
 SPAWN, STATE, HERE = sys.argv[1:4]
 LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
 SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK = 10, 11, 12, 13, 14, 15, 16
+NETWORK, CONNECT, EGRESS = 17, 18, 19
 OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
 HIDE, BLANK, GLOB = range(3)
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
@@ -20,6 +21,9 @@ SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
 os.makedirs(STATE, mode=0o700, exist_ok=True)
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 ours.settimeout(60)
+
+
+keeping = None  # a list: descriptors stay open, and with them a sandbox's init
 
 
 def reply():
@@ -30,8 +34,11 @@ def reply():
     fds = array.array("i")
     for _, _, passed in control:
         fds.frombytes(passed[:len(passed) - len(passed) % 4])
-    for fd in fds:
-        os.close(fd)
+    if keeping is not None:
+        keeping.extend(fds)
+    else:
+        for fd in fds:
+            os.close(fd)
     value, _, operation = struct.unpack_from("=iI40s", data, 48)
     return operation.split(b"\0")[0].decode(), value, len(fds)
 
@@ -154,6 +161,36 @@ def _():
     for sandbox in (b"sb_forked", b"sb_other", b"sb_rooted"):
         check("they are discarded", ask(DISCARD, sandbox)[1] == 0)
     check("so is the snapshot", ask(DROP, snapshot=b"sn_rooted")[1] == 0)
+
+
+@case("networks")
+def _():
+    global keeping
+    keeping = []
+    other = client_of(31996)
+    check("root's sandbox", launch(plan())[1] == 0)
+    for op, what in ((NETWORK, "opened"), (CONNECT, "entered")):
+        check(f"its network is not {what} for nobody", ask(op, look=80)[1] == errno.EBADMSG)
+        answer = ask(op, fds=[other.fileno()], look=80)
+        check(f"its network is not {what} for somebody else", answer[1] == errno.EPERM, answer)
+        answer = ask(op, fds=[connected.fileno()], look=80)
+        check(f"its network is not {what} for what is no client", answer[1] != 0, answer)
+        answer = ask(op, b"sb_nobodys", fds=[client.fileno()], look=80)
+        check(f"what does not run is not {what}", answer[1] == errno.ESRCH, answer)
+    answer = ask(NETWORK, fds=[client.fileno()])
+    check("its owner gets sockets", answer[1] == 0 and answer[2] in (3, 5), answer)
+    answer = ask(CONNECT, fds=[client.fileno()], look=81)
+    check("where nobody listens, there is no connection", answer[1] == errno.ECONNREFUSED and answer[2] == 0, answer)
+    check("port 0 is none", ask(CONNECT, fds=[client.fileno()])[1] == errno.EINVAL)
+    check("cloche-egress needs a socket", ask(EGRESS)[1] == errno.EBADMSG)
+    one, two = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    answer = ask(EGRESS, fds=[one.fileno(), one.fileno()])
+    check("cloche-egress is never root", answer[1] == errno.ENOENT, answer)
+    two.close()
+    check("the sandbox goes", ask(DISCARD)[1] == 0)
+    for fd in keeping:
+        os.close(fd)
+    keeping = None
 
 
 @case("kept files")

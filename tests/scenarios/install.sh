@@ -15,9 +15,10 @@ check "exactly these files" is "$(cd "$T/dest" && find . -type f | sort)" "$(sor
 ./usr/lib/systemd/system/cloched.socket
 ./usr/lib/sysusers.d/cloche.conf
 ./usr/libexec/cloche/cloche-diff
+./usr/libexec/cloche/cloche-egress
+./usr/libexec/cloche/cloche-git
 ./usr/libexec/cloche/cloche-pipeline
 ./usr/libexec/cloche/cloche-probe
-./usr/libexec/cloche/cloche-git
 ./usr/libexec/cloche/cloche-promote
 ./usr/libexec/cloche/cloche-service
 ./usr/libexec/cloche/cloche-setup

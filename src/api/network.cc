@@ -1,0 +1,95 @@
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/write.hpp>
+#include <chrono>
+
+#include "api/session.h"
+
+// What a sandbox may reach, and what it did.
+namespace cloche::api {
+namespace {
+
+constexpr const char* kLines = "application/x-ndjson";
+
+std::string DroppedLine(uint64_t dropped) {
+  return dropped == 0 ? "" : Json{{"dropped", dropped}}.dump() + "\n";
+}
+
+std::string LogText(daemon::SandboxNetwork& network) {
+  network.Flush();
+  std::string text = DroppedLine(network.log.totals().dropped);
+  for (const std::string& line : network.log.Lines()) text += line + "\n";
+  return text;
+}
+
+Task<bool> WriteChunk(Socket& socket, const std::string& text) {
+  if (text.empty()) co_return true;
+  auto [error, size] =
+      co_await asio::async_write(socket, http::make_chunk(asio::buffer(text)), daemon::kAwait);
+  co_return !error;
+}
+
+// Whoever follows says nothing more: what can be read from him is that he has gone.
+Task<void> WatchForEnd(Socket& socket, std::shared_ptr<daemon::NetworkFollower> follower,
+                       std::shared_ptr<bool> left) {
+  (void)co_await socket.async_wait(Socket::wait_read, daemon::kAwait);
+  follower->over = *left = true;
+  follower->moved.Pulse();
+}
+
+}  // namespace
+
+Task<Response> ServeNetwork(Engine& engine, const Client& client, const Request& request,
+                            std::shared_ptr<daemon::Sandbox> sandbox) {
+  const auto& path = request.path;
+  if (path.size() == 3 && request.method == "GET")
+    co_return JsonResponse(engine.NetworkJson(*sandbox));
+  if (path.size() == 3 && request.method == "POST") {
+    auto body = request.ParseBody();
+    if (!body) co_return ErrorResponse(body.error());
+    const double now =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    auto change = ParseNetworkChange(*body, now);
+    if (!change) co_return ErrorResponse(change.error());
+    const Status changed = co_await engine.ChangeNetwork(sandbox, std::move(*change), client);
+    co_return changed ? JsonResponse(engine.NetworkJson(*sandbox)) : ErrorResponse(changed.error());
+  }
+  if (path.size() == 4 && path[3] == "log" && request.method == "GET")
+    co_return Response{200, LogText(*engine.NetworkOf(*sandbox)), kLines};
+  co_return ErrorResponse(
+      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+}
+
+Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> sandbox,
+                            Socket& socket) {
+  const auto network = engine.NetworkOf(*sandbox);
+  const auto follower = network->Follow(engine.io());
+  http::response<http::empty_body> head(http::status::ok, 11);
+  head.set(http::field::content_type, kLines);
+  head.keep_alive(false);
+  head.chunked(true);
+  http::response_serializer<http::empty_body> serializer(head);
+  auto [error, size] = co_await http::async_write_header(socket, serializer, daemon::kAwait);
+  bool heard = !error && co_await WriteChunk(socket, LogText(*network));
+  const auto left = std::make_shared<bool>(false);
+  asio::co_spawn(engine.io(), WatchForEnd(socket, follower, left), asio::detached);
+  while (heard) {
+    while (follower->lines.empty() && !follower->over) co_await follower->moved.Wait();
+    if (follower->lines.empty()) break;
+    std::string text = DroppedLine(std::exchange(follower->missed, 0));
+    for (const std::string& line : follower->lines) text += line + "\n";
+    follower->lines.clear();
+    heard = co_await WriteChunk(socket, text);
+  }
+  if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
+  boost::system::error_code ignored;
+  (void)socket.close(ignored);
+  // The one who watches refers to the socket: he is woken by its end, and leaves first.
+  while (!*left) co_await follower->moved.Wait();
+}
+
+}  // namespace cloche::api

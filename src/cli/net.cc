@@ -1,0 +1,175 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/print.h"
+#include "cli/sandbox_view.h"
+
+namespace cloche::cli {
+namespace {
+
+struct NetFlags {
+  std::string lasts;
+  bool follow = false;
+  bool json = false;
+};
+
+std::string Destination(const Json& record) {
+  const std::string name = Text(record, "name");
+  std::string host = name.empty() ? Text(record, "address", "-") : name;
+  if (name.empty() && host.find(':') != std::string::npos) host = "[" + host + "]";
+  const Json& port = Field(record, "port");
+  return port.is_number() ? fmt::format("{}:{}", host, port.dump()) : host;
+}
+
+std::string Amount(const Json& record) {
+  return fmt::format("{} up, {} down",
+                     FormatBytes(static_cast<uint64_t>(Number(record, "bytes_up"))),
+                     FormatBytes(static_cast<uint64_t>(Number(record, "bytes_down"))));
+}
+
+std::string Ends(const Json& rule) {
+  if (Flag(rule, "expired")) return "has ended";
+  const Json& left = Field(rule, "expires_in_s");
+  return left.is_number() ? "in " + FormatAge(left.get<double>()) : "-";
+}
+
+void PrintNetwork(const Json& network) {
+  const bool colour = ColourWanted(STDOUT_FILENO);
+  const Json& egress = Field(network, "egress");
+  const Json& totals = Field(network, "totals");
+  Table facts({});
+  const std::string state = Text(network, "state");
+  facts.AddRow({"network", state == "none"      ? "none: nothing is granted"
+                           : state == "stopped" ? "granted; the sandbox is stopped"
+                           : state == "cut"     ? "cut: cloche-egress is being started again"
+                                                : "open to what is granted, closed to all else"});
+  if (const std::string proxy = Text(network, "proxy"); !proxy.empty())
+    facts.AddRow({"proxy inside", proxy + " (HTTP CONNECT and SOCKS5; nobody has to use it)"});
+  if (Number(totals, "records") > 0)
+    facts.AddRow(
+        {"so far", fmt::format("{:.0f} let through, {:.0f} refused, {}", Number(totals, "allowed"),
+                               Number(totals, "denied"), Amount(totals))});
+  if (Number(egress, "deaths") > 0)
+    facts.AddRow(
+        {"cloche-egress",
+         fmt::format("died {:.0f} time{}, last: {}", Number(egress, "deaths"),
+                     Number(egress, "deaths") == 1 ? "" : "s", Text(egress, "last_death"))});
+  std::string text = facts.Render(false);
+  if (const Json& rules = Field(network, "rules"); !rules.empty()) {
+    Table table({"ID", "ACTION", "KIND", "RULE", "ENDS"});
+    for (const Json& rule : rules)
+      table.AddRow({Text(rule, "id"), Text(rule, "action"), Text(rule, "kind"), Text(rule, "rule"),
+                    Ends(rule)});
+    text += "\n" + table.Render(colour);
+  }
+  if (const Json& open = Field(network, "connections"); !open.empty()) {
+    Table table({"OPEN", "ADDRESS", "KIND", "RULE", "SINCE"});
+    for (const Json& each : open)
+      table.AddRow({Destination(each), Text(each, "address"), Text(each, "kind"),
+                    Text(each, "rule"), DescribeValue(Field(each, "time"))});
+    text += "\n" + table.Render(colour);
+  }
+  WriteAll(STDOUT_FILENO, text);
+}
+
+std::string LogLine(const Json& record) {
+  if (const double dropped = Number(record, "dropped"); dropped > 0)
+    return fmt::format("... {:.0f} older records were dropped\n", dropped);
+  const bool allowed = Text(record, "decision") == "allow";
+  std::string text = fmt::format(
+      "{}  {:5}  {:5}  {}", DescribeValue(Field(record, "time")), allowed ? "allow" : "deny",
+      EscapeForTerminal(Text(record, "kind", "-")), EscapeForTerminal(Destination(record)));
+  if (allowed) text += "  " + Amount(record);
+  if (const Json& spent = Field(record, "duration_ms"); allowed && spent.is_number())
+    text += fmt::format(", {:.0f} ms", spent.get<double>());
+  if (const std::string process = Text(record, "process"); !process.empty())
+    text += fmt::format("  {}[{:.0f}]", EscapeForTerminal(process), Number(record, "pid"));
+  if (const std::string rule = Text(record, "rule"); !rule.empty())
+    text += "  " + EscapeForTerminal(rule);
+  if (const std::string reason = Text(record, "reason"); !reason.empty())
+    text += "  " + EscapeForTerminal(reason);
+  return text + "\n";
+}
+
+// Lines of JSON, in whatever pieces they come.
+int PrintLog(const std::string& target, const NetFlags& flags) {
+  std::string pending;
+  const auto sink = [&](std::string_view piece) {
+    pending += piece;
+    std::string out;
+    for (size_t end; (end = pending.find('\n')) != std::string::npos;) {
+      const std::string line = pending.substr(0, end);
+      pending.erase(0, end + 1);
+      const Json record = flags.json ? Json() : Json::parse(line, nullptr, false);
+      out += flags.json ? line + "\n" : record.is_object() ? LogLine(record) : "";
+    }
+    WriteAll(STDOUT_FILENO, out);
+  };
+  const auto done = CallForPieces(target + (flags.follow ? "?follow=1" : ""), sink);
+  return done ? 0 : PrintError(done.error(), flags.json);
+}
+
+Result<Json> ChangeBody(const std::string& action, const std::vector<std::string>& rules,
+                        const NetFlags& flags) {
+  if (action == "forget") return Json{{"remove", rules}};
+  Json list = Json::array();
+  for (const std::string& each : rules) {
+    Json rule = {{"action", action}, {"rule", each}};
+    if (!flags.lasts.empty()) {
+      const auto seconds = ParseDuration(flags.lasts);
+      if (!seconds)
+        return Fail(Code::kInvalid, "--for " + EscapeForTerminal(flags.lasts) + ": no time",
+                    "give a time such as 10m");
+      rule["for"] = *seconds;
+    }
+    list.push_back(std::move(rule));
+  }
+  return Json{{"add", std::move(list)}};
+}
+
+}  // namespace
+
+int Net(Arguments arguments) {
+  std::vector<std::string> words;
+  NetFlags flags;
+  CLI::App app("Shows or changes what a sandbox may reach, and tells what it did reach.",
+               "cloche net");
+  app.add_option("WORDS", words, "a sandbox, what to do, and rules such as api.example.com:443")
+      ->required();
+  app.add_option("--for", flags.lasts, "with allow or deny: this long, e.g. 10m")
+      ->type_name("TIME");
+  app.add_flag("-f,--follow", flags.follow, "with log: and what happens from now on");
+  AddJsonFlag(app, flags.json);
+  if (auto status = Parse(app, "SANDBOX [show] | allow RULE... | deny RULE... | forget ID... | log",
+                          arguments))
+    return *status;
+  const std::string action = words.size() > 1 ? words[1] : "show";
+  const bool changes = action == "allow" || action == "deny" || action == "forget";
+  if (!(changes ? words.size() > 2 : (action == "show" || action == "log") && words.size() <= 2))
+    return PrintError(
+        {Code::kInvalid, "net: what is to be done with " + words[0] + "?", "cloche net --help"},
+        flags.json);
+  const auto target = SandboxTarget(words[0], action == "log" ? "/network/log" : "/network");
+  if (!target) return PrintError(target.error(), flags.json);
+  if (action == "log") return PrintLog(*target, flags);
+  Json body;
+  if (changes) {
+    auto made = ChangeBody(action, {words.begin() + 2, words.end()}, flags);
+    if (!made) return PrintError(made.error(), flags.json);
+    body = std::move(*made);
+  }
+  const auto network = Call(changes ? "POST" : "GET", *target, body);
+  if (!network) return PrintError(network.error(), flags.json);
+  if (flags.json)
+    PrintJson(*network);
+  else
+    PrintNetwork(*network);
+  return 0;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,305 @@
+#include "daemon/egress_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <sstream>
+
+#include "sys/file.h"
+#include "sys/message.h"
+#include "sys/stream.h"
+
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMostMessage = 64 << 10;
+constexpr int kMessagesPerTurn = 64;
+constexpr size_t kMostHosts = 500;
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
+constexpr std::chrono::milliseconds kPause{500};
+constexpr std::chrono::seconds kGoodbye{2};
+constexpr const char* kPlaceholder = "sb_egress";  // requests are about a sandbox
+
+std::string TextOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// For tests: a resolver of their own.
+std::string ResolverFile() {
+  const char* file = getenv("CLOCHE_RESOLV_CONF");
+  return file && *file ? file : "/etc/resolv.conf";
+}
+std::string HostsFile() {
+  const char* file = getenv("CLOCHE_HOSTS");
+  return file && *file ? file : "/etc/hosts";
+}
+
+int64_t ResolverStamp() {
+  return sys::ModifiedNanos(ResolverFile().c_str()) ^
+         (sys::ModifiedNanos(HostsFile().c_str()) << 1);
+}
+
+// Words of each line, comments apart.
+std::vector<std::vector<std::string>> WordsOf(const std::string& path) {
+  std::string text;
+  std::vector<std::vector<std::string>> lines;
+  if (sys::ReadFileAt(AT_FDCWD, path.c_str(), text) < 0) return lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line.substr(0, line.find_first_of("#;")));
+    std::vector<std::string> list;
+    for (std::string word; words >> word;) list.push_back(word);
+    if (!list.empty()) lines.push_back(std::move(list));
+  }
+  return lines;
+}
+
+}  // namespace
+
+bool EgressLink::IsOpen(const std::string& sandbox) const {
+  const auto found = guarded_.find(sandbox);
+  return found != guarded_.end() && found->second.opened;
+}
+
+Task<Status> EgressLink::Open(std::string sandbox, Border border) {
+  guarded_[sandbox] = {std::move(border), false};
+  if (!serving_) {
+    serving_ = true;
+    asio::co_spawn(io_, Serve(), asio::detached);
+  } else if (ready_) {
+    SendOpen(sandbox, guarded_[sandbox]);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  asio::steady_timer patience(io_, deadline);
+  patience.async_wait([this](boost::system::error_code error) {
+    if (!error) changed_.Pulse();
+  });
+  const uint64_t deaths = deaths_;
+  while (guarded_.contains(sandbox) && !IsOpen(sandbox) && deaths_ < deaths + 2 &&
+         std::chrono::steady_clock::now() < deadline)
+    co_await changed_.Wait();
+  if (IsOpen(sandbox)) co_return Status{};
+  Close(sandbox);
+  co_return Fail(Code::kUnavailable,
+                 last_death_.empty() ? "open the network: cloche-egress does not answer"
+                                     : "open the network: " + last_death_,
+                 "is cloche-egress installed beside cloched? " + log_path_ + " may say more");
+}
+
+void EgressLink::SetRules(const std::string& sandbox, Json rules) {
+  const auto found = guarded_.find(sandbox);
+  if (found == guarded_.end()) return;
+  found->second.border.rules = std::move(rules);
+  if (!found->second.opened) return;  // they go with it when it is opened
+  const Json message = {
+      {"op", "rules"}, {"sandbox", sandbox}, {"rules", found->second.border.rules}};
+  Send(message);
+}
+
+void EgressLink::Close(const std::string& sandbox) {
+  const auto found = guarded_.find(sandbox);
+  if (found == guarded_.end()) return;
+  if (ready_) {
+    const Json message = {{"op", "close"}, {"sandbox", sandbox}};
+    closing_.emplace_back(sandbox, std::move(found->second.border.on_connection));
+    Send(message);
+  }
+  guarded_.erase(found);
+  changed_.Pulse();
+  HangUpWhenDone();
+}
+
+// It reads the end of the socket, and goes. It has a moment to tell how the last connections ended.
+void EgressLink::HangUpWhenDone() {
+  if (!guarded_.empty()) return;
+  boost::system::error_code ignored;
+  if (closing_.empty()) {
+    (void)socket_.close(ignored);
+    return;
+  }
+  goodbye_.expires_after(kGoodbye);
+  goodbye_.async_wait([this](boost::system::error_code error) {
+    if (error || !guarded_.empty()) return;
+    closing_.clear();
+    HangUpWhenDone();
+  });
+}
+
+Status EgressLink::Start() {
+  sys::Fd ours, theirs;
+  if (int error = sys::MakeSocketPair(ours, theirs); error < 0)
+    return Fail(Code::kInternal, fmt::format("make socket: {}", strerror(-error)));
+  sys::SetNonBlocking(ours.get());
+  const sys::Fd log(open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  SpawnRequest request{};
+  request.op = SpawnOp::kEgress;
+  strncpy(request.sandbox, kPlaceholder, sizeof request.sandbox - 1);
+  const int fds[] = {theirs.get(), log.get()};
+  process_ = spawn_.Send(request, fds);
+  socket_.assign(ours.Release());
+  started_ = std::chrono::steady_clock::now();
+  return {};
+}
+
+Task<void> EgressLink::Serve() {
+  while (!guarded_.empty() && !spawn_.lost()) {
+    if (Status started = Start(); started) {
+      SendResolver();
+      for (auto& [sandbox, guarded] : guarded_) SendOpen(sandbox, guarded);
+      ready_ = true;
+      death_told_ = false;
+      co_await ReadLoop();
+      ready_ = false;
+      closing_.clear();
+      goodbye_.cancel();
+      boost::system::error_code ignored;
+      (void)socket_.close(ignored);
+      if (guarded_.empty()) {
+        (void)co_await SpawnLink::Finish(process_);
+        continue;
+      }
+      TellDeath();
+      Cut();
+      const SpawnAnswer end = co_await SpawnLink::Finish(process_);
+      last_death_ = end.reply.value == 0 ? "cloche-egress ended" : end.reply.operation;
+      if (*end.reply.detail != '\0') last_death_ += fmt::format(" ({})", end.reply.detail);
+    } else {
+      last_death_ = started.error().message;
+    }
+    if (spawn_.lost()) break;
+    ++deaths_;
+    changed_.Pulse();
+    if (std::chrono::steady_clock::now() - started_ < kLongEnough) {
+      asio::steady_timer pause(io_, deaths_ < 3 ? std::chrono::milliseconds(1) : kPause);
+      co_await pause.async_wait(kAwait);
+    }
+  }
+  serving_ = false;
+}
+
+Task<void> EgressLink::ReadLoop() {
+  for (;;) {
+    auto [error] = co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
+    if (error || !socket_.is_open()) co_return;
+    for (int i = 0; i < kMessagesPerTurn; ++i) {
+      const int descriptor = socket_.native_handle();
+      if (!ReceiveOne()) {
+        if (!socket_.is_open()) co_return;
+        if (sys::ReadableNow(descriptor)) co_return;  // its end
+        break;
+      }
+    }
+  }
+}
+
+// False: there is nothing more for now, or ever.
+bool EgressLink::ReceiveOne() {
+  static char text[kMostMessage];
+  if (!socket_.is_open()) return false;
+  int fd_count = 0;
+  const long got =
+      sys::ReceiveMessage(socket_.native_handle(), text, sizeof text, {}, fd_count, true);
+  if (got == -EMSGSIZE) return true;  // too long to mean anything
+  if (got <= 0) return false;
+  Handle(std::string(text, static_cast<size_t>(got)));
+  return true;
+}
+
+void EgressLink::Drain() {
+  int left = kMessagesPerTurn * 16;
+  while (left > 0 && ReceiveOne()) --left;
+  if (left > 0 && ready_ && socket_.is_open() && sys::ReadableNow(socket_.native_handle()))
+    TellDeath();
+}
+
+void EgressLink::TellDeath() {
+  if (guarded_.empty() || std::exchange(death_told_, true)) return;
+  for (auto& [sandbox, guarded] : guarded_) guarded.opened = false;
+  if (on_death) on_death("cloche-egress died");
+}
+
+// It talks to the whole world: what it says is read with care.
+void EgressLink::Handle(const std::string& text) {
+  const Json event = Json::parse(text, nullptr, false);
+  if (!event.is_object()) return;
+  const std::string kind = TextOf(event, "event"), sandbox = TextOf(event, "sandbox");
+  // What is said of a sandbox that was closed and is open again is said of the first before that.
+  const auto closing = std::ranges::find(closing_, sandbox, &decltype(closing_)::value_type::first);
+  if (closing != closing_.end() && kind != "opened") {
+    if (kind == "connection" && closing->second) closing->second(event);
+    if (kind != "closed") return;
+    closing_.erase(closing);
+    HangUpWhenDone();
+    return;
+  }
+  const auto found = guarded_.find(sandbox);
+  if (found == guarded_.end()) return;
+  if (kind == "opened") {
+    found->second.opened = true;
+    changed_.Pulse();
+  } else if (kind == "connection" && found->second.border.on_connection) {
+    found->second.border.on_connection(event);
+  }
+}
+
+void EgressLink::Send(const Json& message, const std::vector<int>& fds) {
+  if (!socket_.is_open()) return;
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (sys::SendMessage(socket_.native_handle(), text.data(), text.size(), fds) < 0) Cut();
+}
+
+// One that does not listen guards by rules that are no longer true.
+void EgressLink::Cut() {
+  if (!process_ || process_->done.is_set()) return;
+  SpawnRequest request{};
+  request.op = SpawnOp::kEndLook;
+  request.argument = process_->number;
+  strncpy(request.sandbox, kPlaceholder, sizeof request.sandbox - 1);
+  (void)spawn_.Send(request);
+}
+
+void EgressLink::SendOpen(const std::string& sandbox, const Guarded& guarded) {
+  const Border& border = guarded.border;
+  Json message = {{"op", "open"},
+                  {"sandbox", sandbox},
+                  {"sockets", border.socket_names},
+                  {"rules", border.rules},
+                  {"limits", border.limits}};
+  if (!border.name.empty()) message["name"] = border.name;
+  std::vector<int> fds;
+  for (const sys::Fd& each : border.sockets) fds.push_back(each.get());
+  Send(message, fds);
+}
+
+void EgressLink::SendResolver() {
+  resolver_stamp_ = ResolverStamp();
+  Json servers = Json::array(), hosts = Json::array();
+  for (const auto& words : WordsOf(ResolverFile()))
+    if (words[0] == "nameserver" && words.size() > 1) servers.push_back(words[1]);
+  for (const auto& words : WordsOf(HostsFile()))
+    for (size_t i = 1; i < words.size() && hosts.size() < kMostHosts; ++i)
+      hosts.push_back(Json::array({words[0], words[i]}));
+  const Json message = {{"op", "resolver"}, {"nameservers", servers}, {"hosts", hosts}};
+  Send(message);
+}
+
+void EgressLink::CheckResolver() {
+  if (ready_ && ResolverStamp() != resolver_stamp_) SendResolver();
+}
+
+Json EgressLink::Describe() const {
+  const char* state = guarded_.empty() ? "not needed" : ready_ ? "running" : "starting";
+  Json json = {{"state", state}, {"deaths", deaths_}};
+  if (!last_death_.empty()) json["last_death"] = last_death_;
+  return json;
+}
+
+}  // namespace cloche::daemon

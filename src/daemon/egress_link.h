@@ -1,0 +1,84 @@
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/event.h"
+#include "daemon/spawn_link.h"
+#include "sys/fd.h"
+
+namespace cloche::daemon {
+
+// One sandbox's border, as cloche-egress is given it.
+struct Border {
+  std::string name;
+  std::vector<std::string> socket_names;
+  std::vector<sys::Fd> sockets;  // ours: they outlive a cloche-egress that dies
+  Json rules = Json::array();
+  Json limits = Json::object();
+  std::function<void(const Json& event)> on_connection;
+};
+
+// cloche-egress: started with the first sandbox that is granted something, gone after the last.
+// When it dies it is started again, with everything it had.
+class EgressLink {
+ public:
+  EgressLink(asio::io_context& io, SpawnLink& spawn, std::string log_path)
+      : io_(io),
+        spawn_(spawn),
+        log_path_(std::move(log_path)),
+        socket_(io),
+        changed_(io),
+        goodbye_(io) {}
+
+  std::function<void(const std::string& why)> on_death;
+
+  Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
+  void SetRules(const std::string& sandbox, Json rules);
+  void Close(const std::string& sandbox);
+  bool IsOpen(const std::string& sandbox) const;
+  void Drain();          // takes in what it has said already
+  void CheckResolver();  // tells it when the machine's name servers are others
+  Json Describe() const;
+
+ private:
+  struct Guarded {
+    Border border;
+    bool opened = false;
+  };
+  Task<void> Serve();
+  Task<void> ReadLoop();
+  Status Start();
+  bool ReceiveOne();
+  void Handle(const std::string& text);
+  void Send(const Json& message, const std::vector<int>& fds = {});
+  void SendOpen(const std::string& sandbox, const Guarded& guarded);
+  void SendResolver();
+  void Cut();
+  void TellDeath();  // once
+  void HangUpWhenDone();
+
+  asio::io_context& io_;
+  SpawnLink& spawn_;
+  std::string log_path_;
+  asio::posix::stream_descriptor socket_;
+  Event changed_;  // pulsed when a sandbox was opened, or it died
+  std::map<std::string, Guarded> guarded_;
+  // Sandboxes that were closed, and still have something to say of it.
+  std::vector<std::pair<std::string, std::function<void(const Json&)>>> closing_;
+  asio::steady_timer goodbye_;
+  std::shared_ptr<SpawnLink::Waiting> process_;
+  bool serving_ = false, ready_ = false, death_told_ = false;
+  uint64_t deaths_ = 0;
+  std::string last_death_;
+  std::chrono::steady_clock::time_point started_{};
+  int64_t resolver_stamp_ = 0;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,331 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "daemon/engine.h"
+#include "daemon/production_hosts.h"
+#include "egress/rule_text.h"
+
+// What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMostTold = 5;  // refusals that are told of one sandbox
+constexpr size_t kMostRuleBytes = 48 << 10;
+constexpr const char* kSocketNames[] = {"tcp4", "dns4", "proxy4", "tcp6", "dns6"};
+constexpr size_t kProxySocket = 2;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+bool IsExpired(const NetworkRule& rule, double now) { return rule.expires && *rule.expires <= now; }
+
+Result<egress::Rule> Compile(const NetworkRule& written) {
+  ASSIGN_OR_RETURN(egress::Rule rule, egress::ParseRule(written.text));
+  rule.id = written.id;
+  rule.allow = written.allow;
+  if (written.expires) rule.expires = static_cast<int64_t>(*written.expires);
+  return rule;
+}
+
+// As cloche-egress reads them. All of them are checked, also those that have expired.
+Result<Json> Compile(const NetworkRequest& network) {
+  Json list = Json::array();
+  if (network.rules.empty()) return list;
+  const double now = Now();
+  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read());
+  for (const NetworkRule& each : network.rules) {
+    ASSIGN_OR_RETURN(const egress::Rule rule, Compile(each));
+    CLOCHE_TRY(production.Check(rule));
+    if (!IsExpired(each, now)) list.push_back(egress::ToJson(rule));
+  }
+  for (const egress::Rule& each : production.denials()) list.push_back(egress::ToJson(each));
+  if (list.dump().size() > kMostRuleBytes)
+    return Fail(Code::kInvalid, "read rules: they are too long together", "give fewer");
+  return list;
+}
+
+uint16_t PortOf(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  return getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0
+             ? ntohs(address.sin_port)
+             : 0;
+}
+
+std::string TextOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// What somebody would write to grant it.
+std::string RuleFor(const Json& record) {
+  const std::string kind = TextOf(record, "kind"), destination = DestinationOf(record);
+  if (kind == "dns") return TextOf(record, "name") + ":443";
+  const bool prefixed = kind == "http" || kind == "tcp" || kind == "ssh";
+  return prefixed ? kind + "://" + destination : destination;
+}
+
+std::string Blocked(const Sandbox& sandbox, const Json& record) {
+  std::string reason = TextOf(record, "reason");
+  if (reason.empty()) reason = DestinationOf(record) + " is not granted";
+  if (!reason.ends_with("is not granted"))
+    return fmt::format("blocked: {}; see: cloche net {} log", EscapeForTerminal(reason),
+                       sandbox.id);
+  const std::string rule = EscapeForTerminal(RuleFor(record));
+  return fmt::format(
+      "blocked: {} to {}; grant it with: {}", EscapeForTerminal(reason), sandbox.id,
+      sandbox.keep ? fmt::format("cloche net {} allow {}", sandbox.id, rule) : "--allow " + rule);
+}
+
+}  // namespace
+
+Status CheckNetwork(const NetworkRequest& network) {
+  auto rules = Compile(network);
+  if (!rules) return std::unexpected(rules.error());
+  return {};
+}
+
+std::shared_ptr<SandboxNetwork> Engine::NetworkOf(Sandbox& sandbox) {
+  if (!sandbox.network)
+    sandbox.network = std::make_shared<SandboxNetwork>(
+        fmt::format("{}/daemon/logs/{}-network.jsonl", directories_.state, sandbox.id));
+  return sandbox.network;
+}
+
+void Engine::ServeNetworks() {
+  egress_.on_death = [this](const std::string& why) {
+    for (const auto& [id, sandbox] : sandboxes_) {
+      if (!sandbox->network || sandbox->network->proxy_port == 0) continue;
+      sandbox->network->CutAll(why);
+      for (const auto& [number, command] : sandbox->commands())
+        if (!command->ended())
+          command->Tell(FrameType::kNotice,
+                        {{"kind", "network"},
+                         {"message", why + ": its connections were cut; it is started again"}});
+    }
+  };
+}
+
+void Engine::GuardLater(Sandbox& sandbox) {
+  sandbox.on_detach = [this](Sandbox& gone) { CloseNetwork(gone); };
+  // What a command was refused is told before its end is. Whose it was, nobody can tell any more.
+  sandbox.on_exit = [this](Sandbox& asked) {
+    asked.network->may_ask = false;
+    egress_.Drain();
+    asked.network->may_ask = true;
+  };
+}
+
+Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client,
+                                  FirstCommand* first) {
+  Status opened = co_await OpenNetwork(sandbox, client);
+  if (opened && first)
+    opened = sandbox->Start(first->command, ImageOf(first->command->request(), *sandbox));
+  if (opened) co_return opened;
+  co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
+  sandbox->Detach("its network could not be opened");
+  sandbox->state = Sandbox::State::kStopped;
+  co_return opened;
+}
+
+void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
+  Json record;
+  if (!network.Take(event, record)) return;
+  const std::string destination = DestinationOf(record);
+  if (network.told.size() > kMostTold || !network.told.insert(destination).second) return;
+  const std::string message = network.told.size() > kMostTold
+                                  ? "more was blocked; see: cloche net " + sandbox.id + " log"
+                                  : Blocked(sandbox, record);
+  for (const auto& [number, command] : sandbox.commands())
+    if (!command->ended())
+      command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
+}
+
+// The sockets of its border, made by spawn inside.
+Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
+                                            uint64_t argument, Client client) {
+  std::vector<int> fds(1, client.socket);
+  sys::Fd witness;
+  if (mode_ == Mode::kRootless) {
+    auto made = co_await sandbox->NetworkSocket();
+    if (!made) co_return std::unexpected(made.error());
+    witness = std::move(*made);
+    fds.push_back(witness.get());
+  }
+  SpawnRequest request{};
+  request.op = op;
+  request.argument = argument;
+  strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
+  co_return co_await SpawnLink::Finish(spawn_.Send(request, fds));
+}
+
+Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto rules = Compile(sandbox->request.network);
+  if (!rules) co_return std::unexpected(rules.error());
+  auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
+  if (!answer) co_return std::unexpected(answer.error());
+  if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
+  if (answer->fds.size() != 3 && answer->fds.size() != 5)
+    co_return Fail(Code::kInternal, "open the network: cloche-spawn sent no sockets");
+  const std::shared_ptr<SandboxNetwork> network = NetworkOf(*sandbox);
+  Border border;
+  border.name = sandbox->name;
+  border.rules = std::move(*rules);
+  border.limits = sandbox->request.network.limits;
+  const uint16_t proxy_port = PortOf(answer->fds[kProxySocket].get());
+  for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
+  border.sockets = std::move(answer->fds);
+  border.on_connection = [this, network, weak = std::weak_ptr(sandbox)](const Json& event) {
+    Json record;
+    if (const auto alive = weak.lock())
+      NetworkEvent(*alive, *network, event);
+    else
+      (void)network->Take(event, record);
+  };
+  network->told.clear();
+  network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
+    if (const auto alive = weak.lock()) alive->AskOwner(port);
+  };
+  const uint64_t life = sandbox->launches;
+  CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
+  if (sandbox->state != Sandbox::State::kRunning || sandbox->launches != life) {
+    egress_.Close(sandbox->id);
+    co_return Fail(Code::kConflict, "open the network of " + sandbox->id + ": it was stopped",
+                   "start it again");
+  }
+  network->proxy_port = proxy_port;
+  co_return Status{};
+}
+
+void Engine::CloseNetwork(Sandbox& sandbox) {
+  if (!sandbox.network) return;
+  if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
+  sandbox.network->proxy_port = 0;
+  sandbox.network->ask_owner = nullptr;
+  sandbox.network->Flush();
+}
+
+Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChange change,
+                                   Client client) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  if (sandbox->state != Sandbox::State::kRunning && sandbox->state != Sandbox::State::kStopped)
+    co_return Fail(Code::kConflict, "change the network of " + sandbox->id + ": it has ended",
+                   "make a new sandbox: cloche new");
+  NetworkRequest wanted = sandbox->request.network;
+  const double now = Now();
+  std::erase_if(wanted.rules, [&](const NetworkRule& rule) { return IsExpired(rule, now); });
+  for (const std::string& gone : change.remove)
+    if (std::erase_if(wanted.rules, [&](const NetworkRule& rule) {
+          return rule.id == gone || rule.text == gone;
+        }) == 0)
+      co_return Fail(Code::kNotFound,
+                     fmt::format("forget rule: {} has no {}", sandbox->id, EscapeForTerminal(gone)),
+                     "cloche net " + sandbox->id + " show");
+  for (NetworkRule& each : change.add) {
+    // The same once more is the same, with a new end.
+    std::erase_if(wanted.rules, [&](const NetworkRule& rule) {
+      return rule.text == each.text && rule.allow == each.allow;
+    });
+    wanted.rules.push_back(std::move(each));
+  }
+  if (wanted.rules.size() > kMostNetworkRules)
+    co_return Fail(Code::kInvalid,
+                   fmt::format("change rules: more than {} are too many", kMostNetworkRules),
+                   "forget some: cloche net " + sandbox->id + " forget ID");
+  NumberRules(wanted);
+  auto rules = Compile(wanted);
+  if (!rules) co_return std::unexpected(rules.error());
+  const NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
+  const bool open = sandbox->network && sandbox->network->proxy_port != 0;
+  Status done;
+  if (open)
+    egress_.SetRules(sandbox->id, *rules);
+  else if (sandbox->state == Sandbox::State::kRunning && !rules->empty())
+    done = co_await OpenNetwork(sandbox, client);
+  if (!done) {
+    sandbox->request.network = before;
+    co_return done;
+  }
+  if (sandbox->network) sandbox->network->told.clear();
+  sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
+  co_return Save(*sandbox);
+}
+
+Json Engine::NetworkJson(Sandbox& sandbox) {
+  const double now = Now();
+  const bool open = sandbox.network && sandbox.network->proxy_port != 0;
+  Json rules = Json::array();
+  for (const NetworkRule& each : sandbox.request.network.rules) {
+    Json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
+    if (const auto compiled = Compile(each)) rule["kind"] = egress::KindName(compiled->kind);
+    if (each.expires) {
+      rule["expires"] = *each.expires;
+      rule["expires_in_s"] = std::max(0.0, *each.expires - now);
+    }
+    if (IsExpired(each, now)) rule["expired"] = true;
+    rules.push_back(std::move(rule));
+  }
+  const char* state = open && egress_.IsOpen(sandbox.id)          ? "open"
+                      : open                                      ? "cut"
+                      : sandbox.request.network.rules.empty()     ? "none"
+                      : sandbox.state == Sandbox::State::kRunning ? "none"
+                                                                  : "stopped";
+  const NetworkLog::Totals totals = NetworkOf(sandbox)->log.totals();
+  Json json = {{"id", sandbox.id},
+               {"state", state},
+               {"rules", rules},
+               {"limits", sandbox.request.network.limits},
+               {"connections", sandbox.network->Connections()},
+               {"totals",
+                {{"records", totals.records},
+                 {"allowed", totals.allowed},
+                 {"denied", totals.denied},
+                 {"bytes_up", totals.bytes_up},
+                 {"bytes_down", totals.bytes_down},
+                 {"dropped", totals.dropped}}},
+               {"egress", egress_.Describe()}};
+  if (open) json["proxy"] = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
+  return json;
+}
+
+Task<Result<sys::Fd>> Engine::ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port,
+                                          Client client) {
+  if (sandbox->state != Sandbox::State::kRunning)
+    co_return Fail(Code::kConflict,
+                   fmt::format("connect to port {} of {}: it does not run", port, sandbox->id),
+                   "start something in it: cloche exec");
+  auto answer = co_await AskInside(sandbox, SpawnOp::kConnect, port, client);
+  if (!answer) co_return std::unexpected(answer.error());
+  if (answer->reply.value != 0 && strcmp(answer->reply.operation, "connect") != 0)
+    co_return std::unexpected(Explained(*answer));
+  if (answer->reply.value != 0 || answer->fds.size() != 1)
+    co_return Fail(Code::kUnavailable,
+                   fmt::format("connect to port {} of {}: {}", port, sandbox->id,
+                               strerror(answer->reply.value)),
+                   "is something listening there, on 127.0.0.1, ::1 or any address?");
+  co_return std::move(answer->fds[0]);
+}
+
+// What the commands inside are told of it.
+void Engine::AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const {
+  if (!sandbox.network || sandbox.network->proxy_port == 0) return;
+  const std::string at = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
+  env.push_back("CLOCHE_PROXY=http://" + at);
+  if (!sandbox.request.network.proxy_env) return;
+  for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
+    env.push_back(fmt::format("{}=http://{}", name, at));
+  for (const char* name : {"all_proxy", "ALL_PROXY"})
+    env.push_back(fmt::format("{}=socks5h://{}", name, at));
+  for (const char* name : {"no_proxy", "NO_PROXY"})
+    env.push_back(fmt::format("{}=localhost,127.0.0.1,::1", name));
+}
+
+}  // namespace cloche::daemon

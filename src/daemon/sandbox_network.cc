@@ -1,0 +1,160 @@
+#include "daemon/sandbox_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMostOpen = 10'000;
+constexpr size_t kMostBehind = 1000;
+constexpr size_t kMostText = 1024;
+
+// What a record may hold. Anything else cloche-egress says is not kept.
+constexpr std::array kTexts = {"time",     "kind", "name",   "address",
+                               "decision", "rule", "reason", "certificate_sha256"};
+constexpr std::array kNumbers = {"port", "source_port", "bytes_up", "bytes_down", "duration_ms"};
+
+constexpr std::array kOwner = {"pid", "process"};  // inside; ours to say
+constexpr size_t kMostAsked = 64;
+constexpr int kMostAskedPerSecond = 100;
+
+Json RecordOf(const Json& event) {
+  Json record;
+  for (const char* key : kTexts)
+    if (const auto found = event.find(key); found != event.end() && found->is_string())
+      record[key] = found->get_ref<const std::string&>().substr(0, kMostText);
+    else if (found != event.end() && found->is_number())
+      record[key] = *found;
+  for (const char* key : kNumbers)
+    if (const auto found = event.find(key); found != event.end() && found->is_number())
+      record[key] = *found;
+  return record;
+}
+
+std::string TextOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::string DestinationOf(const Json& record) {
+  std::string host = TextOf(record, "name");
+  if (host.empty()) host = TextOf(record, "address");
+  if (TextOf(record, "name").empty() && host.find(':') != std::string::npos)
+    host = "[" + host + "]";
+  const auto port = record.find("port");
+  if (port == record.end() || !port->is_number()) return host;
+  return fmt::format("{}:{}", host, port->get<int64_t>());
+}
+
+bool SandboxNetwork::Take(const Json& event, Json& record) {
+  record = RecordOf(event);
+  const auto number = event.find("connection");
+  const bool known = number != event.end() && number->is_number_unsigned();
+  const uint64_t connection = known ? number->get<uint64_t>() : 0;
+  if (TextOf(event, "state") == "open") {
+    if (!known || open_.size() >= kMostOpen) return false;
+    open_[connection] = record;
+    (void)Ask(record, {0, connection, std::nullopt});
+    return false;
+  }
+  const auto begun = open_.find(connection);
+  if (begun != open_.end()) {
+    for (const char* key : kOwner)
+      if (begun->second.contains(key)) record[key] = begun->second[key];
+    open_.erase(begun);
+  }
+  if (record.contains(kOwner[0]) || !Ask(record, {0, 0, record})) Write(record);
+  return TextOf(record, "decision") == "deny";
+}
+
+// Only of what is refused or has just begun: whose connection has ended may be gone.
+bool SandboxNetwork::Ask(const Json& record, Asked asked) {
+  const auto port = record.find("source_port");
+  if (!ask_owner || !may_ask || port == record.end() || !port->is_number_unsigned() ||
+      asked_.size() >= kMostAsked || (asked.held && TextOf(record, "decision") != "deny"))
+    return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - second_ > std::chrono::seconds(1)) {
+    second_ = now;
+    asked_in_second_ = 0;
+  }
+  if (++asked_in_second_ > kMostAskedPerSecond) return false;
+  asked.port = port->get<uint16_t>();
+  asked_.push_back(std::move(asked));
+  ask_owner(asked_.back().port);
+  return true;
+}
+
+void SandboxNetwork::NameOwner(uint16_t source_port, int32_t pid, const std::string& process) {
+  const auto found = std::ranges::find(asked_, source_port, &Asked::port);
+  if (found == asked_.end()) return;
+  Asked asked = std::move(*found);
+  asked_.erase(found);
+  const auto name = [&](Json& record) {
+    if (pid == 0) return;
+    record[kOwner[0]] = pid;
+    record[kOwner[1]] = process;
+  };
+  if (asked.held) {
+    name(*asked.held);
+    Write(*asked.held);
+  } else if (const auto open = open_.find(asked.connection); open != open_.end()) {
+    name(open->second);
+  }
+}
+
+void SandboxNetwork::Flush() {
+  for (const Asked& each : std::exchange(asked_, {}))
+    if (each.held) Write(*each.held);
+}
+
+void SandboxNetwork::Write(const Json& record) {
+  if (!removed_) log.Append(record);
+  std::erase_if(followers_, [](const auto& each) { return each.expired(); });
+  for (const auto& each : followers_) {
+    const auto follower = each.lock();
+    if (follower->lines.size() >= kMostBehind)
+      ++follower->missed;
+    else
+      follower->lines.push_back(record.dump(-1, ' ', false, Json::error_handler_t::replace));
+    follower->moved.Pulse();
+  }
+}
+
+void SandboxNetwork::CutAll(const std::string& why) {
+  Flush();
+  const auto cut = std::exchange(open_, {});
+  for (const auto& [number, record] : cut) {
+    Json ended = record;
+    ended["reason"] = why;
+    Write(ended);
+  }
+}
+
+Json SandboxNetwork::Connections() const {
+  Json list = Json::array();
+  for (const auto& [number, record] : open_) list.push_back(record);
+  return list;
+}
+
+std::shared_ptr<NetworkFollower> SandboxNetwork::Follow(asio::io_context& io) {
+  auto follower = std::make_shared<NetworkFollower>(io);
+  followers_.push_back(follower);
+  return follower;
+}
+
+void SandboxNetwork::End(bool removed) {
+  removed_ = removed;
+  for (const auto& each : followers_)
+    if (const auto follower = each.lock()) {
+      follower->over = true;
+      follower->moved.Pulse();
+    }
+}
+
+}  // namespace cloche::daemon

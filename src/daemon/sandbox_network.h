@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/event.h"
+#include "daemon/network_log.h"
+
+namespace cloche::daemon {
+
+// Somebody who reads the log as it is written.
+struct NetworkFollower {
+  explicit NetworkFollower(asio::io_context& io) : moved(io) {}
+  std::deque<std::string> lines;
+  uint64_t missed = 0;  // he reads too slowly
+  bool over = false;    // nothing more will come
+  Event moved;
+};
+
+// What a sandbox does at its border: connections that are open, the log of all others.
+class SandboxNetwork {
+ public:
+  explicit SandboxNetwork(std::string log_path) : log(std::move(log_path)) {}
+
+  NetworkLog log;
+  uint16_t proxy_port = 0;     // inside; 0: not open
+  std::set<std::string> told;  // destinations whose refusal was told
+  // Asks init whose socket that is; NameOwner is the answer. Unset: nobody is asked.
+  std::function<void(uint16_t source_port)> ask_owner;
+  bool may_ask = true;
+
+  // One event of cloche-egress. True: it was refused, and `record` says what.
+  bool Take(const Json& event, Json& record);
+  void NameOwner(uint16_t source_port, int32_t pid, const std::string& process);
+  void Flush();                         // what waits for the name of a process waits no longer
+  void CutAll(const std::string& why);  // the connections that are open end here
+  Json Connections() const;
+  std::shared_ptr<NetworkFollower> Follow(asio::io_context& io);
+  void End(bool removed);  // of the sandbox: what comes now is the last, or not kept
+
+ private:
+  // A record that waits for the process, or a connection that is open.
+  struct Asked {
+    uint16_t port = 0;
+    uint64_t connection = 0;
+    std::optional<Json> held;
+  };
+  bool Ask(const Json& record, Asked asked);
+  void Write(const Json& record);
+  std::deque<Asked> asked_;
+  std::chrono::steady_clock::time_point second_{};
+  int asked_in_second_ = 0;
+  bool removed_ = false;
+  std::map<uint64_t, Json> open_;
+  std::vector<std::weak_ptr<NetworkFollower>> followers_;
+};
+
+// "api.example.com:443", from a record.
+std::string DestinationOf(const Json& record);
+
+}  // namespace cloche::daemon

@@ -1,0 +1,86 @@
+#include "daemon/sandbox_network.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace cloche::daemon {
+namespace {
+
+class SandboxNetworkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/sandbox-network.XXXXXX";
+    directory_ = mkdtemp(name);
+    network_ = std::make_unique<SandboxNetwork>(directory_ + "/log");
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  static Json Event(const char* state, const char* decision, uint64_t connection = 1) {
+    return {{"event", "connection"}, {"connection", connection}, {"state", state},
+            {"decision", decision},  {"name", "a.example"},      {"port", 443u},
+            {"source_port", 5000u},  {"bytes_up", 7u},           {"surprise", "no"}};
+  }
+  std::string Log() const {
+    std::string text;
+    for (const std::string& line : network_->log.Lines()) text += line + "\n";
+    return text;
+  }
+  std::string directory_;
+  std::unique_ptr<SandboxNetwork> network_;
+  Json record_;
+};
+
+TEST_F(SandboxNetworkTest, AConnectionIsOneRecordWhenItEnds) {
+  EXPECT_FALSE(network_->Take(Event("open", "allow"), record_));
+  EXPECT_EQ(network_->Connections().size(), 1u);
+  EXPECT_EQ(Log(), "");
+  EXPECT_FALSE(network_->Take(Event("end", "allow"), record_));
+  EXPECT_EQ(network_->Connections().size(), 0u);
+  EXPECT_EQ(network_->log.Lines().size(), 1u);
+  EXPECT_EQ(Log().find("surprise"), std::string::npos);
+}
+
+TEST_F(SandboxNetworkTest, WhoOpenedItIsAskedAndTold) {
+  std::vector<uint16_t> asked;
+  network_->ask_owner = [&](uint16_t port) { asked.push_back(port); };
+  (void)network_->Take(Event("open", "allow"), record_);
+  network_->NameOwner(5000, 12, "curl");
+  (void)network_->Take(Event("end", "allow"), record_);
+  EXPECT_NE(Log().find("\"process\":\"curl\""), std::string::npos);
+  EXPECT_TRUE(network_->Take(Event("end", "deny", 2), record_));
+  EXPECT_EQ(network_->log.Lines().size(), 1u) << "it waits for the name";
+  network_->NameOwner(5000, 13, "wget");
+  EXPECT_NE(Log().find("\"pid\":13"), std::string::npos);
+  EXPECT_EQ(asked.size(), 2u);
+}
+
+TEST_F(SandboxNetworkTest, NothingIsLostWhenNobodyAnswers) {
+  network_->ask_owner = [](uint16_t) {};
+  for (uint64_t i = 0; i < 300; ++i) (void)network_->Take(Event("end", "deny", i), record_);
+  network_->Flush();
+  EXPECT_EQ(network_->log.Lines().size(), 300u);
+}
+
+TEST_F(SandboxNetworkTest, TheGuardsDeathEndsWhatIsOpen) {
+  (void)network_->Take(Event("open", "allow"), record_);
+  network_->CutAll("it died");
+  EXPECT_NE(Log().find("it died"), std::string::npos);
+  EXPECT_EQ(network_->Connections().size(), 0u);
+}
+
+TEST_F(SandboxNetworkTest, WhatItSaysMayBeAnything) {
+  for (const char* text :
+       {"{}", R"({"state":5,"decision":[],"name":{},"port":"x","connection":-1})",
+        R"({"state":"end","connection":"a","source_port":70000,"decision":"deny"})"})
+    (void)network_->Take(Json::parse(text), record_);
+  EXPECT_EQ(network_->log.Lines().size(), 3u);
+}
+
+TEST_F(SandboxNetworkTest, DestinationsReadAsTheyAreWritten) {
+  EXPECT_EQ(DestinationOf({{"name", "a.example"}, {"port", 443}}), "a.example:443");
+  EXPECT_EQ(DestinationOf({{"address", "2001:db8::1"}, {"port", 443}}), "[2001:db8::1]:443");
+  EXPECT_EQ(DestinationOf({{"address", "10.0.0.1"}}), "10.0.0.1");
+}
+
+}  // namespace
+}  // namespace cloche::daemon

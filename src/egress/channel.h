@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "egress/loop.h"
+#include "egress/task.h"
+
+namespace cloche::egress {
+
+// One end of a connection: bytes in, bytes out, and what was read but not used yet. Results are
+// bytes or -errno; -ETIMEDOUT after the deadline, -ECANCELED when it was cut.
+class Channel {
+ public:
+  Channel(Loop& loop, sys::Fd fd) : socket_(loop, std::move(fd)) {}
+
+  Socket& socket() { return socket_; }
+  bool valid() const { return socket_.valid(); }
+
+  std::string unread;
+
+  // Adds at least a byte to `unread`; 0 at the end.
+  Task<long> Fill(int64_t deadline);
+  Task<long> Read(char* data, size_t size, int64_t deadline);  // not from `unread`
+  Task<long> Write(std::string_view bytes, int64_t deadline);  // all of them: 0
+  void EndSending();
+  void Cut() { socket_.Cut(); }
+  void ResetOnClose();
+
+ private:
+  Socket socket_;
+};
+
+}  // namespace cloche::egress

@@ -1,0 +1,115 @@
+#include "egress/client_hello.h"
+
+#include <algorithm>
+
+namespace cloche::egress {
+namespace {
+
+constexpr uint8_t kHandshake = 22, kClientHello = 1;
+constexpr uint16_t kServerName = 0, kEncryptedHello = 0xfe0d;
+constexpr size_t kMostRecord = 16384;
+
+// Reads numbers and vectors off the front; once something is missing, all is.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  size_t Number(size_t width) {
+    size_t value = 0;
+    for (const char byte : Take(width)) value = value << 8 | static_cast<uint8_t>(byte);
+    return value;
+  }
+  std::string_view Take(size_t size) {
+    if (size > rest_.size()) {
+      good_ = false;
+      rest_ = {};
+      return {};
+    }
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+  std::string_view Vector(size_t width) { return Take(Number(width)); }
+  bool good() const { return good_; }
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+ClientHello::State ClientHello::Bad(const char* why) {
+  why_ = why;
+  return state_ = State::kBad;
+}
+
+ClientHello::State ClientHello::Feed(std::string_view bytes) {
+  while (state_ == State::kMore && !bytes.empty()) {
+    if (left_ == 0) {
+      const size_t taken = std::min(bytes.size(), 5 - head_.size());
+      head_ += bytes.substr(0, taken);
+      bytes.remove_prefix(taken);
+      if (static_cast<uint8_t>(head_[0]) != kHandshake) return Bad("it is not TLS");
+      if (head_.size() >= 2 && head_[1] != 3) return Bad("it is not TLS");
+      if (head_.size() < 5) continue;
+      left_ =
+          static_cast<size_t>(static_cast<uint8_t>(head_[3])) << 8 | static_cast<uint8_t>(head_[4]);
+      if (left_ == 0 || left_ > kMostRecord) return Bad("a TLS record has no proper length");
+      head_.clear();
+      continue;
+    }
+    const size_t taken = std::min(bytes.size(), left_);
+    message_ += bytes.substr(0, taken);
+    bytes.remove_prefix(taken);
+    left_ -= taken;
+    if (static_cast<uint8_t>(message_[0]) != kClientHello) return Bad("no ClientHello comes first");
+    if (message_.size() < 4) continue;
+    Reader size(std::string_view(message_).substr(1));
+    const size_t whole = 4 + size.Number(3);
+    if (whole > kMostMessage) return Bad("the ClientHello is too long");
+    // Nothing else may be in its last record: the server has not answered yet.
+    if (message_.size() > whole || (message_.size() == whole && left_ != 0))
+      return Bad("something follows the ClientHello");
+    if (message_.size() == whole) return Parse();
+  }
+  return state_;
+}
+
+ClientHello::State ClientHello::Parse() {
+  Reader hello(std::string_view(message_).substr(4));
+  hello.Take(2 + 32);  // version, random
+  hello.Vector(1);     // session
+  hello.Vector(2);     // ciphers
+  hello.Vector(1);     // compression
+  if (!hello.good()) return Bad("the ClientHello is damaged");
+  if (!hello.empty()) {
+    Reader extensions(hello.Vector(2));
+    if (!hello.good() || !hello.empty()) return Bad("the ClientHello is damaged");
+    bool named = false;
+    while (!extensions.empty()) {
+      const size_t type = extensions.Number(2);
+      const std::string_view content = extensions.Vector(2);
+      if (!extensions.good()) return Bad("the ClientHello is damaged");
+      if (type == kEncryptedHello) encrypted_ = true;
+      if (type != kServerName) continue;
+      if (named || !ParseName(content)) return Bad("the server name is damaged");
+      named = true;
+    }
+  }
+  message_.clear();
+  message_.shrink_to_fit();
+  return state_ = State::kDone;
+}
+
+// Exactly one host name.
+bool ClientHello::ParseName(std::string_view content) {
+  Reader outer(content);
+  Reader list(outer.Vector(2));
+  const size_t type = list.Number(1);
+  name_ = list.Vector(2);
+  return outer.good() && outer.empty() && list.good() && list.empty() && type == 0 &&
+         !name_.empty() && name_.find('\0') == std::string::npos;
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cloche::egress {
+
+// Takes the first message of a TLS client apart as it arrives, in as many records and pieces as it
+// likes. What was fed is the caller's to keep and to pass on.
+class ClientHello {
+ public:
+  enum class State : uint8_t { kMore, kDone, kBad };
+
+  State Feed(std::string_view bytes);
+  State state() const { return state_; }
+  const char* why() const { return why_; }  // of kBad
+
+  const std::string& name() const { return name_; }  // of SNI, as sent; empty: none
+  bool encrypted() const { return encrypted_; }      // an inner hello is hidden in it (ECH)
+
+  static constexpr size_t kMostMessage = 64 << 10;
+
+ private:
+  State Bad(const char* why);
+  State Parse();
+  bool ParseName(std::string_view list);
+
+  State state_ = State::kMore;
+  const char* why_ = "";
+  std::string head_;     // of the record that is being read, up to its 5 bytes
+  size_t left_ = 0;      // of the record's content
+  std::string message_;  // handshake bytes so far
+  std::string name_;
+  bool encrypted_ = false;
+};
+
+}  // namespace cloche::egress

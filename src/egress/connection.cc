@@ -1,0 +1,128 @@
+#include "egress/connection.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include "sys/inet.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr int64_t kUsualIdleMs = 15 * 60 * 1000;
+
+}  // namespace
+
+int64_t WallClockMs() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+Connection::Connection(Services& services_in, std::shared_ptr<Sandbox> sandbox_in,
+                       sys::Fd client_fd, uint16_t source_port)
+    : services(services_in),
+      sandbox(std::move(sandbox_in)),
+      client(services.loop, std::move(client_fd)),
+      last_activity(services.loop.now()),
+      started_(services.loop.now()) {
+  record.sandbox = sandbox->id;
+  record.time_ms = WallClockMs();
+  record.source_port = source_port;
+  sandbox->live.insert(this);
+  sys::SendWithoutDelay(client.socket().fd());
+}
+
+Connection::~Connection() {
+  sandbox->live.erase(this);
+  if (counted_) sandbox->usage.CloseConnection(counted_host_);
+  if (!told_ && record.port != 0) Tell();
+}
+
+void Connection::Tell() {
+  told_ = true;
+  record.duration_ms = services.loop.now() - started_;
+  services.reports.Send(record);
+}
+
+ConnectionDecision Connection::Admit(const Target& where) {
+  if (record.port != 0 && !told_) Tell();  // a proxy's client goes on with another host
+  told_ = false;
+  record.bytes_up = record.bytes_down = record.requests = 0;
+  record.address.clear();
+  record.reason.clear();
+  started_ = services.loop.now();
+  target = where;
+  record.name = where.name;
+  if (where.name.empty()) record.address = FormatIpAddress(where.address);
+  record.port = where.port;
+  ConnectionDecision decision = DecideConnection(sandbox->rules, where, services.loop.Seconds());
+  if (decision.allowed && sandbox->closed) {
+    decision.allowed = false;
+    decision.reason = "the sandbox is gone";
+  }
+  if (!decision.allowed) {
+    if (decision.rule.empty()) decision.reason = DenialText(where, sandbox->id);
+    Deny(decision.reason, decision.rule);
+    return decision;
+  }
+  const std::string host = where.Host();
+  std::string full = sandbox->usage.TakeRequest(sandbox->limits, host, services.loop.now());
+  if (full.empty() && (!counted_ || counted_host_ != host)) {
+    if (counted_) sandbox->usage.CloseConnection(counted_host_);
+    full = sandbox->usage.OpenConnection(sandbox->limits, host);
+    counted_ = full.empty();
+    counted_host_ = host;
+  }
+  if (!full.empty()) {
+    over_limit_ = true;
+    decision.allowed = false;
+    decision.reason = fmt::format("{}: {} is over its limit: {}", where.Text(), sandbox->id, full);
+    Deny(decision.reason, decision.rule);
+    return decision;
+  }
+  record.allowed = true;
+  record.rule = decision.rule;
+  return decision;
+}
+
+bool Connection::TakeRequest() {
+  const std::string full =
+      sandbox->usage.TakeRequest(sandbox->limits, target.Host(), services.loop.now());
+  if (full.empty()) return true;
+  over_limit_ = true;
+  record.reason = fmt::format("{}: {} is over its limit: {}", target.Text(), sandbox->id, full);
+  return false;
+}
+
+void Connection::Deny(const std::string& reason, const std::string& rule) {
+  if (told_) return;
+  record.allowed = false;
+  record.reason = reason;
+  record.rule = rule;
+  Tell();
+}
+
+void Connection::Cut(const std::string& reason) {
+  if (record.reason.empty()) record.reason = reason;
+  client.ResetOnClose();
+  client.Cut();
+  if (upstream == nullptr) return;
+  upstream->ResetOnClose();
+  upstream->Cut();
+}
+
+bool Connection::Count(bool up, uint64_t bytes) {
+  (up ? record.bytes_up : record.bytes_down) += bytes;
+  last_activity = services.loop.now();
+  const std::string full = sandbox->usage.AddBytes(sandbox->limits, target.Host(), up, bytes);
+  if (full.empty()) return true;
+  Cut(fmt::format("{} is over its limit: {}", sandbox->id, full));
+  return false;
+}
+
+int64_t Connection::IdleDeadline() const {
+  const auto idle = static_cast<int64_t>(sandbox->limits.idle_seconds) * 1000;
+  return last_activity + (idle == 0 ? kUsualIdleMs : idle);
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "egress/channel.h"
+#include "egress/decide.h"
+#include "egress/loop.h"
+#include "egress/reports.h"
+#include "egress/resolver.h"
+#include "egress/sandbox.h"
+
+namespace cloche::egress {
+
+class PipePool;
+class Vault;
+
+// What every connection uses; lives as long as the process.
+struct Services {
+  Loop& loop;
+  Reports& reports;
+  Resolver& resolver;
+  PipePool& pipes;
+};
+
+// One connection of a sandbox, from accept to its record. The coroutine that serves it owns it.
+class Connection {
+ public:
+  Connection(Services& services, std::shared_ptr<Sandbox> sandbox, sys::Fd client,
+             uint16_t source_port);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Services& services;
+  std::shared_ptr<Sandbox> sandbox;
+  Channel client;
+  std::unique_ptr<Channel> upstream;
+  Target target;
+  Record record;
+
+  // Decides on `where` and counts it as a request. When it is let through, the record says by what;
+  // when not, it has been told already and the reason is what the program may read.
+  ConnectionDecision Admit(const Target& where);
+  bool over_limit() const { return over_limit_; }
+
+  // A refusal after all: the name in the hello is another, the address is private, ...
+  void Deny(const std::string& reason, const std::string& rule = "");
+  // One more request on an open connection; false over the limit.
+  bool TakeRequest();
+  // Whatever is under way ends with a reset.
+  void Cut(const std::string& reason);
+  // False when that was too much: then it is cut.
+  bool Count(bool up, uint64_t bytes);
+  bool denied() const { return told_; }
+
+  int64_t Deadline(int64_t milliseconds) const { return services.loop.now() + milliseconds; }
+  int64_t IdleDeadline() const;
+  int64_t last_activity = 0;
+
+ private:
+  void Tell();
+
+  std::string counted_host_;  // in usage, until we end
+  bool counted_ = false, over_limit_ = false, told_ = false;
+  int64_t started_ = 0;
+};
+
+inline constexpr int64_t kHeadPatienceMs = 15'000;  // for a hello, a head, a SOCKS request
+inline constexpr int64_t kConnectPatienceMs = 10'000;
+inline constexpr int64_t kWritePatienceMs = 60'000;
+
+int64_t WallClockMs();
+
+}  // namespace cloche::egress

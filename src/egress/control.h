@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ip_address.h"
+#include "base/result.h"
+#include "egress/rule.h"
+
+namespace cloche::egress {
+
+// What the daemon tells cloche-egress, one JSON object per message: docs/formats/egress.md.
+
+inline constexpr size_t kMostControlMessage = 64 << 10;
+inline constexpr int kControlSocket = 3;
+
+// 0 is no limit. Bytes are counted over the sandbox's life, rates have a burst of one second.
+struct Limits {
+  uint64_t requests_per_second = 0;
+  uint64_t connections = 0;
+  uint64_t bytes_up = 0, bytes_down = 0;
+  uint64_t host_requests_per_second = 0;
+  uint64_t host_connections = 0;
+  uint64_t host_bytes_up = 0, host_bytes_down = 0;
+  uint64_t idle_seconds = 0;  // 0: 15 minutes
+  bool operator==(const Limits&) const = default;
+};
+
+enum class SocketUse : uint8_t { kTcp4, kTcp6, kDns4, kDns6, kProxy4 };
+
+struct CertificateAuthority {
+  std::string certificate, key;  // PEM
+};
+
+struct OpenMessage {
+  std::string sandbox, name;
+  std::vector<SocketUse> sockets;  // a descriptor each, in this order
+  std::vector<Rule> rules;
+  Limits limits;
+  std::optional<CertificateAuthority> ca;
+};
+struct RulesMessage {
+  std::string sandbox;
+  std::vector<Rule> rules;
+};
+struct LimitsMessage {
+  std::string sandbox;
+  Limits limits;
+};
+struct CloseMessage {
+  std::string sandbox;
+};
+struct ResolverMessage {
+  std::vector<std::pair<IpAddress, uint16_t>> nameservers;
+  std::vector<std::pair<IpAddress, std::string>> hosts;
+};
+struct SecretMessage {
+  std::string name, value;  // an empty value forgets it
+};
+struct TrustMessage {
+  std::string certificates;  // PEM; may come in parts, `first` begins anew
+  bool first = true;
+};
+
+using ControlMessage = std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage,
+                                    ResolverMessage, SecretMessage, TrustMessage>;
+
+// Unknown operations and fields are refused. `sandbox` is told even then, when it could be read: a
+// sandbox whose rules cannot be read has none.
+Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& sandbox);
+
+}  // namespace cloche::egress

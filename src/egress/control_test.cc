@@ -1,0 +1,63 @@
+#include "egress/control.h"
+
+#include <gtest/gtest.h>
+
+namespace cloche::egress {
+namespace {
+
+TEST(Control, MessagesAreRead) {
+  std::string sandbox;
+  const auto open = ParseControlMessage(
+      R"({"op":"open","sandbox":"sb_x","name":"n","sockets":["tcp4","dns4","proxy4"],
+          "rules":[{"id":"r1","action":"allow","kind":"https","host":"a.b","ports":[443,443]}],
+          "limits":{"connections":7}})",
+      sandbox);
+  ASSERT_TRUE(open) << open.error().message;
+  const auto& message = std::get<OpenMessage>(*open);
+  EXPECT_EQ(message.sandbox, "sb_x");
+  EXPECT_EQ(message.sockets, (std::vector{SocketUse::kTcp4, SocketUse::kDns4, SocketUse::kProxy4}));
+  EXPECT_EQ(message.rules.size(), 1u);
+  EXPECT_EQ(message.limits.connections, 7u);
+  const auto resolver = ParseControlMessage(
+      R"({"op":"resolver","nameservers":["127.0.0.1","127.0.0.1:5353","[::1]:54","::1"],
+          "hosts":[["10.0.0.1","Db.internal"],["fe80::1%lo","x"]]})",
+      sandbox);
+  ASSERT_TRUE(resolver) << resolver.error().message;
+  const auto& servers = std::get<ResolverMessage>(*resolver);
+  ASSERT_EQ(servers.nameservers.size(), 4u);
+  EXPECT_EQ(servers.nameservers[1].second, 5353);
+  EXPECT_EQ(servers.nameservers[2].second, 54);
+  ASSERT_EQ(servers.hosts.size(), 1u);
+  EXPECT_EQ(servers.hosts[0].second, "db.internal");
+  EXPECT_TRUE(ParseControlMessage(R"({"op":"close","sandbox":"sb_x"})", sandbox));
+}
+
+TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
+  std::string sandbox;
+  for (const char* bad : {
+           "",
+           "null",
+           "[]",
+           "{}",
+           R"({"op":"open"})",
+           R"({"op":"open","sandbox":""})",
+           R"({"op":"open","sandbox":1})",
+           R"({"op":"open","sandbox":"s","sockets":[]})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp5"],"rules":[]})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp4"]})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"extra":1})",
+           R"({"op":"rules","sandbox":"s","rules":null})",
+           R"({"op":"rules","sandbox":"s"})",
+           R"({"op":"limits","sandbox":"s","limits":{"connections":-1}})",
+           R"({"op":"limits","sandbox":"s","limits":{"conections":1}})",
+           R"({"op":"resolver","nameservers":["a.b"]})",
+           R"({"op":"resolver","hosts":[["1.2.3.4"]]})",
+           R"({"op":"grant","sandbox":"s"})",
+       })
+    EXPECT_FALSE(ParseControlMessage(bad, sandbox)) << bad;
+  EXPECT_FALSE(ParseControlMessage(R"({"op":"rules","sandbox":"sb_y","rules":"x"})", sandbox));
+  EXPECT_EQ(sandbox, "sb_y");
+}
+
+}  // namespace
+}  // namespace cloche::egress

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/ip_address.h"
+#include "egress/rule.h"
+
+namespace cloche::egress {
+
+// Where a connection wants to go, parsed once. Everything is decided on this, and dialled from it.
+struct Target {
+  std::string name;   // normal; empty: an address was asked for
+  IpAddress address;  // without a name
+  uint16_t port = 0;
+
+  std::string Host() const { return name.empty() ? FormatIpAddress(address) : name; }
+  std::string Text() const;  // api.example.com:443
+  bool operator==(const Target&) const = default;
+};
+
+struct KindSet {
+  bool https = false, http = false, tcp = false, ssh = false;
+  bool any() const { return https || http || tcp || ssh; }
+};
+
+struct Decision {
+  bool allowed = false;
+  std::string rule;    // its id
+  std::string reason;  // of a denial
+};
+
+struct ConnectionDecision : Decision {
+  KindSet kinds;  // which rules would let it through
+  // Rules that speak of methods, paths or secrets. Where they are, requests must be read.
+  bool reads_requests = false;
+  // Such rules deny, or nothing else allows https: without reading requests nothing may pass.
+  bool must_read_requests = false;
+};
+
+// May a resolver tell an address for this name? Some rule that is in force grants some port of it.
+bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t now);
+
+// Deny goes over allow. No rule: no.
+ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& target, int64_t now);
+
+// A name has led to `address`. Addresses that are not public are refused unless a rule names them
+// for this port.
+Decision DecideAddress(std::span<const Rule> rules, const Target& target, const IpAddress& address,
+                       int64_t now);
+
+// One request on a connection that was let through as `kind`. `path` is the request target without
+// its query.
+struct Request {
+  std::string_view method;
+  std::string_view path;
+  bool overrides_method = false;  // X-HTTP-Method-Override and its kin
+};
+struct RequestDecision : Decision {
+  const Rule* with = nullptr;  // the rule that lets it through
+};
+RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
+                              const Request& request, int64_t now);
+
+// "/v1" covers /v1 and /v1/x, not /v10.
+bool PathIsBelow(std::string_view prefix, std::string_view path);
+// False when two servers could read it as two paths: dot segments, //, \, ;, encoded ones.
+bool PathIsPlain(std::string_view path);
+
+// The earliest expiry after `now`, 0 when there is none.
+int64_t NextExpiry(std::span<const Rule> rules, int64_t now);
+
+// What a person reads: what was refused, and how it would be granted.
+std::string DenialText(const Target& target, std::string_view sandbox);
+
+}  // namespace cloche::egress

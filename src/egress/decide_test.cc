@@ -1,0 +1,163 @@
+#include "egress/decide.h"
+
+#include <gtest/gtest.h>
+
+#include "egress/rule_text.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr int64_t kNow = 1'000'000;
+
+Rule Allow(const char* text) {
+  Rule rule = ParseRule(text).value();
+  rule.id = text;
+  return rule;
+}
+
+Rule Deny(const char* text) {
+  Rule rule = Allow(text);
+  rule.allow = false;
+  return rule;
+}
+
+Target Named(const char* name, uint16_t port) { return {.name = name, .port = port}; }
+Target At(const char* address, uint16_t port) {
+  return {.address = ParseIpAddress(address).value(), .port = port};
+}
+
+bool Allowed(const std::vector<Rule>& rules, const Target& target) {
+  return DecideConnection(rules, target, kNow).allowed;
+}
+
+TEST(Decide, NoRulesGrantNothing) {
+  EXPECT_FALSE(Allowed({}, Named("a.example", 443)));
+  EXPECT_FALSE(Allowed({}, At("1.1.1.1", 443)));
+  EXPECT_FALSE(NameIsGranted({}, "a.example", kNow));
+}
+
+TEST(Decide, HostAndPortMustBothBeCovered) {
+  const std::vector<Rule> rules = {Allow("api.example.com:443"), Allow("tcp://db.example:1-9")};
+  EXPECT_TRUE(Allowed(rules, Named("api.example.com", 443)));
+  EXPECT_FALSE(Allowed(rules, Named("api.example.com", 80)));
+  EXPECT_FALSE(Allowed(rules, Named("example.com", 443)));
+  EXPECT_FALSE(Allowed(rules, Named("api.example.com.evil", 443)));
+  EXPECT_TRUE(Allowed(rules, Named("db.example", 9)));
+  EXPECT_FALSE(Allowed(rules, Named("db.example", 10)));
+  EXPECT_TRUE(NameIsGranted(rules, "db.example", kNow));
+  EXPECT_FALSE(NameIsGranted(rules, "other.example", kNow));
+}
+
+TEST(Decide, DenyGoesOverAllowWhateverTheOrder) {
+  for (const bool first : {true, false}) {
+    std::vector<Rule> rules = {Allow("*.example.com:443")};
+    rules.insert(first ? rules.begin() : rules.end(), Deny("secret.example.com:443"));
+    EXPECT_TRUE(Allowed(rules, Named("a.example.com", 443)));
+    const auto denied = DecideConnection(rules, Named("secret.example.com", 443), kNow);
+    EXPECT_FALSE(denied.allowed);
+    EXPECT_EQ(denied.rule, "secret.example.com:443");
+  }
+}
+
+TEST(Decide, ExpiredRulesAreGone) {
+  Rule rule = Allow("a.example");
+  rule.expires = kNow;
+  EXPECT_FALSE(Allowed({rule}, Named("a.example", 443)));
+  rule.expires = kNow + 1;
+  EXPECT_TRUE(Allowed({rule}, Named("a.example", 443)));
+  EXPECT_EQ(NextExpiry(std::vector<Rule>{rule}, kNow), kNow + 1);
+}
+
+TEST(Decide, AddressesNeedARange) {
+  const std::vector<Rule> rules = {Allow("a.example"), Allow("tcp://10.0.0.0/8:5432")};
+  EXPECT_TRUE(Allowed(rules, At("10.1.1.1", 5432)));
+  EXPECT_FALSE(Allowed(rules, At("10.1.1.1", 443)));
+  EXPECT_FALSE(Allowed(rules, At("11.1.1.1", 5432)));
+  EXPECT_FALSE(Allowed({Allow("*.example")}, At("1.1.1.1", 443)));
+}
+
+TEST(Decide, NamesMayLeadToPublicAddressesOnly) {
+  const std::vector<Rule> rules = {Allow("a.example")};
+  const Target target = Named("a.example", 443);
+  EXPECT_TRUE(DecideAddress(rules, target, *ParseIpAddress("1.1.1.1"), kNow).allowed);
+  for (const char* bad : {"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "::1",
+                          "fd00:ec2::254", "198.18.0.7", "64:ff9b::7f00:1"})
+    EXPECT_FALSE(DecideAddress(rules, target, *ParseIpAddress(bad), kNow).allowed) << bad;
+}
+
+TEST(Decide, ARangeLetsNamesIn) {
+  std::vector<Rule> rules = {Allow("a.example"), Allow("tcp://10.0.0.0/8:443")};
+  const Target target = Named("a.example", 443);
+  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(10, 0, 0, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(127, 0, 0, 1), kNow).allowed);
+  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+  rules[1].first_port = rules[1].last_port = 5432;  // of another service
+  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(10, 0, 0, 1), kNow).allowed);
+  rules[1] = Deny("tcp://1.0.0.0/8:443");
+  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+}
+
+TEST(Decide, AHostWithARangeLiesThereAndNowhereElse) {
+  Rule rule = Allow("a.example");
+  rule.range = ParseIpRange("10.0.0.0/8");
+  const Target target = Named("a.example", 443);
+  EXPECT_TRUE(DecideAddress({&rule, 1}, target, Ipv4(10, 0, 0, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress({&rule, 1}, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+  EXPECT_FALSE(Allowed({rule}, At("10.0.0.1", 443)));
+}
+
+TEST(Decide, TheMachineItselfIsNamed) {
+  const std::vector<Rule> rules = {Allow("host.cloche:5432")};
+  const Target target = Named("host.cloche", 5432);
+  EXPECT_TRUE(Allowed(rules, target));
+  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(127, 0, 0, 1), kNow).allowed);
+}
+
+bool MayAsk(const std::vector<Rule>& rules, std::string_view method, std::string_view path,
+            bool overrides = false) {
+  const Request request{method, path, overrides};
+  return DecideRequest(rules, Named("a.example", 443), Kind::kHttps, request, kNow).allowed;
+}
+
+TEST(DecideRequest, MethodsAndPathsAreChecked) {
+  const std::vector<Rule> rules = {Allow("GET,HEAD https://a.example/v1")};
+  EXPECT_TRUE(MayAsk(rules, "GET", "/v1"));
+  EXPECT_TRUE(MayAsk(rules, "HEAD", "/v1/x"));
+  EXPECT_FALSE(MayAsk(rules, "POST", "/v1/x"));
+  EXPECT_FALSE(MayAsk(rules, "get", "/v1/x"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/v10"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/v1/x", true));
+  EXPECT_TRUE(MayAsk({Allow("a.example")}, "DELETE", "/anything", true));
+}
+
+TEST(DecideRequest, PathsThatCouldBeTwoAreNotBelowAny) {
+  const std::vector<Rule> rules = {Allow("https://a.example/v1")};
+  for (const char* bad : {"/v1/../x", "/v1/..", "/v1/./x", "/v1/%2e%2e/x", "/v1/%2E./x", "/v1//x",
+                          "/v1/..;/x", "/v1/a%2fb", "/v1/a%5cb", "/v1\\x", "/v1/%252e", "/v1/%00",
+                          "/v1/%", "/v1/%2", "/v1/%zz", "*", ""})
+    EXPECT_FALSE(MayAsk(rules, "GET", bad)) << bad;
+  EXPECT_TRUE(MayAsk(rules, "GET", "/v1/a%20b"));
+  EXPECT_TRUE(MayAsk(rules, "GET", "/v1/...x"));
+  EXPECT_TRUE(MayAsk({Allow("a.example")}, "GET", "/a//b"));
+}
+
+TEST(DecideRequest, ADeniedMethodStaysDeniedInDisguise) {
+  const std::vector<Rule> rules = {Allow("a.example"), Deny("DELETE https://a.example"),
+                                   Deny("https://a.example/admin")};
+  EXPECT_TRUE(Allowed(rules, Named("a.example", 443)));
+  EXPECT_TRUE(MayAsk(rules, "GET", "/x"));
+  EXPECT_FALSE(MayAsk(rules, "DELETE", "/x"));
+  EXPECT_FALSE(MayAsk(rules, "POST", "/x", true));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/admin/x"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/y/../admin"));
+}
+
+TEST(Decide, DenialsSayWhatWouldHelp) {
+  EXPECT_EQ(DenialText(Named("api.example.com", 443), "sb_x"),
+            "api.example.com:443 is not granted to sb_x; grant it with: cloche net sb_x allow "
+            "api.example.com:443");
+}
+
+}  // namespace
+}  // namespace cloche::egress

@@ -1,0 +1,65 @@
+#include "egress/dial.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include "sys/inet.h"
+
+namespace cloche::egress {
+namespace {
+
+Task<int> ConnectTo(Connection& connection, const IpAddress& address) {
+  sys::Fd fd;
+  const sys::Endpoint to{address, connection.target.port};
+  if (const int error = sys::StartConnect(to, fd); error < 0) co_return error;
+  sys::SendWithoutDelay(fd.get());
+  auto channel = std::make_unique<Channel>(connection.services.loop, std::move(fd));
+  if (!channel->valid()) co_return -EMFILE;
+  connection.upstream = std::move(channel);  // so that it can be cut
+  const int64_t deadline = connection.Deadline(kConnectPatienceMs);
+  const Wake wake = co_await connection.upstream->socket().Writable(deadline);
+  int error = wake == Wake::kLate ? -ETIMEDOUT : wake == Wake::kCut ? -ECANCELED : 0;
+  if (error == 0) error = sys::ConnectResult(connection.upstream->socket().fd());
+  if (error < 0) connection.upstream.reset();
+  co_return error;
+}
+
+}  // namespace
+
+Task<Status> Dial(Connection& connection) {
+  const Target target = connection.target;
+  std::vector<IpAddress> addresses;
+  if (target.name.empty()) {
+    addresses.push_back(target.address);
+  } else {
+    Result<std::vector<IpAddress>> resolved =
+        co_await connection.services.resolver.Resolve(*connection.sandbox, target.name);
+    if (!resolved) co_return std::unexpected(resolved.error());
+    addresses = std::move(*resolved);
+  }
+  std::string refused, failed;
+  for (const IpAddress& address : addresses) {
+    if (!target.name.empty()) {
+      const Decision decision = DecideAddress(connection.sandbox->rules, target, address,
+                                              connection.services.loop.Seconds());
+      if (!decision.allowed) {
+        refused = decision.reason;
+        continue;
+      }
+    }
+    connection.record.address = FormatIpAddress(address);
+    const int error = co_await ConnectTo(connection, address);
+    if (error == 0) {
+      // The rules may have changed meanwhile, and we with them.
+      if (connection.client.socket().cut()) co_return Fail(Code::kDenied, connection.record.reason);
+      co_return Status();
+    }
+    failed = fmt::format("connect {}: {}", FormatEndpoint(address, target.port), strerror(-error));
+    if (error == -ECANCELED) break;
+  }
+  if (failed.empty()) co_return Fail(Code::kDenied, refused);
+  co_return Fail(Code::kUnavailable, failed);
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/result.h"
+#include "egress/connection.h"
+#include "egress/task.h"
+
+namespace cloche::egress {
+
+// Finds out where connection.target is, refuses what no rule grants, and connects to exactly that.
+// Afterwards connection.upstream is there. kDenied: a rule is missing; others: it did not work.
+Task<Status> Dial(Connection& connection);
+
+}  // namespace cloche::egress

@@ -1,0 +1,106 @@
+#include "egress/dns_server.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include "egress/dns_message.h"
+#include "sys/inet.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr uint32_t kTtl = 60;  // any: the address of a name never changes
+constexpr int64_t kToldMs = 2000;
+constexpr int kAtOnce = 64;
+
+void TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query, uint16_t source_port) {
+  const std::string& name = query.name.empty() ? query.shown : query.name;
+  const int64_t now = services.loop.now();
+  if (name == sandbox.last_denied_name && now - sandbox.last_denied_at < kToldMs) return;
+  sandbox.last_denied_name = name;
+  sandbox.last_denied_at = now;
+  Record record;
+  record.sandbox = sandbox.id;
+  record.time_ms = WallClockMs();
+  record.kind = "dns";
+  record.name = name;
+  record.port = 53;
+  record.source_port = source_port;
+  record.reason =
+      query.name.empty()
+          ? "the name is no host name"
+          : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {0}", name,
+                        sandbox.id);
+  services.reports.Send(record);
+}
+
+}  // namespace
+
+std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view message,
+                      uint16_t source_port) {
+  const auto query = ParseDnsQuery(message);
+  if (!query) return "";
+  if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
+  if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {
+    TellDenied(services, sandbox, *query, source_port);
+    return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
+  }
+  const bool six = query->type == kDnsAaaa;
+  std::vector<IpAddress> addresses;
+  // Other types have no content: no HTTPS records, so no ECH and no other ports.
+  if (query->type == kDnsA || (six && sandbox.has_six)) {
+    const auto address = sandbox.names.AddressOf(query->name, six);
+    if (!address) return MakeDnsAnswer(*query, kDnsRefused, {}, 0);
+    addresses.push_back(*address);
+  }
+  return MakeDnsAnswer(*query, kDnsNoError, addresses, kTtl);
+}
+
+Task<void> ServeDatagrams(Services& services, std::shared_ptr<Sandbox> sandbox,
+                          std::shared_ptr<Socket> socket) {
+  char buffer[4096];
+  Yield yield{services.loop};
+  for (int served = 1; !socket->cut(); ++served) {
+    sys::Sender from;
+    const long got = sys::ReceiveDatagram(socket->fd(), buffer, sizeof buffer, from);
+    if (got == -EAGAIN) {
+      const Wake wake = co_await socket->Readable(INT64_MAX);
+      if (wake == Wake::kCut) co_return;
+      continue;
+    }
+    if (got < 0) continue;  // told about an earlier answer that nobody took
+    const std::string_view message(buffer, static_cast<size_t>(got));
+    const std::string answer = AnswerDns(services, *sandbox, message, from.Port());
+    if (!answer.empty()) sys::SendDatagram(socket->fd(), answer.data(), answer.size(), from);
+    if (served % kAtOnce == 0) co_await yield;
+  }
+}
+
+Task<void> ServeDnsStream(Connection& connection) {
+  Channel& client = connection.client;
+  std::string& got = client.unread;
+  while (true) {
+    const size_t size = got.size() < 2 ? 0
+                                       : static_cast<size_t>(static_cast<uint8_t>(got[0])) << 8 |
+                                             static_cast<uint8_t>(got[1]);
+    const int64_t deadline = connection.Deadline(kHeadPatienceMs);
+    if (got.size() < 2 || got.size() < 2 + size) {
+      const long more = co_await client.Fill(deadline);
+      if (more <= 0) co_return;
+      continue;
+    }
+    const std::string answer =
+        AnswerDns(connection.services, *connection.sandbox, std::string_view(got).substr(2, size),
+                  connection.record.source_port);
+    got.erase(0, 2 + size);
+    if (answer.empty()) co_return;
+    std::string framed;
+    framed += static_cast<char>(answer.size() >> 8);
+    framed += static_cast<char>(answer.size());
+    framed += answer;
+    const long sent = co_await client.Write(framed, deadline);
+    if (sent < 0) co_return;
+  }
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,318 @@
+#include "egress/http_relay.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include "egress/dial.h"
+#include "egress/host_name.h"
+#include "egress/http_body.h"
+#include "egress/refuse.h"
+#include "egress/relay.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr std::string_view kOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
+                                           "X-Method-Override"};
+
+Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
+  ChunkedBody body;
+  while (!body.done()) {
+    if (from.unread.empty()) {
+      const int64_t deadline = connection.IdleDeadline();
+      const long got = co_await from.Fill(deadline);
+      if (got <= 0) co_return false;
+    }
+    const size_t used = body.Feed(from.unread);
+    if (body.bad()) {
+      connection.Cut(body.why());
+      co_return false;
+    }
+    const std::string_view bytes = std::string_view(from.unread).substr(0, used);
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long sent = co_await to.Write(bytes, deadline);
+    if (sent < 0 || !connection.Count(&from == &connection.client, used)) co_return false;
+    from.unread.erase(0, used);
+    if (const uint64_t left = body.content_left(); left > 0) {
+      const bool passed = co_await Pass(connection, from, to, left);
+      if (!passed) co_return false;
+      body.Skip(left);
+    }
+  }
+  co_return true;
+}
+
+// `start` is the message's head; as much of the body as is here already goes with it.
+Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                       std::string start) {
+  const bool up = &from == &connection.client;
+  uint64_t left = head.framing == Framing::kLength ? head.length : 0;
+  if (left > 0) {
+    const size_t part = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));
+    start.append(from.unread, 0, part);
+    from.unread.erase(0, part);
+    left -= part;
+  }
+  const int64_t deadline = connection.Deadline(kWritePatienceMs);
+  const long sent = co_await to.Write(start, deadline);
+  if (sent < 0 || !connection.Count(up, start.size())) co_return false;
+  bool passed = true;
+  if (head.framing == Framing::kChunked) {
+    passed = co_await PassChunked(connection, from, to);
+  } else if (head.framing == Framing::kUntilClose) {
+    passed = co_await Pass(connection, from, to, UINT64_MAX);
+  } else if (left > 0) {
+    passed = co_await Pass(connection, from, to, left);
+  }
+  co_return passed;
+}
+
+struct Upload {
+  explicit Upload(Loop& loop) : ended(loop) {}
+  Signal ended;
+  bool done = false, whole = false;
+};
+
+Task<void> SendRequest(Connection& connection, const RequestHead& request, Upload& upload) {
+  std::string start = WriteRequestHead(request);
+  Channel& server = *connection.upstream;
+  upload.whole = co_await PassMessage(connection, connection.client, server, request, start);
+  // The server learns that no more comes, and answers or goes.
+  if (!upload.whole) server.EndSending();
+  upload.done = true;
+  upload.ended.Set();
+}
+
+enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
+
+// Answers until the last one: 100 Continue and its kin come before it.
+Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, std::string& why) {
+  Channel& server = *connection.upstream;
+  bool begun = false;
+  while (true) {
+    std::string head;
+    const long got = co_await ReadHead(connection, server, head, true);
+    if (got <= 0) {
+      why = got == -EBADMSG ? "its answer is no HTTP/1.1" : "it closed without an answer";
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    const auto answer = ParseResponseHead(head, request.method);
+    if (!answer) {
+      why = answer.error().message;
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    if (answer->status == 101 && request.Find("Upgrade") == nullptr) {
+      why = "it switched protocols unasked";
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    std::string start = WriteResponseHead(*answer);
+    begun = true;
+    const bool passed = co_await PassMessage(connection, server, connection.client, *answer, start);
+    if (!passed) {
+      why = "the answer broke off";
+      connection.Cut(why);
+      co_return After::kClose;
+    }
+    if (answer->status == 101) co_return After::kTunnel;
+    if (answer->status < 200) continue;
+    co_return answer->keep_alive&& request.keep_alive ? After::kNext : After::kClose;
+  }
+}
+
+// The host as the request names it must be the one that was decided on.
+Status CheckHost(const Connection& connection, const RequestHead& request, uint16_t usual_port) {
+  const Target& target = connection.target;
+  const std::string* host = request.Find("Host");
+  if (host == nullptr && request.authority.empty())
+    return Fail(Code::kInvalid, "HTTP: Host is missing");
+  for (const std::string* each : {host, request.authority.empty() ? nullptr : &request.authority}) {
+    if (each == nullptr) continue;
+    ASSIGN_OR_RETURN(const Target named, TargetOf(*connection.sandbox, *each, usual_port));
+    if (named != target)
+      return Fail(Code::kDenied, fmt::format("the request is for {}, the connection for {}",
+                                             named.Text(), target.Text()));
+  }
+  return {};
+}
+
+// Only WebSocket may take over a connection; other offers (h2c) are not passed on.
+void TrimUpgrade(RequestHead& request) {
+  const std::string* upgrade = request.Find("Upgrade");
+  if (upgrade == nullptr) return;
+  if (SameText(*upgrade, "websocket") && request.Lists("Connection", "upgrade") &&
+      request.method == "GET" && request.framing == Framing::kNone)
+    return;
+  const bool close = request.Lists("Connection", "close");
+  request.Remove("Upgrade");
+  request.Remove("HTTP2-Settings");
+  request.Remove("Connection");
+  if (close) request.headers.push_back({"Connection", "close"});
+}
+
+void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {
+  Record refusal = connection.record;
+  refusal.time_ms = WallClockMs();
+  refusal.allowed = false;
+  refusal.reason = reason;
+  refusal.rule = rule;
+  refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
+  connection.services.reports.Send(refusal);
+}
+
+Task<void> Answer(Connection& connection, int status, const std::string& reason) {
+  const std::string page = HttpRefusal(status, reason);
+  co_await Farewell(connection.client, page, connection.services.loop.now());
+}
+
+// Of a proxy: the request's own host, admitted anew when it is another than before.
+Task<bool> Redirect(Connection& connection, const RequestHead& request) {
+  if (request.scheme != "http") {
+    co_await Answer(connection, 400, "a proxy wants http://HOST/PATH, or CONNECT");
+    co_return false;
+  }
+  const auto target = TargetOf(*connection.sandbox, request.authority, 80);
+  if (!target) {
+    co_await Answer(connection, 400, target.error().message);
+    co_return false;
+  }
+  if (*target == connection.target) co_return true;
+  connection.upstream.reset();
+  const ConnectionDecision decision = connection.Admit(*target);
+  if (decision.allowed && decision.kinds.http) co_return true;
+  std::string reason = decision.reason;
+  if (decision.allowed) {
+    reason = fmt::format("{} is granted, but not for plain HTTP", target->Text());
+    connection.Deny(reason, decision.rule);
+  }
+  co_await Answer(connection, connection.over_limit() ? 429 : 403, reason);
+  co_return false;
+}
+
+Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHead& request) {
+  if (proxy) {
+    const bool admitted = co_await Redirect(connection, request);
+    if (!admitted) co_return false;
+    for (const char* name : {"Proxy-Connection", "Proxy-Authorization"}) request.Remove(name);
+    if (request.Find("Host") == nullptr) request.headers.push_back({"Host", request.authority});
+  }
+  const uint16_t usual_port = kind == Kind::kHttps ? 443 : 80;
+  const Status same = CheckHost(connection, request, usual_port);
+  if (!same) {
+    const bool denied = same.error().code == Code::kDenied;
+    TellRefusal(connection, same.error().message, "");
+    co_await Answer(connection, denied ? 403 : 400, same.error().message);
+    co_return false;
+  }
+  Request asked{request.method, request.PathWithoutQuery(), false};
+  for (const std::string_view name : kOverrides) {
+    if (request.Find(name) != nullptr) asked.overrides_method = true;
+  }
+  const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,
+                                                 asked, connection.services.loop.Seconds());
+  if (!decision.allowed || request.method == "CONNECT" || request.method == "TRACE") {
+    const std::string reason =
+        decision.allowed ? request.method + " is not passed on" : decision.reason;
+    TellRefusal(connection, reason, decision.rule);
+    co_await Answer(connection, 403, reason);
+    co_return false;
+  }
+  connection.record.rule = decision.rule;
+  if (connection.record.requests > 0 && !connection.TakeRequest()) {
+    TellRefusal(connection, connection.record.reason, decision.rule);
+    co_await Answer(connection, 429, connection.record.reason);
+    co_return false;
+  }
+  ++connection.record.requests;
+  if (connection.upstream == nullptr) {
+    const Status dialled = co_await Dial(connection);
+    if (!dialled) {
+      const bool denied = dialled.error().code == Code::kDenied;
+      if (denied) connection.Deny(dialled.error().message);
+      connection.record.reason = dialled.error().message;
+      co_await Answer(connection, denied ? 403 : 502, dialled.error().message);
+      co_return false;
+    }
+  }
+  TrimUpgrade(request);
+  Upload upload(connection.services.loop);
+  Start(SendRequest(connection, request, upload));
+  std::string why;
+  const After after = co_await ReceiveAnswer(connection, request, why);
+  if (!upload.done) {
+    // It has its answer and would go on sending: nobody reads that any more.
+    if (after == After::kFailed) {
+      const std::string page = HttpRefusal(502, connection.target.Text() + ": " + why);
+      co_await connection.client.Write(page, connection.Deadline(1000));
+    }
+    connection.client.EndSending();
+    connection.client.Cut();
+    connection.upstream->Cut();
+    co_await upload.ended;
+    co_return false;
+  }
+  if (!why.empty() && connection.record.reason.empty()) connection.record.reason = why;
+  if (after == After::kFailed) {
+    const std::string reason = connection.target.Text() + ": " + why;
+    co_await Answer(connection, 502, reason);
+  }
+  if (after == After::kTunnel) co_await Relay(connection);
+  co_return after == After::kNext&& upload.whole;
+}
+
+}  // namespace
+
+Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port) {
+  if (const std::string* name = sandbox.names.NameAt(address)) return {.name = *name, .port = port};
+  return {.address = address, .port = port};
+}
+
+Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port) {
+  ASSIGN_OR_RETURN(const Authority parsed, ParseAuthority(authority));
+  const uint16_t port = parsed.port == 0 ? usual_port : parsed.port;
+  if (port == 0) return Fail(Code::kInvalid, "a port is missing");
+  if (parsed.is_address) return TargetAt(sandbox, *ParseIpAddress(parsed.host), port);
+  return Target{.name = parsed.host, .port = port};
+}
+
+Task<long> ReadHead(Connection& connection, Channel& channel, std::string& head, bool idle_first) {
+  size_t looked = 0;
+  int64_t deadline = idle_first ? connection.IdleDeadline() : connection.Deadline(kHeadPatienceMs);
+  while (true) {
+    if (!channel.unread.empty()) {
+      const HeadEnd end = FindHeadEnd(channel.unread, looked);
+      if (end == HeadEnd::kBad) co_return -EBADMSG;
+      if (end == HeadEnd::kFound) {
+        head = channel.unread.substr(0, looked);
+        channel.unread.erase(0, looked);
+        co_return 1;
+      }
+    }
+    const bool first = channel.unread.empty();
+    const long got = co_await channel.Fill(deadline);
+    if (got <= 0) co_return first || got < 0 ? got : -EBADMSG;
+    if (first) deadline = connection.Deadline(kHeadPatienceMs);
+  }
+}
+
+Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy) {
+  connection.record.kind = KindName(kind);
+  while (true) {
+    std::string head;
+    const bool later = connection.record.requests > 0;
+    const long got = co_await ReadHead(connection, connection.client, head, later);
+    if (got == 0) co_return;
+    Result<RequestHead> request =
+        got > 0 ? ParseRequestHead(head)
+                : Result<RequestHead>(Fail(Code::kInvalid, "HTTP: the request has no proper head"));
+    if (!request) {
+      if (got < 0 && got != -EBADMSG) co_return;
+      TellRefusal(connection, request.error().message, "");
+      co_await Answer(connection, 400, request.error().message);
+      co_return;
+    }
+    const bool next = co_await ServeRequest(connection, kind, proxy, *request);
+    if (!next) co_return;
+  }
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "egress/connection.h"
+#include "egress/http_head.h"
+#include "egress/task.h"
+
+namespace cloche::egress {
+
+// Reads the head of the next message into `head` and takes it off `channel.unread`. 1: it is there,
+// 0: the other side ended before it began, -errno; -EBADMSG: it is no head.
+Task<long> ReadHead(Connection& connection, Channel& channel, std::string& head, bool idle_first);
+
+// Requests one after the other, each decided on, until one side has enough. `kind` is what the
+// connection was let through as. With `proxy` each request names its own host.
+Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy);
+
+// Of an authority that names a destination; nullopt with a reason when it names none.
+Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port);
+Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port);
+
+}  // namespace cloche::egress

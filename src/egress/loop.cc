@@ -1,0 +1,138 @@
+#include "egress/loop.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cloche::egress {
+namespace {
+
+// Deadlines are kept this exactly; nothing here needs a finer clock.
+constexpr int64_t kSweepMs = 50;
+
+int64_t Milliseconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+int Loop::Open() {
+  now_ = last_second_ = Milliseconds(CLOCK_MONOTONIC);
+  return poller_.Open();
+}
+
+int64_t Loop::Seconds() const { return Milliseconds(CLOCK_REALTIME) / 1000; }
+
+uint64_t Loop::Register(Socket* socket, int fd) {
+  if (free_.empty()) {
+    slots_.emplace_back();
+    free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
+  }
+  const uint32_t index = free_.back();
+  Slot& slot = slots_[index];
+  const uint64_t tag = static_cast<uint64_t>(++slot.generation) << 32 | index;
+  if (poller_.Add(fd, tag) < 0) return 0;
+  free_.pop_back();
+  slot.socket = socket;
+  return tag;
+}
+
+void Loop::Unregister(uint64_t tag, int fd) {
+  poller_.Remove(fd);
+  const auto index = static_cast<uint32_t>(tag);
+  slots_[index].socket = nullptr;
+  free_.push_back(index);
+}
+
+Socket* Loop::Find(uint64_t tag) {
+  const Slot& slot = slots_[static_cast<uint32_t>(tag)];
+  return slot.generation == tag >> 32 ? slot.socket : nullptr;
+}
+
+int Loop::Timeout() const {
+  if (!posted_.empty()) return 0;
+  const int64_t second = last_second_ + 1000;
+  const int64_t until = std::min(std::max(next_deadline_, last_sweep_ + kSweepMs), second);
+  return static_cast<int>(std::clamp<int64_t>(until - now_, 0, 1000));
+}
+
+void Loop::ResumePosted() {
+  // Those only who are here now: who yields comes again after the sockets.
+  const std::vector<std::coroutine_handle<>> now = std::exchange(posted_, {});
+  for (const std::coroutine_handle<>& waiter : now) waiter.resume();
+}
+
+void Loop::WakeLate() {
+  if (now_ < next_deadline_ || now_ < last_sweep_ + kSweepMs) return;
+  last_sweep_ = now_;
+  next_deadline_ = INT64_MAX;
+  // By index: who is resumed may add sockets.
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    for (const bool reads : {true, false}) {
+      Socket* socket = slots_[i].socket;
+      if (socket == nullptr) break;
+      Socket::Side& side = reads ? socket->read_ : socket->write_;
+      if (!side.waiter) continue;
+      if (side.deadline <= now_) {
+        Socket::Resume(side, Wake::kLate);
+      } else {
+        Expect(side.deadline);
+      }
+    }
+  }
+}
+
+void Loop::Run() {
+  sys::Poller::Event events[256];
+  while (!stopped_) {
+    const int count = poller_.Wait(events, Timeout());
+    now_ = Milliseconds(CLOCK_MONOTONIC);
+    for (int i = 0; i < count; ++i) {
+      const sys::Poller::Event& event = events[i];
+      Socket* socket = Find(event.tag);
+      if (socket == nullptr) continue;
+      if (event.readable) socket->read_.ready = true;
+      if (event.writable) socket->write_.ready = true;
+      if (event.readable) Socket::Resume(socket->read_, Wake::kReady);
+      // Whoever went on may have ended the socket.
+      if (event.writable && (socket = Find(event.tag)) != nullptr)
+        Socket::Resume(socket->write_, Wake::kReady);
+    }
+    ResumePosted();
+    WakeLate();
+    if (every_second_ && now_ - last_second_ >= 1000) {
+      last_second_ = now_;
+      every_second_();
+    }
+    ResumePosted();
+  }
+}
+
+Socket::Socket(Loop& loop, sys::Fd fd) : loop_(loop), fd_(std::move(fd)) {
+  if (!fd_.valid()) return;
+  tag_ = loop_.Register(this, fd_.get());
+  registered_ = tag_ != 0;
+}
+
+Socket::~Socket() {
+  if (registered_) loop_.Unregister(tag_, fd_.get());
+}
+
+void Socket::Resume(Side& side, Wake wake) {
+  if (!side.waiter) return;
+  side.wake = wake;
+  std::exchange(side.waiter, {}).resume();
+}
+
+void Socket::Cut() {
+  cut_ = true;
+  for (Side* side : {&read_, &write_}) {
+    if (side->waiter) loop_.Post(std::exchange(side->waiter, {}));
+  }
+}
+
+}  // namespace cloche::egress

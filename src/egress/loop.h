@@ -1,0 +1,149 @@
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sys/fd.h"
+#include "sys/poller.h"
+
+namespace cloche::egress {
+
+class Socket;
+
+enum class Wake : uint8_t { kReady, kLate, kCut };
+
+// One thread, one epoll: resumes whoever waited for a socket that is ready, or waited too long.
+class Loop {
+ public:
+  int Open();
+  void Run();  // until Stop
+  void Stop() { stopped_ = true; }
+  void EverySecond(std::function<void()> call) { every_second_ = std::move(call); }
+
+  int64_t now() const { return now_; }  // milliseconds of a clock that only goes on
+  int64_t Seconds() const;              // since 1970
+
+  // Resumed soon, not here: the caller's own frame may hang on it.
+  void Post(std::coroutine_handle<> waiter) { posted_.push_back(waiter); }
+
+ private:
+  friend class Socket;
+  struct Slot {
+    Socket* socket = nullptr;
+    uint32_t generation = 0;
+  };
+  uint64_t Register(Socket* socket, int fd);
+  void Unregister(uint64_t tag, int fd);
+  Socket* Find(uint64_t tag);
+  void Expect(int64_t deadline) {
+    if (deadline < next_deadline_) next_deadline_ = deadline;
+  }
+  void ResumePosted();
+  void WakeLate();
+  int Timeout() const;
+
+  sys::Poller poller_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
+  std::vector<std::coroutine_handle<>> posted_;
+  std::function<void()> every_second_;
+  int64_t now_ = 0, next_deadline_ = INT64_MAX, last_sweep_ = 0, last_second_ = 0;
+  bool stopped_ = false;
+};
+
+// A descriptor in the loop. At most one waits for it in each direction.
+class Socket {
+ public:
+  Socket(Loop& loop, sys::Fd fd);
+  ~Socket();
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  int fd() const { return fd_.get(); }
+  Loop& loop() const { return loop_; }
+  bool valid() const { return registered_; }
+
+  class Wait;
+  // After EAGAIN: until there is something to read, or room to write.
+  Wait Readable(int64_t deadline);
+  Wait Writable(int64_t deadline);
+  // Whoever waits here, or will, is told so.
+  void Cut();
+  bool cut() const { return cut_; }
+
+ private:
+  friend class Loop;
+  struct Side {
+    bool ready = true;
+    Wake wake = Wake::kReady;
+    int64_t deadline = INT64_MAX;
+    std::coroutine_handle<> waiter;
+  };
+  static void Resume(Side& side, Wake wake);
+
+  Loop& loop_;
+  sys::Fd fd_;
+  uint64_t tag_ = 0;
+  bool registered_ = false, cut_ = false;
+  Side read_, write_;
+};
+
+class Socket::Wait {
+ public:
+  Wait(Socket& socket, Side& side, int64_t deadline)
+      : socket_(socket), side_(side), deadline_(deadline) {}
+  bool await_ready() const noexcept { return socket_.cut_ || side_.ready; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept {
+    side_.waiter = waiter;
+    side_.deadline = deadline_;
+    socket_.loop_.Expect(deadline_);
+  }
+  Wake await_resume() const noexcept {
+    if (socket_.cut_) return Wake::kCut;
+    return side_.ready ? Wake::kReady : side_.wake;
+  }
+
+ private:
+  Socket& socket_;
+  Side& side_;
+  int64_t deadline_;
+};
+
+inline Socket::Wait Socket::Readable(int64_t deadline) {
+  read_.ready = false;
+  return Wait(*this, read_, deadline);
+}
+inline Socket::Wait Socket::Writable(int64_t deadline) {
+  write_.ready = false;
+  return Wait(*this, write_, deadline);
+}
+
+// Lets the others go on first: a connection that is always ready must not have the thread alone.
+struct Yield {
+  Loop& loop;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) const { loop.Post(waiter); }
+  void await_resume() const noexcept {}
+};
+
+// Something that happens once, and one who waits for it.
+class Signal {
+ public:
+  explicit Signal(Loop& loop) : loop_(loop) {}
+  void Set() {
+    set_ = true;
+    if (waiter_) loop_.Post(std::exchange(waiter_, {}));
+  }
+  bool await_ready() const noexcept { return set_; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
+  void await_resume() const noexcept {}
+
+ private:
+  Loop& loop_;
+  bool set_ = false;
+  std::coroutine_handle<> waiter_;
+};
+
+}  // namespace cloche::egress

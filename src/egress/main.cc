@@ -1,0 +1,47 @@
+// cloche-egress: the only way out of a sandbox. The daemon starts it with a socket as descriptor 3
+// and hands it the sockets of each sandbox; docs/formats/egress.md says how they talk.
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "egress/calls.h"
+#include "egress/control.h"
+#include "egress/loop.h"
+#include "egress/server.h"
+#include "sys/process.h"
+#include "sys/stream.h"
+
+namespace cloche::egress {
+namespace {
+
+int Complain(const char* what, int error) {
+  const std::string line = std::string("cloche-egress: ") + what + ": " + strerror(-error) + "\n";
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  return 1;
+}
+
+}  // namespace
+
+int Main() {
+  sys::SetDumpable(false);
+  signal(SIGPIPE, SIG_IGN);
+  if (const int error = sys::SetNonBlocking(kControlSocket); error < 0)
+    return Complain("it is started by cloched, with a socket as descriptor 3", error);
+  // Two sockets each, and the pipes of those that are busy.
+  const uint64_t files = std::min<uint64_t>(sys::RaiseFileLimit(), 1 << 20);
+  const uint64_t most_connections = files < 256 ? 32 : (files - 128) / 3;
+  Loop loop;
+  if (const int error = loop.Open(); error < 0) return Complain("epoll", error);
+  // Power goes before the first byte is read.
+  if (const int error = GiveUpOtherCalls(); error < 0) return Complain("seccomp", error);
+  Server server(loop, sys::Fd(kControlSocket), most_connections);
+  server.Begin();
+  loop.Run();
+  _exit(0);  // connections and their frames go with the process
+}
+
+}  // namespace cloche::egress
+
+int main() { return cloche::egress::Main(); }

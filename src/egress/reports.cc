@@ -1,0 +1,70 @@
+#include "egress/reports.h"
+
+#include <errno.h>
+
+#include "sys/message.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr size_t kMostWaiting = 4096;
+
+std::string Dump(const nlohmann::ordered_json& message) {
+  return message.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+bool Reports::Put(const std::string& text) {
+  return sys::SendMessage(control_.fd(), text.data(), text.size()) != -EAGAIN;
+}
+
+void Reports::Flush() {
+  while (!waiting_.empty()) {
+    if (!Put(waiting_.front())) return;
+    waiting_.pop_front();
+  }
+  if (dropped_ == 0) return;
+  if (Put(Dump({{"event", "dropped"}, {"count", dropped_}}))) dropped_ = 0;
+}
+
+void Reports::Send(const nlohmann::ordered_json& message) {
+  Flush();
+  std::string text = Dump(message);
+  if (waiting_.empty() && Put(text)) return;
+  if (waiting_.size() == kMostWaiting) {
+    ++dropped_;
+  } else {
+    waiting_.push_back(std::move(text));
+  }
+}
+
+void Reports::Send(const Record& record) {
+  nlohmann::ordered_json message{{"event", "connection"},
+                                 {"sandbox", record.sandbox},
+                                 {"time", static_cast<double>(record.time_ms) / 1000},
+                                 {"kind", record.kind},
+                                 {"name", record.name},
+                                 {"address", record.address},
+                                 {"port", record.port},
+                                 {"source_port", record.source_port},
+                                 {"decision", record.allowed ? "allow" : "deny"},
+                                 {"rule", record.rule},
+                                 {"reason", record.reason},
+                                 {"bytes_up", record.bytes_up},
+                                 {"bytes_down", record.bytes_down},
+                                 {"duration_ms", record.duration_ms},
+                                 {"state", "end"}};
+  if (!record.certificate_sha256.empty()) message["certificate_sha256"] = record.certificate_sha256;
+  if (record.requests != 0) message["requests"] = record.requests;
+  Send(message);
+}
+
+Task<void> Reports::Run() {
+  while (true) {
+    co_await control_.Writable(INT64_MAX);
+    Flush();
+  }
+}
+
+}  // namespace cloche::egress

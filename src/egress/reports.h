@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "egress/loop.h"
+#include "egress/task.h"
+
+namespace cloche::egress {
+
+// One connection, or one refusal, as the daemon writes it down.
+struct Record {
+  std::string sandbox;
+  int64_t time_ms = 0;  // since 1970
+  std::string kind;     // https, http, tcp, ssh, dns, socks, connect
+  std::string name, address;
+  uint16_t port = 0, source_port = 0;
+  bool allowed = false;
+  std::string rule, reason;
+  uint64_t bytes_up = 0, bytes_down = 0;
+  int64_t duration_ms = 0;
+  std::string certificate_sha256;
+  uint64_t requests = 0;  // of http
+};
+
+// What the daemon is told. It may be slow and must not slow us down: what does not fit into the
+// queue is counted, and the number is told.
+class Reports {
+ public:
+  explicit Reports(Socket& control) : control_(control) {}
+  void Send(const nlohmann::ordered_json& message);
+  void Send(const Record& record);
+  Task<void> Run();  // sends what waits, for ever
+
+ private:
+  void Flush();
+  bool Put(const std::string& text);  // false: not now
+
+  Socket& control_;
+  std::deque<std::string> waiting_;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace cloche::egress

@@ -1,0 +1,205 @@
+#include "egress/server.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "egress/decide.h"
+#include "egress/dns_server.h"
+#include "egress/serve.h"
+#include "sys/inet.h"
+#include "sys/message.h"
+#include "sys/stream.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr int kAcceptAtOnce = 64;
+constexpr int64_t kBreatheMs = 100;
+constexpr int kMostSockets = 16;
+
+}  // namespace
+
+Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
+    : loop_(loop),
+      control_(loop, std::move(control)),
+      reports_(control_),
+      resolver_(loop),
+      services_{loop_, reports_, resolver_, pipes_},
+      most_connections_(most_connections) {}
+
+void Server::Begin() {
+  loop_.EverySecond([this] { CheckExpiries(); });
+  Start(reports_.Run());
+  Start(ReadControl());
+  reports_.Send(nlohmann::ordered_json{{"event", "ready"}});
+}
+
+Task<void> Server::ReadControl() {
+  std::string buffer(kMostControlMessage, '\0');
+  while (true) {
+    int fds[kMostSockets];
+    int count = 0;
+    const long got =
+        sys::ReceiveMessage(control_.fd(), buffer.data(), buffer.size(), fds, count, true);
+    if (got == -EAGAIN) {
+      co_await control_.Readable(INT64_MAX);
+      continue;
+    }
+    if (got == -EMSGSIZE) {
+      Complain("", "control: a message is too long");
+      continue;
+    }
+    if (got <= 0) break;  // the daemon is gone, and so is all we are for
+    std::vector<sys::Fd> owned;
+    for (int i = 0; i < count; ++i) owned.emplace_back(fds[i]);
+    Handle(std::string_view(buffer).substr(0, static_cast<size_t>(got)), std::move(owned));
+  }
+  loop_.Stop();
+}
+
+void Server::Complain(const std::string& sandbox, const std::string& message) {
+  nlohmann::ordered_json event{{"event", "error"}, {"message", message}};
+  if (!sandbox.empty()) event["sandbox"] = sandbox;
+  reports_.Send(event);
+}
+
+void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
+  std::string sandbox;
+  auto message = ParseControlMessage(text, sandbox);
+  if (!message) {
+    // What cannot be read grants nothing: not what it says, and not what was said before.
+    if (const auto found = sandboxes_.find(sandbox); found != sandboxes_.end())
+      SetRules(*found->second, {});
+    Complain(sandbox, message.error().message);
+    return;
+  }
+  if (auto* open = std::get_if<OpenMessage>(&*message)) Do(std::move(*open), std::move(fds));
+  if (auto* rules = std::get_if<RulesMessage>(&*message)) Do(std::move(*rules));
+  if (auto* limits = std::get_if<LimitsMessage>(&*message)) Do(*limits);
+  if (auto* close = std::get_if<CloseMessage>(&*message)) Do(*close);
+  if (auto* resolver = std::get_if<ResolverMessage>(&*message))
+    resolver_.Configure(std::move(*resolver));
+}
+
+void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
+  if (fds.size() != message.sockets.size())
+    return Complain(message.sandbox, "open: want a descriptor for each socket");
+  if (sandboxes_.contains(message.sandbox)) Do(CloseMessage{message.sandbox});
+  auto sandbox = std::make_shared<Sandbox>();
+  sandbox->id = message.sandbox;
+  sandbox->name = message.name;
+  sandbox->limits = message.limits;
+  SetRules(*sandbox, std::move(message.rules));
+  sandbox->has_six = std::find(message.sockets.begin(), message.sockets.end(), SocketUse::kTcp6) !=
+                     message.sockets.end();
+  sandboxes_[sandbox->id] = sandbox;
+  for (size_t i = 0; i < fds.size(); ++i) Serve(sandbox, message.sockets[i], std::move(fds[i]));
+  reports_.Send(nlohmann::ordered_json{{"event", "opened"}, {"sandbox", sandbox->id}});
+}
+
+void Server::Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd) {
+  sys::SetNonBlocking(fd.get());
+  auto socket = std::make_shared<Socket>(loop_, std::move(fd));
+  if (!socket->valid()) return Complain(sandbox->id, "open: a socket cannot be watched");
+  sandbox->listeners.push_back(socket);
+  if (use == SocketUse::kDns4 || use == SocketUse::kDns6) {
+    Start(ServeDatagrams(services_, sandbox, socket));
+  } else {
+    Start(Accept(sandbox, socket, use));
+  }
+}
+
+Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
+                          SocketUse use) {
+  Yield yield{loop_};
+  for (int accepted = 1; !listener->cut(); ++accepted) {
+    sys::Fd client;
+    sys::Endpoint from;
+    const int error = sys::AcceptConnection(listener->fd(), client, from);
+    if (error == -EAGAIN) {
+      const Wake wake = co_await listener->Readable(INT64_MAX);
+      if (wake == Wake::kCut) co_return;
+      continue;
+    }
+    if (error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ENOBUFS) {
+      const Wake wake = co_await listener->Readable(loop_.now() + kBreatheMs);
+      if (wake == Wake::kCut) co_return;
+      continue;
+    }
+    if (error < 0) continue;  // it is gone already
+    uint64_t live = 0;
+    for (const auto& [id, each] : sandboxes_) live += each->live.size();
+    const uint64_t most =
+        sandbox->limits.connections == 0 ? most_connections_ : sandbox->limits.connections + 64;
+    // Those that have not said yet where they want to go; the limit itself is for those that have.
+    if (live >= most_connections_ || sandbox->live.size() >= most) {
+      sys::ResetOnClose(client.get());
+      continue;
+    }
+    auto connection =
+        std::make_unique<Connection>(services_, sandbox, std::move(client), from.port);
+    if (!connection->client.valid()) continue;
+    if (use == SocketUse::kProxy4) {
+      Start(ServeProxy(std::move(connection)));
+    } else {
+      Start(ServeRedirected(std::move(connection), use == SocketUse::kTcp6));
+    }
+    if (accepted % kAcceptAtOnce == 0) co_await yield;
+  }
+}
+
+void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
+  sandbox.rules = std::move(rules);
+  sandbox.next_expiry = NextExpiry(sandbox.rules, loop_.Seconds());
+  CutWhatIsNotGranted(sandbox);
+}
+
+void Server::CutWhatIsNotGranted(Sandbox& sandbox) {
+  for (Connection* connection : sandbox.live) {
+    if (connection->target.port == 0) continue;  // it has not said yet where it wants to go
+    const int64_t now = loop_.Seconds();
+    const auto decision = DecideConnection(sandbox.rules, connection->target, now);
+    bool granted = decision.allowed && !sandbox.closed;
+    if (granted && !connection->target.name.empty()) {
+      const auto address = ParseIpAddress(connection->record.address);
+      granted = !address || DecideAddress(sandbox.rules, connection->target, *address, now).allowed;
+    }
+    if (!granted) connection->Cut("it is not granted any more");
+  }
+}
+
+void Server::Do(RulesMessage message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  if (found == sandboxes_.end()) return Complain(message.sandbox, "rules: no such sandbox");
+  SetRules(*found->second, std::move(message.rules));
+}
+
+void Server::Do(LimitsMessage message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  if (found == sandboxes_.end()) return Complain(message.sandbox, "limits: no such sandbox");
+  found->second->limits = message.limits;
+}
+
+void Server::Do(const CloseMessage& message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  if (found == sandboxes_.end()) return Complain(message.sandbox, "close: no such sandbox");
+  const std::shared_ptr<Sandbox> sandbox = found->second;
+  sandboxes_.erase(found);
+  sandbox->closed = true;
+  for (const auto& listener : sandbox->listeners) listener->Cut();
+  sandbox->listeners.clear();
+  for (Connection* connection : sandbox->live) connection->Cut("the sandbox is gone");
+  reports_.Send(nlohmann::ordered_json{{"event", "closed"}, {"sandbox", sandbox->id}});
+}
+
+void Server::CheckExpiries() {
+  const int64_t now = loop_.Seconds();
+  for (const auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->next_expiry == 0 || now < sandbox->next_expiry) continue;
+    sandbox->next_expiry = NextExpiry(sandbox->rules, now);
+    CutWhatIsNotGranted(*sandbox);
+  }
+}
+
+}  // namespace cloche::egress

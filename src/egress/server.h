@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "egress/connection.h"
+#include "egress/control.h"
+#include "egress/relay.h"
+#include "egress/reports.h"
+#include "egress/resolver.h"
+#include "egress/sandbox.h"
+
+namespace cloche::egress {
+
+// Takes the daemon's messages and serves the sockets that come with them.
+class Server {
+ public:
+  Server(Loop& loop, sys::Fd control, uint64_t most_connections);
+  void Begin();
+
+ private:
+  Task<void> ReadControl();
+  void Handle(std::string_view text, std::vector<sys::Fd> fds);
+  void Do(OpenMessage message, std::vector<sys::Fd> fds);
+  void Do(RulesMessage message);
+  void Do(LimitsMessage message);
+  void Do(const CloseMessage& message);
+  void Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd);
+  Task<void> Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
+                    SocketUse use);
+  void SetRules(Sandbox& sandbox, std::vector<Rule> rules);
+  void CutWhatIsNotGranted(Sandbox& sandbox);
+  void CheckExpiries();
+  void Complain(const std::string& sandbox, const std::string& message);
+
+  Loop& loop_;
+  Socket control_;
+  Reports reports_;
+  Resolver resolver_;
+  PipePool pipes_;
+  Services services_;
+  uint64_t most_connections_;
+  uint64_t connections_ = 0;
+  std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
+};
+
+}  // namespace cloche::egress

@@ -1,0 +1,124 @@
+#include "policy/network_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+#include "policy/fields.h"
+#include "policy/limits.h"
+
+namespace cloche {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostText = 1024;
+constexpr size_t kMostId = 16;
+constexpr double kMostTime = 1e12;
+constexpr std::array kLimits = {"requests_per_second", "connections", "bytes_up", "bytes_down"};
+
+bool IsRuleId(std::string_view id) {
+  return id.size() >= 2 && id.size() <= kMostId && id[0] == 'r' &&
+         std::ranges::all_of(id.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Status ReadRule(const json& object, NetworkRule& out, double now) {
+  FieldReader reader(object, "rules");
+  std::string action = "allow";
+  reader.Text("action", action, 16);
+  if (action != "allow" && action != "deny")
+    reader.Refuse("action", "it is neither allow nor deny", "give allow or deny");
+  out.allow = action == "allow";
+  reader.Text("rule", out.text, kMostText);
+  if (out.text.empty() || std::ranges::any_of(out.text, [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+      }))
+    reader.Refuse("rule", "it names nothing", "give a destination such as api.example.com:443");
+  reader.Text("id", out.id, kMostId);
+  if (!out.id.empty() && !IsRuleId(out.id))
+    reader.Refuse("id", "it is no id of a rule", "leave it out");
+  reader.Seconds("expires", out.expires, {.least = 1, .most = kMostTime});
+  std::optional<double> lasts;
+  reader.Seconds("for", lasts, {.least = kLeastSeconds, .most = kMostSeconds});
+  if (lasts && out.expires)
+    reader.Refuse("for", "it has an end already", "leave out for or expires");
+  if (lasts && now == 0)
+    reader.Refuse("for", "a rule of a new sandbox lasts as long as it does",
+                  "give expires, in seconds since 1970");
+  if (lasts) out.expires = now + *lasts;
+  return reader.Finish();
+}
+
+void ReadRules(FieldReader& reader, const char* key, std::vector<NetworkRule>& out, double now) {
+  const json* list = reader.Find(key);
+  if (!list) return;
+  if (!list->is_array() || list->size() > kMostNetworkRules)
+    return reader.Refuse(key, "it is no list of rules",
+                         fmt::format("give at most {} of {{action, rule}}", kMostNetworkRules));
+  std::set<std::string> ids;
+  for (const json& each : *list) {
+    NetworkRule rule;
+    reader.Take(ReadRule(each, rule, now));
+    if (!rule.id.empty() && !ids.insert(rule.id).second)
+      reader.Refuse(key, "two rules have the same id", "leave ids out");
+    out.push_back(std::move(rule));
+  }
+}
+
+}  // namespace
+
+void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
+  const json* object = reader.Object("network");
+  if (!object) return;
+  FieldReader inner(*object, "network");
+  ReadRules(inner, "rules", out.rules, 0);
+  inner.Bool("proxy_env", out.proxy_env);
+  if (const json* limits = inner.Object("limits")) {
+    FieldReader values(*limits, "network.limits");
+    for (const char* name : kLimits) {
+      std::optional<uint64_t> value;
+      values.Integer(name, value, {.least = 1, .most = uint64_t{1} << 50});
+      if (value) out.limits[name] = *value;
+    }
+    inner.Take(values.Finish());
+  }
+  reader.Take(inner.Finish());
+}
+
+json NetworkToJson(const NetworkRequest& network) {
+  json rules = json::array();
+  for (const NetworkRule& each : network.rules) {
+    json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
+    if (each.expires) rule["expires"] = *each.expires;
+    rules.push_back(std::move(rule));
+  }
+  json out = {{"rules", std::move(rules)}, {"proxy_env", network.proxy_env}};
+  if (!network.limits.empty()) out["limits"] = network.limits;
+  return out;
+}
+
+void NumberRules(NetworkRequest& network) {
+  uint64_t last = 0;
+  for (const NetworkRule& each : network.rules)
+    if (IsRuleId(each.id)) last = std::max<uint64_t>(last, std::stoull(each.id.substr(1)));
+  for (NetworkRule& each : network.rules)
+    if (each.id.empty()) each.id = fmt::format("r{}", ++last);
+}
+
+Result<NetworkChange> ParseNetworkChange(const json& body, double now) {
+  NetworkChange change;
+  FieldReader reader(body, "");
+  ReadRules(reader, "add", change.add, now);
+  reader.Texts("remove", change.remove, kMostNetworkRules, kMostText);
+  if (change.add.empty() && change.remove.empty())
+    reader.Refuse("add", "nothing to change", "give rules to add, or to remove");
+  for (const NetworkRule& each : change.add)
+    if (!each.id.empty()) reader.Refuse("add", "a new rule has an id", "leave it out");
+  CLOCHE_TRY(reader.Finish());
+  return change;
+}
+
+}  // namespace cloche

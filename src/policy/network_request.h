@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cloche {
+
+// One line of what a sandbox may reach, as a person wrote it; docs/network.md has the form.
+struct NetworkRule {
+  std::string id;  // "r1"; given by the daemon
+  bool allow = true;
+  std::string text;
+  std::optional<double> expires;  // seconds since 1970
+  bool operator==(const NetworkRule&) const = default;
+};
+
+// The key "network" of a request, and what has become of it since. Without a rule there is no
+// network.
+struct NetworkRequest {
+  std::vector<NetworkRule> rules;
+  std::map<std::string, uint64_t> limits;  // only those asked for
+  bool proxy_env = false;                  // set http_proxy and its kin for every command
+  bool operator==(const NetworkRequest&) const = default;
+};
+
+inline constexpr size_t kMostNetworkRules = 200;
+
+class FieldReader;
+void ReadNetwork(FieldReader& reader, NetworkRequest& out);
+
+nlohmann::json NetworkToJson(const NetworkRequest& network);
+// Ids for those that have none.
+void NumberRules(NetworkRequest& network);
+
+// A change while it lives: POST /v1/sandboxes/REF/network.
+struct NetworkChange {
+  std::vector<NetworkRule> add;
+  std::vector<std::string> remove;  // ids, or texts
+};
+// `now` in seconds since 1970: "for" counts from there.
+Result<NetworkChange> ParseNetworkChange(const nlohmann::json& body, double now);
+
+}  // namespace cloche

@@ -1,0 +1,61 @@
+#include "policy/network_request.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/request.h"
+
+namespace cloche {
+namespace {
+
+using nlohmann::json;
+
+json Allow(const char* rule) { return {{"action", "allow"}, {"rule", rule}}; }
+
+TEST(NetworkRequest, NothingIsGrantedUnlessAsked) {
+  const auto request = ParseSandboxRequest(json::object());
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(request->network.rules.empty());
+  EXPECT_FALSE(request->network.proxy_env);
+}
+
+TEST(NetworkRequest, IsTheSameAfterTheRegistry) {
+  const json body = {{"network",
+                      {{"rules", {Allow("a.example:443"), {{"action", "deny"}, {"rule", "b:1"}}}},
+                       {"proxy_env", true},
+                       {"limits", {{"connections", 5}}}}}};
+  auto request = ParseSandboxRequest(body);
+  ASSERT_TRUE(request);
+  NumberRules(request->network);
+  EXPECT_EQ(request->network.rules[1].id, "r2");
+  const auto again = ParseSandboxRequest({{"network", NetworkToJson(request->network)}});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->network, request->network);
+}
+
+TEST(NetworkRequest, MistakesAreRefused) {
+  for (const json& network :
+       {json{{"rules", "a:1"}}, json{{"rules", {{{"action", "maybe"}, {"rule", "a:1"}}}}},
+        json{{"rules", {{{"action", "allow"}}}}}, json{{"rules", {Allow("a\nb")}}},
+        json{{"rules", {{{"rule", "a:1"}, {"for", 5}}}}}, json{{"limits", {{"connections", 0}}}},
+        json{{"limits", {{"weight", 1}}}}, json{{"unknown", 1}}})
+    EXPECT_FALSE(ParseSandboxRequest({{"network", network}})) << network;
+}
+
+TEST(NetworkRequest, IdsOfRemovedRulesAreNotUsedAgainWhileLaterOnesLive) {
+  NetworkRequest network;
+  network.rules = {{.id = "r7", .text = "a:1"}, {.text = "b:1"}};
+  NumberRules(network);
+  EXPECT_EQ(network.rules[0].id, "r7");
+  EXPECT_EQ(network.rules[1].id, "r8");
+}
+
+TEST(NetworkChange, ATimeCountsFromNow) {
+  const auto change = ParseNetworkChange({{"add", {{{"rule", "a:1"}, {"for", 600}}}}}, 1000);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->add[0].expires, 1600);
+  EXPECT_FALSE(ParseNetworkChange(json::object(), 1000));
+  EXPECT_FALSE(ParseNetworkChange({{"add", {{{"rule", "a:1"}, {"id", "r1"}}}}}, 1000));
+}
+
+}  // namespace
+}  // namespace cloche

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <span>
+
+namespace cloche::sys {
+
+// One system call a program of ours goes on with; with a condition, only where
+// (argument & mask) == value, looked at in its low 32 bits.
+struct AllowedCall {
+  int number;
+  int argument = -1;  // -1: whatever it is called with
+  uint32_t mask = 0;
+  uint32_t value = 0;
+};
+
+// From here on this process has these calls and no others (they fail with EPERM; another
+// architecture's kill it). For good, and inherited. Sets no_new_privs. 0 or -errno.
+int AllowOnly(std::span<const AllowedCall> calls);
+
+}  // namespace cloche::sys

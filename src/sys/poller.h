@@ -1,0 +1,30 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <span>
+
+#include "sys/fd.h"
+
+namespace cloche::sys {
+
+// epoll, edge-triggered: an event says that something changed since the last EAGAIN.
+class Poller {
+ public:
+  struct Event {
+    uint64_t tag = 0;
+    bool readable = false, writable = false;
+  };
+
+  int Open();
+  int Add(int fd, uint64_t tag);
+  // Before the descriptor is closed: a listener is shared with whoever sent it, so closing ours
+  // ends nothing.
+  void Remove(int fd);
+  int Wait(std::span<Event> events, int milliseconds);  // how many, or -errno
+
+ private:
+  Fd epoll_;
+};
+
+}  // namespace cloche::sys
