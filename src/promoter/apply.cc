@@ -135,7 +135,11 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
   }
   // Whoever moves a file changes its time: of one that was moved, and of directories, the inode has
   // to do.
-  const Identity now = IdentityAt(at.directory->get(), at.name);
+  // Held until it is done: as long as it is, no other file gets its number.
+  const sys::Fd held(openat(at.directory->get(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  const Identity now =
+      held.valid() && fstat(held.get(), &info) == 0 ? IdentityOf(info) : Identity();
   const bool still = step.directory || moved.contains(step.before.inode)
                          ? SameFile(now, step.before)
                          : now == step.before;

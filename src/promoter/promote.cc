@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "promoter/prune.h"
 #include "sys/directory.h"
 
 namespace cloche::promoter {
@@ -70,6 +71,7 @@ Status Close(Journal& journal, Promotion& promotion, PromotionState state,
   CLOCHE_TRY(journal.WriteState(state));
   CLOCHE_TRY(journal.Sync());
   promotion.state = state;
+  DropStaged(promotion, entry);
   return {};
 }
 
@@ -219,6 +221,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
     // Whether it gets down or not: whoever finds it missing looks, and finds all of it done.
     (void)journal->WriteState(PromotionState::kDone);
     promotion.state = PromotionState::kDone;
+    Prune(store, NowMs());
     return outcome;
   }
   // Back to where it was. What cannot be taken back now is taken back at the next start.

@@ -313,6 +313,87 @@ TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {
   EXPECT_TRUE(fs::exists(real_ / ".git/hooks/post-commit"));
 }
 
+TEST_F(Promotes, OldOnesGoUnlessTheyAreNotFinished) {
+  // Sixty from 1970, one of them in the middle of something.
+  const fs::path store = home_ / ".local/state/cloche/promotions";
+  for (int i = 0; i < 60; ++i) {
+    const fs::path entry = store / ("pr_00000000" + std::to_string(10 + i) + "_aaaaaa");
+    fs::create_directories(entry / "files");
+    Put(entry / "journal",
+        std::string("{\"promotion\":1}\n{\"state\":\"") + (i == 3 ? "undoing" : "done") + "\"}\n");
+  }
+  for (const char* each : {"", "cloche", "cloche/promotions"})
+    chmod((home_ / ".local/state" / each).c_str(), 0700);
+  Put(upper_ / "file", "new");
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(fs::exists(store / done->promotion.id / "journal"));
+  size_t left = 0;
+  for ([[maybe_unused]] const auto& each : fs::directory_iterator(store)) ++left;
+  EXPECT_EQ(left, 51u) << "the newest fifty, and the one that is not finished";
+  EXPECT_TRUE(fs::exists(store / "pr_0000000013_aaaaaa"));
+  EXPECT_FALSE(fs::exists(store / "pr_0000000010_aaaaaa"));
+  EXPECT_TRUE(fs::exists(store / "pr_0000000069_aaaaaa"));
+}
+
+TEST_F(Promotes, WhatIsUndoneKeepsNoCopies) {
+  MakeStory();
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  auto store = Store::Open(home_);
+  std::vector<std::string> moved;
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, moved));
+  EXPECT_TRUE(
+      fs::is_empty(home_ / ".local/state/cloche/promotions" / done->promotion.id / "files"));
+}
+
+TEST_F(Promotes, UndoBringsTheTimesOfDirectoriesBack) {
+  MakeStory();
+  const auto time = fs::file_time_type(std::chrono::seconds(1000));
+  for (const char* each : {"dir", "becomes-file", "."}) fs::last_write_time(real_ / each, time);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_NE(fs::last_write_time(real_), time);
+  auto store = Store::Open(home_);
+  std::vector<std::string> moved;
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, moved));
+  for (const char* each : {"dir", "becomes-file", "."})
+    EXPECT_EQ(fs::last_write_time(real_ / each), time) << each;
+}
+
+TEST_F(Promotes, KilledWhileItsPlaceIsMadeItIsInNobodysWay) {
+  fs::create_directories(home_ / ".local/state/cloche/promotions/pr_0000000010_aaaaaa");
+  chmod((home_ / ".local/state/cloche/promotions").c_str(), 0700);
+  Put(upper_ / "file", "new");
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(RecoverNow().size(), 1u);
+  EXPECT_FALSE(fs::exists(home_ / ".local/state/cloche/promotions/pr_0000000010_aaaaaa"));
+}
+
+TEST_F(Promotes, WhatAStrangerPutThereInBetweenIsGivenBackOrItsPlaceIsTold) {
+  Put(real_ / "file", "old");
+  White(upper_ / "file");
+  // Between the last look and the rename somebody puts his own there; when we want to give it back,
+  // the place is taken again.
+  int changes = 0;
+  before_change = [&] {
+    ++changes;
+    if (changes > 2) return;
+    fs::remove(real_ / "file");
+    Put(real_ / "file", "stranger " + std::to_string(changes));
+  };
+  const auto done = Run(RootsWish());
+  before_change = nullptr;
+  ASSERT_FALSE(done);
+  EXPECT_EQ(Text(real_ / "file"), "stranger 2");
+  const std::string& said = done.error().message;
+  const size_t at = said.find(".local/state/cloche/promotions/");
+  ASSERT_NE(at, std::string::npos) << said;
+  const std::string place = said.substr(at, said.find_first_of("; ", at) - at);
+  EXPECT_EQ(Text(home_ / place), "stranger 1") << place;
+}
+
 TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
   MakeStory();
   const auto before = Seen(real_);

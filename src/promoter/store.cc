@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "sys/directory.h"
@@ -41,14 +42,26 @@ Result<sys::Fd> MakeBelow(const sys::Fd& parent, const char* name, mode_t mode) 
 
 std::string NewPromotionId() {
   static constexpr char kAlphabet[] = "abcdefghjkmnpqrstuvwxyz23456789";
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
   unsigned char random[6];
   sys::RandomBytes(random, sizeof random);
-  std::string id = fmt::format("pr_{:010x}_", static_cast<uint64_t>(now.tv_sec) * 1000 +
-                                                  static_cast<uint64_t>(now.tv_nsec) / 1'000'000);
+  std::string id = fmt::format("pr_{:010x}_", static_cast<uint64_t>(NowMs()));
   for (const unsigned char byte : random) id += kAlphabet[byte % (sizeof kAlphabet - 1)];
   return id;
+}
+
+int64_t NowMs() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::optional<int64_t> MadeAtMs(const std::string& id) {
+  const size_t begin = id.find('_') + 1, end = id.find('_', begin);
+  int64_t ms = 0;
+  if (end == std::string::npos) return std::nullopt;
+  const auto read = std::from_chars(id.data() + begin, id.data() + end, ms, 16);
+  if (read.ec != std::errc() || read.ptr != id.data() + end) return std::nullopt;
+  return ms;
 }
 
 std::string Now() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,7 @@ class Store {
 
 std::string NewPromotionId();  // sorts by time
 std::string Now();             // RFC 3339
+int64_t NowMs();               // since 1970
+std::optional<int64_t> MadeAtMs(const std::string& id);
 
 }  // namespace cloche::promoter

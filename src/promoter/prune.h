@@ -1,0 +1,18 @@
+#pragma once
+
+#include "promoter/stage.h"
+
+namespace cloche::promoter {
+
+inline constexpr size_t kKeptPromotions = 50;
+inline constexpr int64_t kKeptMs = int64_t{30} * 24 * 3600 * 1000;
+
+// Old promotions go, with what they replaced: those that are neither among the newest nor young.
+// One that is not finished stays, however old it is.
+void Prune(const Store& store, int64_t now_ms);
+
+// What was taken back is no longer needed: the copies of the sandbox's files. What is not ours, or
+// was reality's, stays.
+void DropStaged(const Promotion& promotion, const Store::Entry& entry);
+
+}  // namespace cloche::promoter
