@@ -211,6 +211,9 @@ Result<int> RunIt(const Session& session, Journal& journal) {
   ASSIGN_OR_RETURN(Run run, Latest(session, journal));
   const bool resumed = run.number > 0 && run.ended.empty();
   if (!resumed) {
+    // What the last one had no time left to remove.
+    RemoveCopies(run);
+    if (!run.snapshot.empty()) DropState(run.snapshot);
     ASSIGN_OR_RETURN(run, Begin(session, journal, run.number + 1));
   }
   RunnerOptions options;
