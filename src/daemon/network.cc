@@ -80,9 +80,13 @@ std::string RuleFor(const Json& record) {
 std::string Blocked(const Sandbox& sandbox, const Json& record) {
   std::string reason = TextOf(record, "reason");
   if (reason.empty()) reason = DestinationOf(record) + " is not granted";
-  if (!reason.ends_with("is not granted"))
+  // Whoever reads this may have another way to grant it than cloche-egress knows.
+  constexpr std::string_view kNotGranted = " is not granted";
+  const size_t said = reason.find(kNotGranted);
+  if (said == std::string::npos)
     return fmt::format("blocked: {}; see: cloche net {} log", EscapeForTerminal(reason),
                        sandbox.id);
+  reason.erase(said + kNotGranted.size());
   const std::string rule = EscapeForTerminal(RuleFor(record));
   return fmt::format(
       "blocked: {} to {}; grant it with: {}", EscapeForTerminal(reason), sandbox.id,
@@ -231,6 +235,9 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     else
       (void)network->Take(event, record);
   };
+  border.on_over = [network] {
+    if (network->proxy_port == 0) network->CutAll("its sandbox was stopped");
+  };
   network->told.clear();
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
@@ -297,7 +304,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
   Status done;
   if (open)
-    egress_.SetRules(sandbox->id, *rules);
+    co_await egress_.SetRules(sandbox->id, *rules);
   else if (sandbox->state == Sandbox::State::kRunning && !rules->empty())
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
