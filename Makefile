@@ -4,7 +4,7 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
-.PHONY: help build test test-kernels lint format demo bench install clean
+.PHONY: help build test test-kernels lint format fuzz demo bench install clean
 .NOTPARALLEL:
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make test-kernels  only the tests that boot a guest with Debian kernels'
 	@echo 'make lint          only the lints'
 	@echo 'make format        rewrites the C++ as .clang-format says'
+	@echo 'make fuzz          what strangers send to cloche-egress, under libFuzzer (SECONDS=60 each)'
 	@echo 'make bench         the numbers of SPEC.md, beside bwrap, runc, runsc and firejail'
 	@echo 'make install       into $$DESTDIR$$PREFIX (PREFIX=$(PREFIX))'
 	@echo 'make clean         removes build/'
@@ -42,6 +43,9 @@ build-with-tests:
 format:
 	@tools/deps.sh test
 	@tools/lint/format.sh --fix
+
+fuzz:
+	@tests/fuzz/libfuzzer.sh build $(or $(SECONDS),60)
 
 demo: build
 	@tools/deps.sh demo

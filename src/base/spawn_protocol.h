@@ -24,7 +24,8 @@ enum class SpawnOp : uint32_t {
                   // that kEgress is to end
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
                   // namespace. fds: its owner's socket and, rootless, one that init made. The reply
-                  // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6
+                  // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6;
+                  // then, where the kernel can tell, one that what is refused is read from
   kConnect = 18,  // the same fds; the reply has a connection to port `argument` on its loopback
   kEgress = 19,   // starts cloche-egress; fds: its end of the socket to cloched, its log. The reply
                   // comes when it has ended

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <ctime>
+
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -30,6 +32,18 @@ std::string Amount(const Json& record) {
   return fmt::format("{} up, {} down",
                      FormatBytes(static_cast<uint64_t>(Number(record, "bytes_up"))),
                      FormatBytes(static_cast<uint64_t>(Number(record, "bytes_down"))));
+}
+
+// Seconds since 1970, as a person reads it.
+std::string When(const Json& record) {
+  const Json& time = Field(record, "time");
+  if (!time.is_number()) return DescribeValue(time);
+  const auto seconds = static_cast<time_t>(time.get<double>());
+  tm parts{};
+  char text[32] = "";
+  if (gmtime_r(&seconds, &parts) != nullptr)
+    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
 }
 
 std::string Ends(const Json& rule) {
@@ -71,7 +85,7 @@ void PrintNetwork(const Json& network) {
     Table table({"OPEN", "ADDRESS", "KIND", "RULE", "SINCE"});
     for (const Json& each : open)
       table.AddRow({Destination(each), Text(each, "address"), Text(each, "kind"),
-                    Text(each, "rule"), DescribeValue(Field(each, "time"))});
+                    Text(each, "rule"), When(each)});
     text += "\n" + table.Render(colour);
   }
   WriteAll(STDOUT_FILENO, text);
@@ -81,9 +95,9 @@ std::string LogLine(const Json& record) {
   if (const double dropped = Number(record, "dropped"); dropped > 0)
     return fmt::format("... {:.0f} older records were dropped\n", dropped);
   const bool allowed = Text(record, "decision") == "allow";
-  std::string text = fmt::format(
-      "{}  {:5}  {:5}  {}", DescribeValue(Field(record, "time")), allowed ? "allow" : "deny",
-      EscapeForTerminal(Text(record, "kind", "-")), EscapeForTerminal(Destination(record)));
+  std::string text = fmt::format("{}  {:5}  {:5}  {}", When(record), allowed ? "allow" : "deny",
+                                 EscapeForTerminal(Text(record, "kind", "-")),
+                                 EscapeForTerminal(Destination(record)));
   if (allowed) text += "  " + Amount(record);
   if (const Json& spent = Field(record, "duration_ms"); allowed && spent.is_number())
     text += fmt::format(", {:.0f} ms", spent.get<double>());

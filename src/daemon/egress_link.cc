@@ -11,6 +11,7 @@
 #include <boost/asio/detached.hpp>
 #include <sstream>
 
+#include "base/text.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/stream.h"
@@ -24,7 +25,7 @@ constexpr size_t kMostHosts = 500;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
 constexpr std::chrono::milliseconds kPause{500};
-constexpr std::chrono::seconds kGoodbye{2};
+constexpr std::chrono::milliseconds kGoodbye{300};
 constexpr const char* kPlaceholder = "sb_egress";  // requests are about a sandbox
 
 std::string TextOf(const Json& json, const char* key) {
@@ -70,7 +71,9 @@ bool EgressLink::IsOpen(const std::string& sandbox) const {
 }
 
 Task<Status> EgressLink::Open(std::string sandbox, Border border) {
-  guarded_[sandbox] = {std::move(border), false};
+  Guarded& made = guarded_[sandbox];
+  made = {};
+  made.border = std::move(border);
   if (!serving_) {
     serving_ = true;
     asio::co_spawn(io_, Serve(), asio::detached);
@@ -83,54 +86,81 @@ Task<Status> EgressLink::Open(std::string sandbox, Border border) {
     if (!error) changed_.Pulse();
   });
   const uint64_t deaths = deaths_;
-  while (guarded_.contains(sandbox) && !IsOpen(sandbox) && deaths_ < deaths + 2 &&
-         std::chrono::steady_clock::now() < deadline)
+  std::string error;
+  while (guarded_.contains(sandbox) && !IsOpen(sandbox) && deaths_ < deaths + 2 && error.empty() &&
+         std::chrono::steady_clock::now() < deadline) {
     co_await changed_.Wait();
+    if (const auto found = guarded_.find(sandbox); found != guarded_.end())
+      error = found->second.error;
+  }
   if (IsOpen(sandbox)) co_return Status{};
   Close(sandbox);
+  if (!error.empty())
+    co_return Fail(Code::kInternal, "open the network: " + EscapeForTerminal(error), "report this");
   co_return Fail(Code::kUnavailable,
                  last_death_.empty() ? "open the network: cloche-egress does not answer"
                                      : "open the network: " + last_death_,
                  "is cloche-egress installed beside cloched? " + log_path_ + " may say more");
 }
 
-void EgressLink::SetRules(const std::string& sandbox, Json rules) {
+Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
   const auto found = guarded_.find(sandbox);
-  if (found == guarded_.end()) return;
+  if (found == guarded_.end()) co_return;
   found->second.border.rules = std::move(rules);
-  if (!found->second.opened) return;  // they go with it when it is opened
+  if (!found->second.opened) co_return;  // they go with it when it is opened
+  const uint64_t number = ++found->second.rules_sent;
   const Json message = {
       {"op", "rules"}, {"sandbox", sandbox}, {"rules", found->second.border.rules}};
   Send(message);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  asio::steady_timer patience(io_, deadline);
+  patience.async_wait([this](boost::system::error_code error) {
+    if (!error) changed_.Pulse();
+  });
+  const auto taken = [&] {
+    const auto now = guarded_.find(sandbox);
+    return now == guarded_.end() || (now->second.opened && now->second.rules_taken >= number);
+  };
+  while (!taken() && std::chrono::steady_clock::now() < deadline) co_await changed_.Wait();
+  if (!taken()) Cut();  // it does not listen: another one does
 }
 
 void EgressLink::Close(const std::string& sandbox) {
   const auto found = guarded_.find(sandbox);
   if (found == guarded_.end()) return;
-  if (ready_) {
-    const Json message = {{"op", "close"}, {"sandbox", sandbox}};
-    closing_.emplace_back(sandbox, std::move(found->second.border.on_connection));
-    Send(message);
-  }
+  Closing closing{sandbox, std::move(found->second.border), std::chrono::steady_clock::now()};
   guarded_.erase(found);
   changed_.Pulse();
-  HangUpWhenDone();
+  if (ready_) {
+    const Json message = {{"op", "close"}, {"sandbox", sandbox}};
+    Send(message);
+  }
+  closing.border.sockets.clear();
+  closing_.push_back(std::move(closing));
+  SayGoodbyeLater();
 }
 
-// It reads the end of the socket, and goes. It has a moment to tell how the last connections ended.
-void EgressLink::HangUpWhenDone() {
-  if (!guarded_.empty()) return;
-  boost::system::error_code ignored;
-  if (closing_.empty()) {
-    (void)socket_.close(ignored);
-    return;
-  }
+void EgressLink::SayGoodbyeLater() {
   goodbye_.expires_after(kGoodbye);
   goodbye_.async_wait([this](boost::system::error_code error) {
-    if (error || !guarded_.empty()) return;
-    closing_.clear();
-    HangUpWhenDone();
+    if (!error) SayGoodbye(false);
   });
+}
+
+void EgressLink::SayGoodbye(bool all) {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<Closing> left;
+  for (Closing& each : std::exchange(closing_, {}))
+    if (!all && now - each.since < kGoodbye)
+      left.push_back(std::move(each));
+    else if (each.border.on_over)
+      each.border.on_over();
+  closing_.insert(closing_.end(), std::make_move_iterator(left.begin()),
+                  std::make_move_iterator(left.end()));
+  if (!closing_.empty()) return SayGoodbyeLater();
+  if (!guarded_.empty()) return;
+  boost::system::error_code ignored;
+  (void)socket_.close(ignored);  // it reads the end, and goes
 }
 
 Status EgressLink::Start() {
@@ -158,8 +188,8 @@ Task<void> EgressLink::Serve() {
       death_told_ = false;
       co_await ReadLoop();
       ready_ = false;
-      closing_.clear();
       goodbye_.cancel();
+      SayGoodbye(true);
       boost::system::error_code ignored;
       (void)socket_.close(ignored);
       if (guarded_.empty()) {
@@ -231,23 +261,29 @@ void EgressLink::Handle(const std::string& text) {
   const Json event = Json::parse(text, nullptr, false);
   if (!event.is_object()) return;
   const std::string kind = TextOf(event, "event"), sandbox = TextOf(event, "sandbox");
-  // What is said of a sandbox that was closed and is open again is said of the first before that.
-  const auto closing = std::ranges::find(closing_, sandbox, &decltype(closing_)::value_type::first);
-  if (closing != closing_.end() && kind != "opened") {
-    if (kind == "connection" && closing->second) closing->second(event);
-    if (kind != "closed") return;
-    closing_.erase(closing);
-    HangUpWhenDone();
+  if (kind == "dropped" && event.contains("count") && event["count"].is_number_unsigned())
+    dropped_ += event["count"].get<uint64_t>();
+  const auto found = guarded_.find(sandbox);
+  if (found == guarded_.end()) {
+    const auto closing = std::ranges::find(closing_, sandbox, &Closing::sandbox);
+    if (kind == "connection" && closing != closing_.end() && closing->border.on_connection)
+      closing->border.on_connection(event);
     return;
   }
-  const auto found = guarded_.find(sandbox);
-  if (found == guarded_.end()) return;
-  if (kind == "opened") {
-    found->second.opened = true;
-    changed_.Pulse();
-  } else if (kind == "connection" && found->second.border.on_connection) {
-    found->second.border.on_connection(event);
+  Guarded& guarded = found->second;
+  if (kind == "connection") {
+    if (guarded.border.on_connection) guarded.border.on_connection(event);
+    return;
   }
+  if (kind == "opened") {
+    guarded.opened = true;
+    guarded.rules_taken = guarded.rules_sent;  // it was opened with the newest
+  } else if (kind == "rules") {
+    ++guarded.rules_taken;
+  } else if (kind == "error") {
+    guarded.error = TextOf(event, "message");
+  }
+  changed_.Pulse();
 }
 
 void EgressLink::Send(const Json& message, const std::vector<int>& fds) {
@@ -298,6 +334,7 @@ void EgressLink::CheckResolver() {
 Json EgressLink::Describe() const {
   const char* state = guarded_.empty() ? "not needed" : ready_ ? "running" : "starting";
   Json json = {{"state", state}, {"deaths", deaths_}};
+  if (dropped_ > 0) json["dropped_events"] = dropped_;
   if (!last_death_.empty()) json["last_death"] = last_death_;
   return json;
 }

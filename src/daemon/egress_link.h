@@ -23,6 +23,7 @@ struct Border {
   Json rules = Json::array();
   Json limits = Json::object();
   std::function<void(const Json& event)> on_connection;
+  std::function<void()> on_over;  // it was closed, and no event will come any more
 };
 
 // cloche-egress: started with the first sandbox that is granted something, gone after the last.
@@ -40,7 +41,7 @@ class EgressLink {
   std::function<void(const std::string& why)> on_death;
 
   Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
-  void SetRules(const std::string& sandbox, Json rules);
+  Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
   void Drain();          // takes in what it has said already
@@ -51,6 +52,14 @@ class EgressLink {
   struct Guarded {
     Border border;
     bool opened = false;
+    uint64_t rules_sent = 0, rules_taken = 0;
+    std::string error;  // why it was not opened
+  };
+  // A sandbox that was closed: the ends of its connections still come.
+  struct Closing {
+    std::string sandbox;
+    Border border;
+    std::chrono::steady_clock::time_point since;
   };
   Task<void> Serve();
   Task<void> ReadLoop();
@@ -62,7 +71,8 @@ class EgressLink {
   void SendResolver();
   void Cut();
   void TellDeath();  // once
-  void HangUpWhenDone();
+  void SayGoodbyeLater();
+  void SayGoodbye(bool all);  // to those who had their time; and hang up when nobody is left
 
   asio::io_context& io_;
   SpawnLink& spawn_;
@@ -70,12 +80,11 @@ class EgressLink {
   asio::posix::stream_descriptor socket_;
   Event changed_;  // pulsed when a sandbox was opened, or it died
   std::map<std::string, Guarded> guarded_;
-  // Sandboxes that were closed, and still have something to say of it.
-  std::vector<std::pair<std::string, std::function<void(const Json&)>>> closing_;
+  std::vector<Closing> closing_;
   asio::steady_timer goodbye_;
   std::shared_ptr<SpawnLink::Waiting> process_;
   bool serving_ = false, ready_ = false, death_told_ = false;
-  uint64_t deaths_ = 0;
+  uint64_t deaths_ = 0, dropped_ = 0;
   std::string last_death_;
   std::chrono::steady_clock::time_point started_{};
   int64_t resolver_stamp_ = 0;

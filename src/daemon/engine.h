@@ -146,6 +146,8 @@ class Engine {
   Task<Status> StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first);
   Task<Status> OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client);
   void CloseNetwork(Sandbox& sandbox);
+  void TakeRefusals(Sandbox& sandbox, SandboxNetwork& network);
+  Task<void> WatchRefusals(std::weak_ptr<Sandbox> weak, std::shared_ptr<SandboxNetwork> network);
   void NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event);
   Task<Result<SpawnAnswer>> AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
                                       uint64_t argument, Client client);

@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <chrono>
 
 #include "base/text.h"
 #include "daemon/engine.h"
 #include "daemon/production_hosts.h"
 #include "egress/rule_text.h"
+#include "sys/sandbox_network.h"
+#include "sys/stream.h"
 
 // What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
 namespace cloche::daemon {
@@ -76,9 +80,13 @@ std::string RuleFor(const Json& record) {
 std::string Blocked(const Sandbox& sandbox, const Json& record) {
   std::string reason = TextOf(record, "reason");
   if (reason.empty()) reason = DestinationOf(record) + " is not granted";
-  if (!reason.ends_with("is not granted"))
+  // Whoever reads this may have another way to grant it than cloche-egress knows.
+  constexpr std::string_view kNotGranted = " is not granted";
+  const size_t said = reason.find(kNotGranted);
+  if (said == std::string::npos)
     return fmt::format("blocked: {}; see: cloche net {} log", EscapeForTerminal(reason),
                        sandbox.id);
+  reason.erase(said + kNotGranted.size());
   const std::string rule = EscapeForTerminal(RuleFor(record));
   return fmt::format(
       "blocked: {} to {}; grant it with: {}", EscapeForTerminal(reason), sandbox.id,
@@ -96,7 +104,7 @@ Status CheckNetwork(const NetworkRequest& network) {
 std::shared_ptr<SandboxNetwork> Engine::NetworkOf(Sandbox& sandbox) {
   if (!sandbox.network)
     sandbox.network = std::make_shared<SandboxNetwork>(
-        fmt::format("{}/daemon/logs/{}-network.jsonl", directories_.state, sandbox.id));
+        io_, fmt::format("{}/daemon/logs/{}-network.jsonl", directories_.state, sandbox.id));
   return sandbox.network;
 }
 
@@ -120,6 +128,7 @@ void Engine::GuardLater(Sandbox& sandbox) {
   sandbox.on_exit = [this](Sandbox& asked) {
     asked.network->may_ask = false;
     egress_.Drain();
+    TakeRefusals(asked, *asked.network);
     asked.network->may_ask = true;
   };
 }
@@ -149,6 +158,37 @@ void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json&
       command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
 }
 
+// What the kernel refused by itself: everything but TCP and names.
+void Engine::TakeRefusals(Sandbox& sandbox, SandboxNetwork& network) {
+  if (!network.refusals.is_open()) return;
+  for (const sys::Refusal& each : sys::ReadRefusals(network.refusals.native_handle())) {
+    const std::string protocol = sys::ProtocolName(each.protocol);
+    Json event = {{"time", Now()},
+                  {"kind", protocol == "ICMP"  ? "icmp"
+                           : protocol == "UDP" ? "udp"
+                                               : "other"},
+                  {"address", each.address},
+                  {"decision", "deny"},
+                  {"state", "end"}};
+    if (each.port != 0) event["port"] = each.port;
+    if (each.source_port != 0) event["source_port"] = each.source_port;
+    event["reason"] =
+        fmt::format("{} to {}: only TCP and names pass", protocol, DestinationOf(event));
+    NetworkEvent(sandbox, network, event);
+  }
+}
+
+Task<void> Engine::WatchRefusals(std::weak_ptr<Sandbox> weak,
+                                 std::shared_ptr<SandboxNetwork> network) {
+  while (network->refusals.is_open()) {
+    auto [error] =
+        co_await network->refusals.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
+    const auto sandbox = weak.lock();
+    if (error || !sandbox || !network->refusals.is_open()) co_return;
+    TakeRefusals(*sandbox, *network);
+  }
+}
+
 // The sockets of its border, made by spawn inside.
 Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
                                             uint64_t argument, Client client) {
@@ -173,8 +213,13 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
   if (!answer) co_return std::unexpected(answer.error());
   if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
-  if (answer->fds.size() != 3 && answer->fds.size() != 5)
+  if (answer->fds.size() < 3 || answer->fds.size() > 6)
     co_return Fail(Code::kInternal, "open the network: cloche-spawn sent no sockets");
+  sys::Fd refusals;
+  if (answer->fds.size() % 2 == 0) {
+    refusals = std::move(answer->fds.back());
+    answer->fds.pop_back();
+  }
   const std::shared_ptr<SandboxNetwork> network = NetworkOf(*sandbox);
   Border border;
   border.name = sandbox->name;
@@ -190,6 +235,9 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     else
       (void)network->Take(event, record);
   };
+  border.on_over = [network] {
+    if (network->proxy_port == 0) network->CutAll("its sandbox was stopped");
+  };
   network->told.clear();
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
@@ -202,6 +250,13 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
                    "start it again");
   }
   network->proxy_port = proxy_port;
+  if (refusals.valid()) {
+    sys::SetNonBlocking(refusals.get());
+    boost::system::error_code ignored;
+    (void)network->refusals.close(ignored);
+    network->refusals.assign(refusals.Release());
+    asio::co_spawn(io_, WatchRefusals(sandbox, network), asio::detached);
+  }
   co_return Status{};
 }
 
@@ -210,6 +265,8 @@ void Engine::CloseNetwork(Sandbox& sandbox) {
   if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
   sandbox.network->proxy_port = 0;
   sandbox.network->ask_owner = nullptr;
+  boost::system::error_code ignored;
+  (void)sandbox.network->refusals.close(ignored);
   sandbox.network->Flush();
 }
 
@@ -247,7 +304,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
   Status done;
   if (open)
-    egress_.SetRules(sandbox->id, *rules);
+    co_await egress_.SetRules(sandbox->id, *rules);
   else if (sandbox->state == Sandbox::State::kRunning && !rules->empty())
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {

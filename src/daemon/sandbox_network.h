@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -27,7 +28,8 @@ struct NetworkFollower {
 // What a sandbox does at its border: connections that are open, the log of all others.
 class SandboxNetwork {
  public:
-  explicit SandboxNetwork(std::string log_path) : log(std::move(log_path)) {}
+  SandboxNetwork(asio::io_context& io, std::string log_path)
+      : log(std::move(log_path)), refusals(io) {}
 
   NetworkLog log;
   uint16_t proxy_port = 0;     // inside; 0: not open
@@ -35,6 +37,7 @@ class SandboxNetwork {
   // Asks init whose socket that is; NameOwner is the answer. Unset: nobody is asked.
   std::function<void(uint16_t source_port)> ask_owner;
   bool may_ask = true;
+  asio::posix::stream_descriptor refusals;  // by the kernel; closed where it cannot tell
 
   // One event of cloche-egress. True: it was refused, and `record` says what.
   bool Take(const Json& event, Json& record);

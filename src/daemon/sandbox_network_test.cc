@@ -12,7 +12,7 @@ class SandboxNetworkTest : public testing::Test {
   void SetUp() override {
     char name[] = "/tmp/sandbox-network.XXXXXX";
     directory_ = mkdtemp(name);
-    network_ = std::make_unique<SandboxNetwork>(directory_ + "/log");
+    network_ = std::make_unique<SandboxNetwork>(io_, directory_ + "/log");
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   static Json Event(const char* state, const char* decision, uint64_t connection = 1) {
@@ -25,6 +25,7 @@ class SandboxNetworkTest : public testing::Test {
     for (const std::string& line : network_->log.Lines()) text += line + "\n";
     return text;
   }
+  asio::io_context io_;
   std::string directory_;
   std::unique_ptr<SandboxNetwork> network_;
   Json record_;

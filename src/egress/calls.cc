@@ -25,6 +25,7 @@ int GiveUpOtherCalls() {
       {SYS_accept4},
       {SYS_close},
       {SYS_getsockopt},
+      {SYS_getsockname},
       {SYS_setsockopt},
       {SYS_shutdown},
       {SYS_connect},

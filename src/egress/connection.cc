@@ -25,6 +25,7 @@ Connection::Connection(Services& services_in, std::shared_ptr<Sandbox> sandbox_i
       client(services.loop, std::move(client_fd)),
       last_activity(services.loop.now()),
       started_(services.loop.now()) {
+  record.connection = NextConnectionNumber();
   record.sandbox = sandbox->id;
   record.time_ms = WallClockMs();
   record.source_port = source_port;
@@ -45,7 +46,10 @@ void Connection::Tell() {
 }
 
 ConnectionDecision Connection::Admit(const Target& where) {
-  if (record.port != 0 && !told_) Tell();  // a proxy's client goes on with another host
+  if (record.port != 0) {  // a proxy's client goes on with another host
+    if (!told_) Tell();
+    record.connection = NextConnectionNumber();
+  }
   told_ = false;
   record.bytes_up = record.bytes_down = record.requests = 0;
   record.address.clear();

@@ -47,6 +47,8 @@ class Connection {
 
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");
+  // The other side is there.
+  void TellOpen() { services.reports.Send(record, true); }
   // One more request on an open connection; false over the limit.
   bool TakeRequest();
   // Whatever is under way ends with a reset.

@@ -53,6 +53,7 @@ Task<Status> Dial(Connection& connection) {
     if (error == 0) {
       // The rules may have changed meanwhile, and we with them.
       if (connection.client.socket().cut()) co_return Fail(Code::kDenied, connection.record.reason);
+      connection.TellOpen();
       co_return Status();
     }
     failed = fmt::format("connect {}: {}", FormatEndpoint(address, target.port), strerror(-error));

@@ -20,6 +20,7 @@ void TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query, uin
   sandbox.last_denied_name = name;
   sandbox.last_denied_at = now;
   Record record;
+  record.connection = NextConnectionNumber();
   record.sandbox = sandbox.id;
   record.time_ms = WallClockMs();
   record.kind = "dns";

@@ -151,6 +151,7 @@ void TrimUpgrade(RequestHead& request) {
 
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {
   Record refusal = connection.record;
+  refusal.connection = NextConnectionNumber();
   refusal.time_ms = WallClockMs();
   refusal.allowed = false;
   refusal.reason = reason;

@@ -15,6 +15,11 @@ std::string Dump(const nlohmann::ordered_json& message) {
 
 }  // namespace
 
+uint64_t NextConnectionNumber() {
+  static uint64_t last = 0;
+  return ++last;
+}
+
 bool Reports::Put(const std::string& text) {
   return sys::SendMessage(control_.fd(), text.data(), text.size()) != -EAGAIN;
 }
@@ -39,8 +44,9 @@ void Reports::Send(const nlohmann::ordered_json& message) {
   }
 }
 
-void Reports::Send(const Record& record) {
+void Reports::Send(const Record& record, bool open) {
   nlohmann::ordered_json message{{"event", "connection"},
+                                 {"connection", record.connection},
                                  {"sandbox", record.sandbox},
                                  {"time", static_cast<double>(record.time_ms) / 1000},
                                  {"kind", record.kind},
@@ -54,7 +60,7 @@ void Reports::Send(const Record& record) {
                                  {"bytes_up", record.bytes_up},
                                  {"bytes_down", record.bytes_down},
                                  {"duration_ms", record.duration_ms},
-                                 {"state", "end"}};
+                                 {"state", open ? "open" : "end"}};
   if (!record.certificate_sha256.empty()) message["certificate_sha256"] = record.certificate_sha256;
   if (record.requests != 0) message["requests"] = record.requests;
   Send(message);

@@ -12,6 +12,7 @@ namespace cloche::egress {
 
 // One connection, or one refusal, as the daemon writes it down.
 struct Record {
+  uint64_t connection = 0;  // the same in the events of one connection, of no other
   std::string sandbox;
   int64_t time_ms = 0;  // since 1970
   std::string kind;     // https, http, tcp, ssh, dns, socks, connect
@@ -25,13 +26,15 @@ struct Record {
   uint64_t requests = 0;  // of http
 };
 
+uint64_t NextConnectionNumber();
+
 // What the daemon is told. It may be slow and must not slow us down: what does not fit into the
 // queue is counted, and the number is told.
 class Reports {
  public:
   explicit Reports(Socket& control) : control_(control) {}
   void Send(const nlohmann::ordered_json& message);
-  void Send(const Record& record);
+  void Send(const Record& record, bool open = false);
   Task<void> Run();  // sends what waits, for ever
 
  private:

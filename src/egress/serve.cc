@@ -128,8 +128,11 @@ Task<void> ServeTarget(Connection& connection, const ConnectionDecision& decisio
 }
 
 Task<void> ServeRedirected(std::unique_ptr<Connection> connection, bool six) {
-  sys::Endpoint wanted;
-  if (sys::OriginalDestination(connection->client.socket().fd(), six, wanted) < 0) {
+  const int fd = connection->client.socket().fd();
+  sys::Endpoint wanted, ours;
+  // Who connects to our port itself was not redirected, and wants nothing we could give.
+  if (sys::OriginalDestination(fd, six, wanted) < 0 || sys::LocalEnd(fd, ours) < 0 ||
+      wanted == ours) {
     connection->client.ResetOnClose();
     co_return;
   }

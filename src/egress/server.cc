@@ -173,6 +173,7 @@ void Server::Do(RulesMessage message) {
   const auto found = sandboxes_.find(message.sandbox);
   if (found == sandboxes_.end()) return Complain(message.sandbox, "rules: no such sandbox");
   SetRules(*found->second, std::move(message.rules));
+  reports_.Send(nlohmann::ordered_json{{"event", "rules"}, {"sandbox", message.sandbox}});
 }
 
 void Server::Do(LimitsMessage message) {

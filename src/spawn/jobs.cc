@@ -182,7 +182,7 @@ void Server::Conclude(const Job& job, int status) {
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
   SpawnReply reply{};
-  int fds[5];
+  int fds[6];
   int fd_count = 0;
   if (status == 0 && sys::ReceiveMessage(job.answer.get(), &reply, sizeof reply, fds, fd_count,
                                          true) == static_cast<long>(sizeof reply)) {

@@ -74,11 +74,12 @@ Outcome<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, 
   sys::BorderSockets sockets;
   if (int error = sys::OpenBorderSockets(sockets); error < 0)
     return Failed(SpawnStage::kNetwork, "open sockets inside", error);
+  sys::Fd refusals;
   const char* step = "";
-  if (int error = sys::CloseBorder(sys::PortsOf(sockets), step); error < 0)
+  if (int error = sys::CloseBorder(sys::PortsOf(sockets), refusals, step); error < 0)
     return Failed(SpawnStage::kNetwork, step, error);
   for (sys::Fd* each :
-       {&sockets.tcp4, &sockets.dns4, &sockets.proxy4, &sockets.tcp6, &sockets.dns6})
+       {&sockets.tcp4, &sockets.dns4, &sockets.proxy4, &sockets.tcp6, &sockets.dns6, &refusals})
     if (each->valid()) made.push_back(std::move(*each));
   return made;
 }

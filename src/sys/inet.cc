@@ -67,6 +67,13 @@ int OriginalDestination(int connection, bool six, Endpoint& destination) {
   return FromKernel(storage, destination) ? 0 : -EINVAL;
 }
 
+int LocalEnd(int socket, Endpoint& end) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &size) < 0) return -errno;
+  return FromKernel(storage, end) ? 0 : -EINVAL;
+}
+
 int StartConnect(const Endpoint& to, Fd& connection) {
   sockaddr_storage storage;
   const socklen_t size = ToKernel(to, storage);

@@ -11,12 +11,14 @@ namespace cloche::sys {
 struct Endpoint {
   IpAddress address;
   uint16_t port = 0;
+  bool operator==(const Endpoint&) const = default;
 };
 
 // All sockets made here are non-blocking and close-on-exec. Results are -errno where they fail.
 int AcceptConnection(int listener, Fd& connection, Endpoint& from);
 // Where a connection wanted to go before a rule of nft redirected it to us.
 int OriginalDestination(int connection, bool six, Endpoint& destination);
+int LocalEnd(int socket, Endpoint& end);
 int StartConnect(const Endpoint& to, Fd& socket);  // 0: is under way; it is writable when decided
 int ConnectResult(int socket);                     // after it was writable
 int ConnectDatagram(const Endpoint& to, Fd& socket);

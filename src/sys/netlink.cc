@@ -69,18 +69,21 @@ void NetlinkMessages::EndNest() {
 
 int TalkNetlink(int protocol, const NetlinkMessages& messages) {
   Fd link(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
-  if (!link.valid()) return -errno;
+  return link.valid() ? TalkNetlinkOver(link.get(), messages) : -errno;
+}
+
+int TalkNetlinkOver(int link, const NetlinkMessages& messages) {
   const timeval patience{kPatienceSeconds, 0};
-  setsockopt(link.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(link, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
   const std::string& bytes = messages.bytes();
-  if (sendto(link.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
+  if (sendto(link, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
              sizeof kernel) < 0)
     return -errno;
   for (uint32_t answered = 0; answered < messages.acknowledged();) {
     alignas(nlmsghdr) char answer[8192];
-    const ssize_t got = recv(link.get(), answer, sizeof answer, 0);
+    const ssize_t got = recv(link, answer, sizeof answer, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got < 0 ? -errno : -EPIPE;
     auto left = static_cast<uint32_t>(got);

@@ -35,5 +35,6 @@ class NetlinkMessages {
 
 // Sends them all to the kernel, in the network namespace we are in. 0, or the first -errno.
 int TalkNetlink(int protocol, const NetlinkMessages& messages);
+int TalkNetlinkOver(int link, const NetlinkMessages& messages);
 
 }  // namespace cloche::sys

@@ -1,11 +1,13 @@
 #include "sys/sandbox_network.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_nat.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_log.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -29,6 +31,10 @@ constexpr int kBacklog = 4096;
 constexpr int kConnectMs = 5000;
 constexpr int kDivertPriority = -100;  // as nft's dstnat
 constexpr uint32_t kRegister = NFT_REG_1;
+constexpr uint16_t kReportGroup = 1;  // of nfnetlink_log
+constexpr uint32_t kReportedBytes = 64;
+constexpr uint64_t kReportsPerSecond = 10;
+constexpr uint32_t kReportsAtOnce = 20;
 
 template <typename T>
 std::string_view BytesOf(const T& value) {
@@ -132,6 +138,19 @@ class Rule {
     batch_.EndNest();
     EndExpression();
   }
+  void Report() {
+    BeginExpression("limit");
+    PutWide(NFTA_LIMIT_RATE, kReportsPerSecond);
+    PutWide(NFTA_LIMIT_UNIT, 1);
+    batch_.PutNetNumber(NFTA_LIMIT_BURST, kReportsAtOnce);
+    batch_.PutNetNumber(NFTA_LIMIT_TYPE, NFT_LIMIT_PKTS);
+    EndExpression();
+    const uint16_t group = htons(kReportGroup);
+    BeginExpression("log");
+    batch_.Put(NFTA_LOG_GROUP, BytesOf(group));
+    batch_.PutNetNumber(NFTA_LOG_SNAPLEN, kReportedBytes);
+    EndExpression();
+  }
   void Reject() {
     constexpr uint8_t kCode = NFT_REJECT_ICMPX_PORT_UNREACH;
     BeginExpression("reject");
@@ -149,6 +168,10 @@ class Rule {
   void EndExpression() {
     batch_.EndNest();
     batch_.EndNest();
+  }
+  void PutWide(uint16_t type, uint64_t value) {
+    const uint64_t bytes = htobe64(value);
+    batch_.Put(type, BytesOf(bytes));
   }
   void Load(uint32_t key) {
     BeginExpression("meta");
@@ -220,7 +243,94 @@ uint16_t PortOf(const Fd& fd) {
   return ntohs(address.any.sa_family == AF_INET ? address.four.sin_port : address.six.sin6_port);
 }
 
+// Bound to the group that the rules report to: 64 bytes of each packet, at once.
+int OpenRefusals(Fd& log) {
+  log = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
+  if (!log.valid()) return -errno;
+  const nfgenmsg head{AF_UNSPEC, NFNETLINK_V0, htons(kReportGroup)};
+  constexpr uint16_t kConfig = NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_CONFIG;
+  NetlinkMessages bind_group, mode;
+  nfulnl_msg_config_cmd command{};
+  command.command = NFULNL_CFG_CMD_BIND;
+  bind_group.Begin(kConfig, 0, BytesOf(head));
+  bind_group.Put(NFULA_CFG_CMD, BytesOf(command));
+  bind_group.End();
+  nfulnl_msg_config_mode copied{};
+  copied.copy_range = htonl(kReportedBytes);
+  copied.copy_mode = NFULNL_COPY_PACKET;
+  mode.Begin(kConfig, 0, BytesOf(head));
+  mode.Put(NFULA_CFG_MODE, BytesOf(copied));
+  mode.PutNetNumber(NFULA_CFG_QTHRESH, 1);
+  mode.End();
+  for (const NetlinkMessages* each : {&bind_group, &mode})
+    if (int error = TalkNetlinkOver(log.get(), *each); error < 0) return error;
+  return 0;
+}
+
 }  // namespace
+
+std::optional<Refusal> ParseRefused(std::string_view packet) {
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(packet[at]); };
+  if (packet.size() < 20) return std::nullopt;
+  const bool four = byte(0) >> 4 == 4;
+  const size_t head = four ? (byte(0) & 15u) * 4u : 40u;
+  if ((!four && byte(0) >> 4 != 6) || packet.size() < head || head < 20) return std::nullopt;
+  Refusal refusal;
+  refusal.protocol = byte(four ? 9 : 6);
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(four ? AF_INET : AF_INET6, packet.data() + (four ? 16 : 24), text, sizeof text);
+  refusal.address = text;
+  const bool ported = refusal.protocol == IPPROTO_UDP || refusal.protocol == IPPROTO_UDPLITE ||
+                      refusal.protocol == IPPROTO_SCTP || refusal.protocol == IPPROTO_TCP;
+  if (ported && packet.size() >= head + 4) {
+    refusal.source_port = static_cast<uint16_t>(byte(head) << 8 | byte(head + 1));
+    refusal.port = static_cast<uint16_t>(byte(head + 2) << 8 | byte(head + 3));
+  }
+  return refusal;
+}
+
+const char* ProtocolName(uint8_t protocol) {
+  switch (protocol) {
+    case IPPROTO_ICMP:
+    case IPPROTO_ICMPV6:
+      return "ICMP";
+    case IPPROTO_TCP:
+      return "TCP";
+    case IPPROTO_UDP:
+      return "UDP";
+    case IPPROTO_UDPLITE:
+      return "UDP-Lite";
+    case IPPROTO_SCTP:
+      return "SCTP";
+    default:
+      return "IP";
+  }
+}
+
+std::vector<Refusal> ReadRefusals(int log) {
+  std::vector<Refusal> list;
+  alignas(nlmsghdr) char answer[8192];
+  for (ssize_t got; (got = recv(log, answer, sizeof answer, MSG_DONTWAIT)) > 0;) {
+    auto left = static_cast<uint32_t>(got);
+    for (auto* head = reinterpret_cast<nlmsghdr*>(answer); NLMSG_OK(head, left);
+         head = NLMSG_NEXT(head, left)) {
+      if (head->nlmsg_type != (NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_PACKET)) continue;
+      const char* bytes = static_cast<const char*>(NLMSG_DATA(head));
+      const size_t size = head->nlmsg_len - NLMSG_HDRLEN;
+      for (size_t at = sizeof(nfgenmsg); at + sizeof(nlattr) <= size;) {
+        nlattr attribute{};
+        memcpy(&attribute, bytes + at, sizeof attribute);
+        if (attribute.nla_len < sizeof attribute || at + attribute.nla_len > size) break;
+        if ((attribute.nla_type & NLA_TYPE_MASK) == NFULA_PAYLOAD)
+          if (auto refusal = ParseRefused(
+                  {bytes + at + sizeof attribute, attribute.nla_len - sizeof attribute}))
+            list.push_back(std::move(*refusal));
+        at += (attribute.nla_len + 3u) & ~3u;
+      }
+    }
+  }
+  return list;
+}
 
 int EnterNetworkOf(int pidfd) { return setns(pidfd, CLONE_NEWNET) < 0 ? -errno : 0; }
 
@@ -247,7 +357,7 @@ BorderPorts PortsOf(const BorderSockets& sockets) {
   return {PortOf(sockets.tcp4), PortOf(sockets.dns4), PortOf(sockets.tcp6), PortOf(sockets.dns6)};
 }
 
-NetlinkMessages BorderRules(const BorderPorts& ports) {
+NetlinkMessages BorderRules(const BorderPorts& ports, bool report) {
   NetlinkMessages batch;
   BatchEdge(batch, NFNL_MSG_BATCH_BEGIN);
   // What is not there cannot be deleted: made, deleted, made.
@@ -288,6 +398,7 @@ NetlinkMessages BorderRules(const BorderPorts& ports) {
   // After the diversion. What is left would go nowhere: it fails at once instead of in silence.
   Rule(batch, kBar).ToLoopback4().Verdict(NF_ACCEPT);
   Rule(batch, kBar).ToLoopback6().Verdict(NF_ACCEPT);
+  if (report) Rule(batch, kBar).Report();
   Rule(batch, kBar).Reject();
   BatchEdge(batch, NFNL_MSG_BATCH_END);
   return batch;
@@ -323,11 +434,15 @@ NetlinkMessages BorderRoute6(uint32_t loopback) {
   return route;
 }
 
-int CloseBorder(const BorderPorts& ports, const char*& failed) {
+int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed) {
   const uint32_t loopback = if_nametoindex("lo");
-  // The rules first: nothing is routed anywhere before they hold.
+  // The rules first: nothing is routed anywhere before they hold. A kernel that cannot report does
+  // the rest.
   failed = "load nf_tables rules";
-  if (int error = TalkNetlink(NETLINK_NETFILTER, BorderRules(ports)); error < 0) return error;
+  if (OpenRefusals(refusals) < 0 || TalkNetlink(NETLINK_NETFILTER, BorderRules(ports, true)) < 0) {
+    refusals.Reset();
+    if (int error = TalkNetlink(NETLINK_NETFILTER, BorderRules(ports)); error < 0) return error;
+  }
   failed = "add default route";
   if (int error = TalkNetlink(NETLINK_ROUTE, BorderRoute4(loopback)); error < 0) return error;
   failed = "add default route for IPv6";

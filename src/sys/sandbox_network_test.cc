@@ -104,13 +104,43 @@ TEST(BorderRules, EveryMessageButTheEdgesIsAcknowledged) {
   EXPECT_EQ(acknowledged, Read(rules).size() - 2);
 }
 
+TEST(BorderRules, ReportsAreOneMoreRule) {
+  EXPECT_EQ(CountOf(Read(BorderRules({1001, 1002, 1003, 1004}, true)), NFT_MSG_NEWRULE), 10u);
+}
+
+TEST(Refusal, IsReadFromThePacketThatWasRefused) {
+  std::string four = {0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 9, 9, 9, 9};
+  four += {'\x1f', '\x40', '\x01', '\xbb'};
+  const auto udp = ParseRefused(four);
+  ASSERT_TRUE(udp);
+  EXPECT_EQ(udp->address, "9.9.9.9");
+  EXPECT_EQ(udp->port, 443);
+  EXPECT_EQ(udp->source_port, 8000);
+  EXPECT_STREQ(ProtocolName(udp->protocol), "UDP");
+  for (size_t size = 0; size < 20; ++size) EXPECT_FALSE(ParseRefused(four.substr(0, size)));
+  four[0] = 0x4f;  // a head longer than the packet
+  EXPECT_FALSE(ParseRefused(four));
+  four[0] = 0x15;
+  EXPECT_FALSE(ParseRefused(four));
+  std::string six(44, '\0');
+  six[0] = 0x60;
+  six[6] = 58;
+  six[39] = 1;
+  const auto ping = ParseRefused(six);
+  ASSERT_TRUE(ping);
+  EXPECT_EQ(ping->address, "::1");
+  EXPECT_EQ(ping->port, 0);
+  EXPECT_STREQ(ProtocolName(ping->protocol), "ICMP");
+}
+
 TEST(Border, TakesAllTcpAndDnsAndRefusesTheRest) {
   const int result = InNewNetwork([] {
     BorderSockets sockets;
+    Fd refusals;
     const char* failed = "";
     if (OpenBorderSockets(sockets) < 0) return 1;
     if (Dial(AF_INET, "198.18.0.7", SOCK_STREAM, 443) == 0) return 2;  // the control
-    if (CloseBorder(PortsOf(sockets), failed) < 0) return 3;
+    if (CloseBorder(PortsOf(sockets), refusals, failed) < 0) return 3;
     if (Dial(AF_INET, "198.18.0.7", SOCK_STREAM, 443) != 0) return 4;
     Fd got(accept(sockets.tcp4.get(), nullptr, nullptr));
     sockaddr_in destination{};
@@ -127,6 +157,11 @@ TEST(Border, TakesAllTcpAndDnsAndRefusesTheRest) {
     if (Dial(AF_INET, "127.0.0.53", SOCK_DGRAM, 53) != 0) return 10;
     if (recv(sockets.dns4.get(), question, sizeof question, 0) != 1) return 11;
     if (Dial(AF_INET, "9.9.9.9", SOCK_DGRAM, 443) != -EPERM) return 12;
+    if (refusals.valid()) {
+      const auto list = ReadRefusals(refusals.get());
+      if (list.size() != 1 || list[0].address != "9.9.9.9" || list[0].port != 443) return 19;
+      if (list[0].protocol != IPPROTO_UDP || list[0].source_port == 0) return 20;
+    }
     if (sockets.tcp6.valid()) {
       if (Dial(AF_INET6, "2001:db8::1", SOCK_STREAM, 443) != 0) return 13;
       Fd six(accept(sockets.tcp6.get(), nullptr, nullptr));
@@ -135,7 +170,8 @@ TEST(Border, TakesAllTcpAndDnsAndRefusesTheRest) {
     }
     // Once more, with other sockets: the new ones get it.
     BorderSockets others;
-    if (OpenBorderSockets(others) < 0 || CloseBorder(PortsOf(others), failed) < 0) return 16;
+    if (OpenBorderSockets(others) < 0 || CloseBorder(PortsOf(others), refusals, failed) < 0)
+      return 16;
     if (Dial(AF_INET, "198.18.0.8", SOCK_STREAM, 80) != 0) return 17;
     Fd again(accept(others.tcp4.get(), nullptr, nullptr));
     return again.valid() ? 0 : 18;

@@ -48,5 +48,11 @@ bool FuzzSeccomp(Random& random);
 bool FuzzCures(Random& random);
 bool FuzzChanges(Random& random);
 bool FuzzPatches(Random& random);
+bool FuzzEgressDns(Random& random);
+bool FuzzEgressHello(Random& random);
+bool FuzzEgressHttp(Random& random);
+bool FuzzEgressSocks(Random& random);
+bool FuzzEgressRule(Random& random);
+bool FuzzEgressControl(Random& random);
 
 }  // namespace cloche::fuzz

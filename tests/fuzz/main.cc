@@ -17,10 +17,22 @@ struct Target {
 };
 
 constexpr Target kTargets[] = {
-    {"plan", FuzzPlan},       {"request", FuzzRequest},   {"text", FuzzText},
-    {"frames", FuzzFrames},   {"quantity", FuzzQuantity}, {"messages", FuzzMessages},
-    {"seccomp", FuzzSeccomp}, {"cures", FuzzCures},       {"changes", FuzzChanges},
+    {"plan", FuzzPlan},
+    {"request", FuzzRequest},
+    {"text", FuzzText},
+    {"frames", FuzzFrames},
+    {"quantity", FuzzQuantity},
+    {"messages", FuzzMessages},
+    {"seccomp", FuzzSeccomp},
+    {"cures", FuzzCures},
+    {"changes", FuzzChanges},
     {"patches", FuzzPatches},
+    {"egress-dns", FuzzEgressDns},
+    {"egress-hello", FuzzEgressHello},
+    {"egress-http", FuzzEgressHttp},
+    {"egress-socks", FuzzEgressSocks},
+    {"egress-rule", FuzzEgressRule},
+    {"egress-control", FuzzEgressControl},
 };
 
 uint64_t round_number = 0;

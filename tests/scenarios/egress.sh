@@ -101,6 +101,7 @@ END
 chmod 644 "$WORK/udp.py"
 try cloche run "${granted[@]}" -- "$PYTHON" "$WORK/udp.py"
 check "UDP other than names, and ICMP, are refused at once" is "$(tr '\n' ' ' < "$OUT")" "EPERM EPERM EPERM no no "
+check "and that is said" says 'blocked: UDP to 198.18.0.7:443: only TCP and names pass'
 cat > "$WORK/change.py" << 'END'
 import socket, struct
 def ask(protocol, kind, body):
@@ -179,6 +180,11 @@ check "after the daemon" prints "hello from 127.0.1.1"
 try cloche net box log --json
 check "every connection is a record" mentions '"name":"granted.test".*"decision":"allow"'
 check "and every refusal" mentions '"decision":"deny"'
+cloche exec box -- "$PYTHON" -c "import socket, time
+one = socket.create_connection(('198.18.0.7', 8))
+time.sleep(0.3)" > "$T/log" 2>&1
+try cloche net box log --json
+check "with the process that wanted it" mentions '"address":"198.18.0.7".*"process":"python3'
 try cloche net box log
 check "for people, too" mentions "allow  http .*granted.test:$HTTP"
 cloche net box log --follow > "$T/followed" 2>&1 &

@@ -178,7 +178,7 @@ def _():
         answer = ask(op, b"sb_nobodys", fds=[client.fileno()], look=80)
         check(f"what does not run is not {what}", answer[1] == errno.ESRCH, answer)
     answer = ask(NETWORK, fds=[client.fileno()])
-    check("its owner gets sockets", answer[1] == 0 and answer[2] in (3, 5), answer)
+    check("its owner gets sockets", answer[1] == 0 and 3 <= answer[2] <= 6, answer)
     answer = ask(CONNECT, fds=[client.fileno()], look=81)
     check("where nobody listens, there is no connection", answer[1] == errno.ECONNREFUSED and answer[2] == 0, answer)
     check("port 0 is none", ask(CONNECT, fds=[client.fileno()])[1] == errno.EINVAL)

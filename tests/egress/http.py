@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""HTTP/1.1 is read strictly, decided on request by request, and passed on as it streams."""
+import world
+from world import check, equal
+
+LOOPBACK = {"kind": "tcp", "cidr": "127.0.0.0/8", "ports": [1, 65535]}
+WEB = {"kind": "http", "host": "web.example.test", "ports": [80, 80]}
+
+RAW = """
+import socket, sys
+s = socket.create_connection(('web.example.test', 80)); s.settimeout(8)
+data = sys.stdin.buffer.read()
+step = int(sys.argv[1]) if len(sys.argv) > 1 else len(data)
+s.setsockopt(6, 1, 1)
+for i in range(0, len(data), step): s.sendall(data[i:i + step])
+got = b''
+try:
+    while piece := s.recv(65536): got += piece
+except OSError as e: got += repr(e).encode()
+print(got.decode('latin-1'))
+"""
+
+
+def web(w, *rules):
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, w.http)
+    return w.open([*(rules or (WEB,)), LOOPBACK])
+
+
+def raw(w, text, *arguments):
+    return w.python(RAW, *arguments, input=text.encode("latin-1") if isinstance(text, str) else text)
+
+
+def test_requests_pass(w):
+    web(w)
+    equal(w.curl("http://web.example.test/a?b=c"), (200, "GET /a?b=c 0"), "GET")
+    equal(w.curl("-d", "hello", "http://web.example.test/p"), (200, "POST /p 5"), "POST")
+    equal(w.curl("-I", "http://web.example.test/h")[0], 200, "HEAD")
+    equal(w.curl("-T", "-", "http://web.example.test/up", input=b"z" * 3000000),
+          (200, "PUT /up 3000000"), "a chunked upload")
+    equal(w.curl("-H", "Expect: 100-continue", "-d", "x" * 5000, "http://web.example.test/e"),
+          (200, "POST /e 5000"), "100-continue")
+    status, body = w.curl("-o", "/dev/null", "-w", "%{size_download}\n%{http_code}",
+                          "http://web.example.test/big30000000")
+    equal((status, body), (200, "30000000"), "a large download")
+    equal(w.curl("http://web.example.test/events")[1], "data: 0\n\ndata: 1\n\ndata: 2\n\n", "events")
+    equal(w.curl("http://web.example.test/until-close")[1], "the end", "a body until close")
+    equal(w.curl("--http2", "http://web.example.test/h2c")[0], 200, "h2c is not taken up")
+    check("upgrade" not in w.seen[-1][2], w.seen[-1])
+    record = w.record(kind="http", decision="allow")
+    equal((record["name"], record["requests"]), ("web.example.test", 1), "the record")
+
+
+def test_keep_alive_and_pipelining(w):
+    web(w)
+    one = "GET /{} HTTP/1.1\r\nHost: web.example.test\r\n\r\n"
+    last = "GET /last HTTP/1.1\r\nHost: web.example.test\r\nConnection: close\r\n\r\n"
+    post = "POST /post HTTP/1.1\r\nHost: web.example.test\r\nTransfer-Encoding: chunked\r\n\r\n" \
+           "3\r\nabc\r\n0\r\nX-Sum: 6\r\n\r\n"
+    text = one.format(1) + post + one.format(2) + "POST /l HTTP/1.1\r\nHost: web.example.test\r\n" \
+        "Content-Length: 4\r\n\r\nbody" + last
+    for step in (len(text), 1, 7):
+        w.seen.clear()
+        out = raw(w, text, step)
+        equal(out.count("HTTP/1.1 200"), 5, f"answers in steps of {step}: {out}")
+        equal([(s[0], s[1], s[3]) for s in w.seen],
+              [("GET", "/1", b""), ("POST", "/post", b"abc"), ("GET", "/2", b""),
+               ("POST", "/l", b"body"), ("GET", "/last", b"")], "requests")
+        check("trailer:x-sum" in w.seen[1][2], "the trailer came")
+    equal(w.record(requests=5)["kind"], "http", "one record for the connection")
+
+
+def test_a_second_request_is_decided_on_too(w):
+    web(w, {**WEB, "path_prefix": "/public"})
+    text = ("GET /public/1 HTTP/1.1\r\nHost: web.example.test\r\n\r\n"
+            "GET /secret HTTP/1.1\r\nHost: web.example.test\r\n\r\n"
+            "GET /public/2 HTTP/1.1\r\nHost: web.example.test\r\n\r\n")
+    out = raw(w, text)
+    check("200 OK" in out and "403 Forbidden" in out and "GET /secret at web.example.test:80" in out, out)
+    equal([s[1] for s in w.seen], ["/public/1"], "what the server saw")
+    w.record(decision="deny", kind="http")
+
+
+def test_hosts_must_agree(w):
+    web(w)
+    for head in ("GET / HTTP/1.1\r\nHost: evil.test\r\n",
+                 "GET / HTTP/1.1\r\nHost: web.example.test:81\r\n",
+                 "GET / HTTP/1.1\r\nHost: web.example.test@evil.test\r\n",
+                 "GET / HTTP/1.1\r\nHost: web.example.test\r\nHost: evil.test\r\n",
+                 "GET / HTTP/1.1\r\n",
+                 "GET http://evil.test/ HTTP/1.1\r\nHost: web.example.test\r\n",
+                 "GET http://web.example.test/ HTTP/1.1\r\nHost: evil.test\r\n",
+                 "GET / HTTP/1.1\r\nHost: web.example.test evil.test\r\n",
+                 "GET / HTTP/1.1\r\nHost: \r\n",
+                 "CONNECT evil.test:80 HTTP/1.1\r\nHost: evil.test:80\r\n",
+                 "CONNECT web.example.test:80 HTTP/1.1\r\nHost: web.example.test:80\r\n"):
+        out = raw(w, head + "\r\n")
+        check("HTTP/1.1 400" in out or "HTTP/1.1 403" in out, (head, out))
+    equal(w.seen, [], "what the server saw")
+    check("200 OK" in raw(w, "GET http://WEB.example.test./x HTTP/1.1\r\nHost: Web.Example.Test:80\r\n"
+                          "Connection: close\r\n\r\n"), "the same name, otherwise written")
+    equal(w.seen[0][1], "/x", "as the server sees it")
+
+
+def test_smuggling_shapes_are_refused(w):
+    web(w)
+    base = "POST / HTTP/1.1\r\nHost: web.example.test\r\n"
+    for rest in ("Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+                 "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                 "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+                 "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", "X: a\r\n b\r\n\r\n",
+                 "X: a\nY: b\r\n\r\n", "X: a\0b\r\n\r\n", "X: a\rb\r\n\r\n",
+                 "Content-Length: +3\r\n\r\nabc"):
+        check("HTTP/1.1 400" in raw(w, base + rest), rest)
+    for text in ("\r\nGET / HTTP/1.1\r\nHost: web.example.test\r\n\r\n",
+                 "GET / HTTP/1.1\r\nX: " + "x" * 70000,
+                 "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"):
+        check("HTTP/1.1 400" in raw(w, text), text[:40])
+    equal(w.seen, [], "what the server saw")
+    raw(w, base + "Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\n\r\n"
+        "GET /smuggled HTTP/1.1\r\nHost: web.example.test\r\n\r\n")
+    equal(w.seen, [], "a body with chunk extensions")
+
+
+def test_methods_and_paths(w):
+    web(w, {**WEB, "methods": ["GET"], "path_prefix": "/v1"},
+        {**WEB, "action": "deny", "path_prefix": "/v1/admin"})
+    url = "http://web.example.test"
+    equal(w.curl(url + "/v1/x")[0], 200, "granted")
+    for words in (["-d", "x", url + "/v1/x"], [url + "/v10"], [url + "/"], [url + "/v1/admin"],
+                  ["--path-as-is", url + "/v1/../x"], [url + "/v1/%2e%2e/x"], [url + "/v1//admin"],
+                  [url + "/v1/%61dmin/..%2f"], ["-H", "X-HTTP-Method-Override: DELETE", url + "/v1/x"],
+                  ["-X", "DELETE", url + "/v1/x"]):
+        equal(w.curl(*words)[0], 403, words)
+    equal(len(w.seen), 1, "what the server saw")
+
+
+def test_websocket_passes(w):
+    web(w)
+    out = w.python("""
+import socket
+s = socket.create_connection(('web.example.test', 80)); s.settimeout(8)
+s.sendall(b'GET /websocket HTTP/1.1\\r\\nHost: web.example.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+got = b''
+while b'\\r\\n\\r\\n' not in got: got += s.recv(999)
+s.sendall(b'hello frames'); print(got, s.recv(99))
+""")
+    check("101 Switching" in out and "HELLO FRAMES" in out, out)
+
+
+def test_servers_that_fail(w):
+    web(w, WEB, {**WEB, "ports": [81, 82]})
+    w.serve(82, lambda link: link.recv(999) and link.sendall(b"nonsense\r\n\r\n"))
+    status, body = w.curl("http://web.example.test:81/")
+    equal(status, 502, "nobody listens")
+    check("127.0.0.1:81" in body and "refused" in body, body)
+    equal(w.curl("http://web.example.test:82/")[0], 502, "no HTTP")
+    check(w.curl("http://web.example.test/die")[0] in (200, -18, -56), "broken off")
+    check("transfer closed" in w.error or "reset" in w.error, w.error)
+
+
+def test_redirects_are_new_requests(w):
+    web(w)
+    w.curl("-L", "http://web.example.test/redirect")
+    check("Could not resolve host: evil.test" in w.error, w.error)
+    equal([q for q in w.queries if "evil" in q[0]], [], "nobody was asked for it")
+
+
+def test_limits(w):
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, w.http)
+    w.open([WEB, LOOPBACK], limits={"requests_per_second": 3})
+    url = "http://web.example.test/"
+    done = w.run("curl", "-s", *[f"{url}{i}" for i in range(8)])
+    check(b"over its limit: more than 3 requests a second" in done.stdout, done.stdout)
+    check(w.seen and len(w.seen) < 8, f"{len(w.seen)} requests came")
+    w.tell({"op": "limits", "sandbox": "sb_x", "limits": {"bytes_down": 100000}})
+    check(w.curl(url + "big1000000")[0] in (200, -18, -56), "broken off")
+    check("over its limit: the 100000 bytes it may receive" in
+          w.wait_event(lambda e: "may receive" in e.get("reason", ""))["reason"], "the reason")
+    equal(w.curl(url)[0], 429, "and nothing goes afterwards")
+    w.tell({"op": "limits", "sandbox": "sb_x", "limits": {"connections": 1}})
+    holder = w.start(world.sys.executable, "-c", """
+import socket
+s = socket.create_connection(('web.example.test', 80))
+s.sendall(b'GET /hold HTTP/1.1\\r\\nHost: web.example.test\\r\\n\\r\\n'); s.recv(99)
+print('held', flush=True); input()
+""")
+    holder.stdout.readline()
+    status, body = w.curl(url)
+    equal(status, 429, "one too many")
+    check("more than 1 connections at once" in body, body)
+    holder.communicate(b"\n")
+
+
+if __name__ == "__main__":
+    world.main(globals())

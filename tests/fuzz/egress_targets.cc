@@ -1,0 +1,144 @@
+#include "egress_targets.h"
+
+#include <string>
+
+#include "egress/client_hello.h"
+#include "egress/control.h"
+#include "egress/dns_message.h"
+#include "egress/host_name.h"
+#include "egress/http_body.h"
+#include "egress/http_head.h"
+#include "egress/rule_text.h"
+#include "egress/socks.h"
+#include "fuzz.h"
+
+namespace cloche::fuzz {
+namespace {
+
+using namespace egress;
+
+void RequireNormal(std::string_view name) {
+  const auto again = NormaliseHost(name);
+  Require(again && *again == name, "a name that was read is normal", std::string(name));
+  Require(name.find_first_of(std::string_view("\0\r\n /@:%\\", 9)) == name.npos,
+          "a name has nothing in it that ends one", std::string(name));
+}
+
+bool ReadDns(std::string_view bytes) {
+  const std::string question = MakeDnsQuestion(0x0102, "a.example", kDnsA);
+  const auto answer = ParseDnsAnswer(bytes, question);
+  if (answer) Require(answer->addresses.size() <= 64, "addresses are bounded");
+  const auto query = ParseDnsQuery(bytes);
+  if (!query) return answer.has_value();
+  if (!query->name.empty()) RequireNormal(query->name);
+  const std::string reply = MakeDnsAnswer(*query, kDnsNoError, {Ipv4(1, 2, 3, 4)}, 9);
+  if (query->refuse_with != 0 || query->type != kDnsA) return answer.has_value();
+  const auto back = ParseDnsAnswer(reply, bytes);
+  Require(back && back->addresses.size() == 1, "an answer of ours answers the question");
+  return true;
+}
+
+bool ReadHello(std::string_view bytes) {
+  ClientHello whole, pieces;
+  whole.Feed(bytes);
+  for (size_t i = 0; i < bytes.size(); ++i) pieces.Feed(bytes.substr(i, 1));
+  Require(whole.state() == pieces.state() && whole.name() == pieces.name() &&
+              whole.encrypted() == pieces.encrypted(),
+          "a hello is the same in any pieces");
+  return whole.state() == ClientHello::State::kDone;
+}
+
+void ReadBody(std::string_view bytes) {
+  ChunkedBody whole, pieces;
+  std::string content, again;
+  const size_t used = whole.Feed(bytes, &content);
+  size_t steps = 0;
+  while (steps < bytes.size() && !pieces.done() && !pieces.bad())
+    steps += pieces.Feed(bytes.substr(steps, 1), &again);
+  Require(used == steps && whole.done() == pieces.done() && whole.bad() == pieces.bad() &&
+              content == again,
+          "a body is the same in any pieces");
+}
+
+bool ReadHttp(std::string_view bytes) {
+  ReadBody(bytes);
+  size_t from = 0, slow = 0;
+  const HeadEnd end = FindHeadEnd(bytes, from);
+  for (size_t i = 0; i < bytes.size() && end == HeadEnd::kFound && slow < from; ++i)
+    (void)FindHeadEnd(bytes.substr(0, i + 1), slow);
+  if (end != HeadEnd::kFound) return false;
+  Require(slow == from, "a head ends at the same place in any pieces");
+  const std::string_view head = bytes.substr(0, from);
+  ReadBody(bytes.substr(from));
+  if (const auto response = ParseResponseHead(head, "GET")) {
+    const auto again = ParseResponseHead(WriteResponseHead(*response), "GET");
+    Require(again && again->status == response->status && again->framing == response->framing &&
+                again->length == response->length,
+            "a response is the same when it is written again");
+  }
+  const auto request = ParseRequestHead(head);
+  if (!request) return false;
+  const std::string written = WriteRequestHead(*request);
+  Require(written.find('\0') == written.npos, "no zero byte passes");
+  if (request->method == "CONNECT") return true;
+  const auto again = ParseRequestHead(written);
+  Require(again && again->method == request->method && again->path == request->path &&
+              again->framing == request->framing && again->length == request->length &&
+              again->headers.size() == request->headers.size() && again->authority.empty(),
+          "a request is the same when it is written again", written);
+  return true;
+}
+
+bool ReadSocks(std::string_view bytes) {
+  size_t used = 0;
+  SocksGreeting greeting;
+  const Parsed greeted = ParseSocksGreeting(bytes, used, greeting);
+  if (greeted == Parsed::kDone) {
+    Require(used <= bytes.size(), "a greeting ends in its bytes");
+    Require(ParseSocksGreeting(bytes.substr(0, used - 1), used, greeting) == Parsed::kMore,
+            "without its last byte a greeting is not whole");
+  }
+  SocksRequest request;
+  if (ParseSocksRequest(bytes, used, request) != Parsed::kDone) return greeted == Parsed::kDone;
+  Require(used <= bytes.size(), "a request ends in its bytes");
+  Require(ParseSocksRequest(bytes.substr(0, used - 1), used, request) == Parsed::kMore,
+          "without its last byte a request is not whole");
+  return true;
+}
+
+bool ReadRule(std::string_view bytes) {
+  if (const auto authority = ParseAuthority(bytes); authority && !authority->is_address)
+    RequireNormal(authority->host);
+  const auto rule = ParseRule(bytes);
+  if (!rule) return false;
+  Require(!rule->host.empty() || rule->range, "a rule covers something");
+  if (!rule->host.empty())
+    RequireNormal(std::string_view(rule->host).substr(rule->host.starts_with("*.") ? 2 : 0));
+  const auto again = ParseRule(FormatRule(*rule));
+  Require(again && *again == *rule, "a rule is the same when it is written again",
+          FormatRule(*rule));
+  const auto object = RuleFromJson(nlohmann::json::parse(ToJson(*rule).dump()));
+  Require(object && *object == *rule, "a rule survives as JSON", FormatRule(*rule));
+  return true;
+}
+
+bool ReadControl(std::string_view bytes) {
+  std::string sandbox;
+  const auto message = ParseControlMessage(bytes, sandbox);
+  if (!message) return false;
+  if (const auto* rules = std::get_if<RulesMessage>(&*message)) {
+    for (const Rule& rule : rules->rules)
+      Require(CheckRule(rule).has_value(), "rules that were read are rules");
+  }
+  return true;
+}
+
+constexpr ByteTarget kTargets[] = {{"dns", ReadDns},   {"hello", ReadHello},
+                                   {"http", ReadHttp}, {"socks", ReadSocks},
+                                   {"rule", ReadRule}, {"control", ReadControl}};
+
+}  // namespace
+
+std::span<const ByteTarget> EgressTargets() { return kTargets; }
+
+}  // namespace cloche::fuzz
