@@ -24,9 +24,10 @@ build:
 	@test -e build/CMakeCache.txt || cmake --preset release -DCLOCHE_TESTS=OFF $(LAUNCHER) > /dev/null
 	@cmake --build build -j $(JOBS)
 
-# Same build directory as `make build`; once the tests are in it they stay.
+# Same build directory as `make build`; once the tests are in it they stay. A test that fails is run once more, for
+# guests are emulated and the machine may be busy: both runs are shown, and one that needs the second is a fault.
 test: build-with-tests
-	@ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
+	@ctest --test-dir build --output-on-failure --no-tests=error --repeat until-pass:2 -j $(JOBS)
 
 test-kernels: build-with-tests
 	@ctest --test-dir build --output-on-failure --no-tests=error -L kernel

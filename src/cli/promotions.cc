@@ -50,14 +50,19 @@ int Promotions(Arguments arguments) {
 
 int Undo(Arguments arguments) {
   std::string id;
+  std::vector<std::string> force;
   bool json = false;
   CLI::App app("Takes a promotion back, byte for byte.", "cloche undo");
   app.add_option("PROMOTION", id, "its id: cloche promotions shows them")->required();
+  AddList(app, "--force-paths", force, "take this path back, whatever reality has there now");
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "PROMOTION", arguments)) return *status;
   const auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
-  const auto answer = AskPromoter({"undo", around->home, id});
+  std::vector<std::string> words = {"undo", around->home, id};
+  for (const std::string& path : force)
+    words.push_back(path.starts_with('/') ? path : around->cwd + "/" + path);
+  const auto answer = AskPromoter(std::move(words));
   if (!answer) return PrintError(answer.error(), json);
   if (!json) TellRecovered(*answer);
   if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
@@ -68,7 +73,8 @@ int Undo(Arguments arguments) {
         {Code::kConflict,
          fmt::format("undo {}: reality has moved on at {} of its paths, nothing was undone",
                      EscapeForTerminal(id), moved.size()),
-         "put them back as they were, then try again"},
+         "--force-paths PATH takes it back all the same; what is there now is kept in the "
+         "promotion"},
         json);
   }
   if (json) PrintJson(*answer);

@@ -179,12 +179,20 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
     case StepKind::kDelete:
       // Also what somebody put there at the last moment, before we could look.
       if (!done) return {};
+      if (real.exists() && step.forced && SameFile(real, step.staged)) {
+        if (int error =
+                Rename(at.directory->get(), at.name, files, name + ".forced", RENAME_NOREPLACE);
+            error < 0)
+          return Failed("take away", step.path, -error);
+        return PutInPlace(step, at, files, name);
+      }
       if (real.exists()) return LeftInStore(step.path, entry, name);
       return PutInPlace(step, at, files, name);
     case StepKind::kReplace:
       break;
   }
   if (!done || !kept.exists()) return {};
+  if (step.forced && !real.exists()) return PutInPlace(step, at, files, name);
   if (!SameFile(real, step.staged)) return LeftInStore(step.path, entry, name);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("restore", step.path, -error);

@@ -150,6 +150,12 @@ Status Take(const Json& line, Promotion& promotion) {
     parent.before = IdentityFrom(line.value("before", Json()));
     parent.modified_ns = line.value("modified", int64_t{0});
     promotion.parents.push_back(std::move(parent));
+  } else if (line.contains("force")) {
+    for (Step& step : promotion.steps) {
+      if (step.number != line["force"]) continue;
+      step.forced = true;
+      step.staged = IdentityFrom(line.value("staged", Json()));
+    }
   } else if (line.contains("settled")) {
     promotion.settled_ns = line["settled"].get<std::vector<int64_t>>();
     promotion.parents_settled_ns = line.value("parents", std::vector<int64_t>());
@@ -254,6 +260,12 @@ Status Journal::WritePlan(const Promotion& promotion) {
 Status Journal::WriteSettled(const Promotion& promotion) {
   return Write(fmt::format("{}{},\"parents\":{}}}\n", kSettled, Text(promotion.settled_ns),
                            Text(promotion.parents_settled_ns)));
+}
+
+Status Journal::WriteForced(const Step& step) {
+  return Write(fmt::format(R"({{"force":{},"staged":{}}})"
+                           "\n",
+                           step.number, Text(step.staged)));
 }
 
 Status Journal::WriteState(PromotionState state) {

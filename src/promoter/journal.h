@@ -38,6 +38,7 @@ struct Step {
   // this sandbox), and its merged_from.
   int64_t before_changed_ns = 0;
   std::string before_merged_from;
+  bool forced = false;  // undone whatever is there now, which `staged` says then
   // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
   std::string merged_from;
 };
@@ -87,6 +88,7 @@ class Journal {
   // All of what will be done, and that it begins. Whoever asks syncs, then begins.
   Status WritePlan(const Promotion& promotion);
   Status WriteSettled(const Promotion& promotion);
+  Status WriteForced(const Step& step);
   Status WriteState(PromotionState state);
   Status Sync();
 

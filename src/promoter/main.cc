@@ -6,7 +6,7 @@
 //   or, when a sandbox was made, it is asked what git knows of its project
 //   started by cloche:
 //     list HOME       his promotions, JSON
-//     undo HOME ID    takes one back
+//     undo HOME ID PATH...  takes one back, at these paths whatever is there now
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
@@ -174,11 +174,12 @@ Result<Json> List(const std::string& home) {
   return Json{{"promotions", std::move(list)}, {"recovered", RecoveredJson(recovered)}};
 }
 
-Result<Json> UndoOne(const std::string& home, const std::string& id) {
+Result<Json> UndoOne(const std::string& home, const std::string& id,
+                     const std::vector<std::string>& force) {
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
   std::vector<std::string> moved;
-  ASSIGN_OR_RETURN(const Promotion promotion, Undo(store, id, geteuid() == 0, moved));
+  ASSIGN_OR_RETURN(const Promotion promotion, Undo(store, id, geteuid() == 0, force, moved));
   Json json = PromotionJson(promotion);
   json["moved"] = moved;
   json["recovered"] = RecoveredJson(recovered);
@@ -196,8 +197,8 @@ int Main(int argc, char** argv) {
   // It is a transaction: who asked may leave.
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
   if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));
-  if (argc == 4 && strcmp(argv[1], "undo") == 0)
-    return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3]));
+  if (argc >= 4 && strcmp(argv[1], "undo") == 0)
+    return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3], {argv + 4, argv + argc}));
   if (argc != 1) {
     Write(STDERR_FILENO,
           "cloche-promote is started by cloche; use cloche promote and cloche undo\n");

@@ -241,7 +241,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
 }
 
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
-                       std::vector<std::string>& moved) {
+                       const std::vector<std::string>& force, std::vector<std::string>& moved) {
   ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
   ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
   if (promotion.state != PromotionState::kDone)
@@ -254,11 +254,18 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     if (step.kind == StepKind::kCreate) made.insert(step.path);
   ASSIGN_OR_RETURN(const auto returned, FindPromoted(store, ""));
   for (size_t i = 0; i < promotion.steps.size(); ++i) {
-    const Step& step = promotion.steps[i];
+    Step& step = promotion.steps[i];
     if (step.kind == StepKind::kDelete && made.contains(step.path)) continue;
-    if (i >= promotion.settled_ns.size() ||
-        !StillOurs(step, SettledOr(returned, step, promotion.settled_ns[i]), realities))
+    if (i < promotion.settled_ns.size() &&
+        StillOurs(step, SettledOr(returned, step, promotion.settled_ns[i]), realities))
+      continue;
+    if (std::ranges::find(force, step.path) == force.end()) {
       moved.push_back(step.path);
+      continue;
+    }
+    step.forced = true;
+    const auto at = realities.at(step.target).Find(step.path);
+    step.staged = at ? IdentityAt(at->directory->get(), at->name) : Identity();
   }
   if (!moved.empty()) return promotion;
   // Where others came and went since, the time tells of them.
@@ -272,7 +279,10 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
       undone.parents.push_back(each);
   }
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
-  Status begun = journal.WriteState(PromotionState::kUndoing);
+  Status begun;
+  for (const Step& step : promotion.steps)
+    if (begun && step.forced) begun = journal.WriteForced(step);
+  if (begun) begun = journal.WriteState(PromotionState::kUndoing);
   if (begun) begun = journal.Sync();
   if (!begun) {
     (void)journal.WriteState(PromotionState::kDone);

@@ -31,9 +31,10 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
                         const std::string& sandbox, bool dry_run);
 
 // Takes a promotion back, byte for byte. `moved` gets the paths that reality has changed since; if
-// there are any, nothing is done.
+// there are any besides those of `force`, nothing is done. What was there at those stays in the
+// store.
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
-                       std::vector<std::string>& moved);
+                       const std::vector<std::string>& force, std::vector<std::string>& moved);
 
 Result<std::vector<Promotion>> ListPromotions(const Store& store);
 

@@ -177,11 +177,11 @@ TEST_F(Promotes, UndoBringsEverythingBack) {
   auto store = Store::Open(home_);
   ASSERT_TRUE(store);
   std::vector<std::string> moved;
-  const auto undone = Undo(*store, done->promotion.id, true, moved);
+  const auto undone = Undo(*store, done->promotion.id, true, {}, moved);
   ASSERT_TRUE(undone) << undone.error().message;
   EXPECT_TRUE(moved.empty());
   EXPECT_EQ(Seen(real_), before);
-  EXPECT_FALSE(Undo(*store, done->promotion.id, true, moved)) << "once is enough";
+  EXPECT_FALSE(Undo(*store, done->promotion.id, true, {}, moved)) << "once is enough";
 }
 
 TEST_F(Promotes, UndoRefusesWhereRealityMovedOn) {
@@ -193,7 +193,7 @@ TEST_F(Promotes, UndoRefusesWhereRealityMovedOn) {
   const auto now = Seen(real_);
   auto store = Store::Open(home_);
   std::vector<std::string> moved;
-  const auto undone = Undo(*store, done->promotion.id, true, moved);
+  const auto undone = Undo(*store, done->promotion.id, true, {}, moved);
   ASSERT_TRUE(undone);
   EXPECT_EQ(moved.size(), 2u);
   EXPECT_EQ(Seen(real_), now) << "nothing was undone";
@@ -342,7 +342,7 @@ TEST_F(Promotes, WhatIsUndoneKeepsNoCopies) {
   ASSERT_TRUE(done) << done.error().message;
   auto store = Store::Open(home_);
   std::vector<std::string> moved;
-  ASSERT_TRUE(Undo(*store, done->promotion.id, true, moved));
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
   EXPECT_TRUE(
       fs::is_empty(home_ / ".local/state/cloche/promotions" / done->promotion.id / "files"));
 }
@@ -356,7 +356,7 @@ TEST_F(Promotes, UndoBringsTheTimesOfDirectoriesBack) {
   EXPECT_NE(fs::last_write_time(real_), time);
   auto store = Store::Open(home_);
   std::vector<std::string> moved;
-  ASSERT_TRUE(Undo(*store, done->promotion.id, true, moved));
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
   for (const char* each : {"dir", "becomes-file", "."})
     EXPECT_EQ(fs::last_write_time(real_ / each), time) << each;
 }
@@ -420,7 +420,7 @@ TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
     const bool through = DiesAt(n, [&] {
       auto store = Store::Open(home_);
       std::vector<std::string> moved;
-      (void)Undo(*store, done->promotion.id, true, moved);
+      (void)Undo(*store, done->promotion.id, true, {}, moved);
     });
     (void)RecoverNow();
     ASSERT_EQ(Seen(real_), before) << "killed before change " << n;

@@ -29,6 +29,7 @@ void Prune(const Store& store, int64_t now_ms) {
 
 void DropStaged(const Promotion& promotion, const Store::Entry& entry) {
   for (const Step& step : promotion.steps) {
+    if (step.forced) continue;  // it is what somebody else put there
     const std::string name = std::to_string(step.number);
     const Identity now = IdentityAt(entry.files.get(), name);
     if (!now.exists() || now.device != step.staged.device || now.inode != step.staged.inode)

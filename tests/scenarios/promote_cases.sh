@@ -124,6 +124,23 @@ check "the other hunk can follow" is "$(sed -n '3p;15p' hunks | tr '\n' ' ')" "t
 try cloche promote box -i
 check "without a terminal there is nobody to choose" exits 2
 
+# --- Taken back whatever is there now.
+real 'echo 1 > f1; echo 1 > f2; echo 1 > f3; echo 1 > f4'
+sleep 0.1
+try cloche rm box
+try cloche new --name box
+inside 'echo 2 > f1; echo 2 > f2; rm f3; echo 2 > f4; echo 2 > f5'
+try cloche promote box f1 f2 f3 f4 f5 --yes --json
+pr=$(field id)
+real 'echo later > f1; rm f2; echo later > f3; echo later > f5'
+try cloche undo "$pr" --force-paths f1
+check "undo refuses where it was not forced" exits 4
+check "and names those only" is "$(grep -c "$WORK/f" "$ERR") $(grep -c "$WORK/f1" "$ERR")" "3 0"
+try cloche undo "$pr" --force-paths f1 --force-paths f2 --force-paths "$WORK/f3" --force-paths f5
+check "forced, it is undone" exits 0
+check "everywhere" is "$(cat f1 f2 f3 f4 | tr '\n' ' ')$(ls f5 2> /dev/null)" "1 1 1 1 "
+check "what was there is kept" is "$(cat "$CALLER_HOME/.local/state/cloche/promotions/$pr/files/"* | sort -u)" later
+
 # --- What was copied inside and moved on is new at its place, and no conflict.
 inside 'echo 2 >> quiet; mv quiet moved; ln moved linked'
 try cloche promote box quiet moved linked --dry-run --json
