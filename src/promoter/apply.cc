@@ -162,8 +162,10 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   const Identity kept = IdentityAt(files, name);
   const bool done = IsDone(step, entry, realities);
   if (!found) {
-    // What it is in was never made, unless we hold what was there.
-    if (step.kind == StepKind::kSetDir || step.kind == StepKind::kCreate || !done) return {};
+    // What it is in was never made, or went with what we made in it; what we hold of reality has to
+    // go back.
+    const bool gone = step.kind == StepKind::kCreate && found.error().code == Code::kNotFound;
+    if (step.kind == StepKind::kSetDir || gone || !done) return {};
     return std::unexpected(found.error());
   }
   const Name& at = *found;

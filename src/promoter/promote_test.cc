@@ -394,6 +394,24 @@ TEST_F(Promotes, WhatAStrangerPutThereInBetweenIsGivenBackOrItsPlaceIsTold) {
   EXPECT_EQ(Text(home_ / place), "stranger 1") << place;
 }
 
+TEST_F(Promotes, WhatCannotBeReachedAfterACrashIsSaidAndTriedAgain) {
+  Put(real_ / "dir/old", "old");
+  Put(upper_ / "dir/a", "new");
+  Put(upper_ / "dir/b", "new");
+  EXPECT_FALSE(DiesAt(1, [&] { (void)Run(RootsWish()); }));
+  ASSERT_TRUE(fs::exists(real_ / "dir/a"));
+  fs::rename(real_ / "dir", real_ / "elsewhere");
+  fs::create_symlink("elsewhere", real_ / "dir");
+  const auto stuck = RecoverNow();
+  ASSERT_EQ(stuck.size(), 1u);
+  EXPECT_FALSE(stuck[0].problems.empty());
+  EXPECT_TRUE(fs::exists(real_ / "elsewhere/a")) << "not through a symlink";
+  fs::remove(real_ / "dir");
+  fs::rename(real_ / "elsewhere", real_ / "dir");
+  EXPECT_TRUE(RecoverNow().at(0).problems.empty());
+  EXPECT_FALSE(fs::exists(real_ / "dir/a"));
+}
+
 TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
   MakeStory();
   const auto before = Seen(real_);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cloche-promote dies, stands still, or is refused something at every call that can change anything.
 # See promote_crash.py.
-HANG_SECONDS=${HANG_SECONDS:-280}
+HANG_SECONDS=${HANG_SECONDS:-560}
 . "$(dirname "$0")/../harness/lib.sh"
 [ -x "$BIN/cloche-promote-fault" ] || skip "the injector knows x86-64 only"
 mv "$BIN/cloche-promote" "$BIN/cloche-promote.real"

@@ -27,6 +27,7 @@ may_be() {
 old=0 new=0 wrong=0 during=0 expected=old
 for round in $(seq 0 "$cuts"); do
   rm -f "$CLOCHE_GUEST_PID"
+  : > "$work/said"
   "$here/../../tools/guest/run.sh" "$series" "$here/power_guest.sh" > "$work/said" 2> "$work/err" &
   run=$!
   # The last one is not killed: it says what it finds, and ends by itself.
