@@ -245,7 +245,7 @@ Task<void> Engine::RemoveRest(std::string id) {
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
-  CLOCHE_CO_TRY(CheckNetwork(request.network));
+  CLOCHE_CO_TRY(CheckNetwork(request.network, mode_));
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
   Json explained = {{"id", planned->plan.sandbox_id},
@@ -317,7 +317,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     co_return Fail(Code::kInvalid, "services: their data is not in the sandbox yet",
                    "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                    "does it");
-  CLOCHE_CO_TRY(CheckNetwork(request.network));
+  CLOCHE_CO_TRY(CheckNetwork(request.network, mode_));
   NumberRules(request.network);
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);

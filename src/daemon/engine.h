@@ -48,7 +48,7 @@ class Turn {
 // A sandbox serves one agent, and so does a fresh twin of it.
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 
-Status CheckNetwork(const NetworkRequest& network);
+Status CheckNetwork(const NetworkRequest& network, Mode mode);
 
 std::string NewId(const char* prefix);
 

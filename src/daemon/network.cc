@@ -40,11 +40,11 @@ Result<egress::Rule> Compile(const NetworkRule& written) {
 }
 
 // As cloche-egress reads them. All of them are checked, also those that have expired.
-Result<Json> Compile(const NetworkRequest& network) {
+Result<Json> Compile(const NetworkRequest& network, Mode mode) {
   Json list = Json::array();
   if (network.rules.empty()) return list;
   const double now = Now();
-  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read());
+  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read(mode));
   for (const NetworkRule& each : network.rules) {
     ASSIGN_OR_RETURN(const egress::Rule rule, Compile(each));
     CLOCHE_TRY(production.Check(rule));
@@ -95,8 +95,8 @@ std::string Blocked(const Sandbox& sandbox, const Json& record) {
 
 }  // namespace
 
-Status CheckNetwork(const NetworkRequest& network) {
-  auto rules = Compile(network);
+Status CheckNetwork(const NetworkRequest& network, Mode mode) {
+  auto rules = Compile(network, mode);
   if (!rules) return std::unexpected(rules.error());
   return {};
 }
@@ -208,7 +208,7 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
 }
 
 Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto rules = Compile(sandbox->request.network);
+  auto rules = Compile(sandbox->request.network, mode_);
   if (!rules) co_return std::unexpected(rules.error());
   auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
   if (!answer) co_return std::unexpected(answer.error());
@@ -298,7 +298,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
                    fmt::format("change rules: more than {} are too many", kMostNetworkRules),
                    "forget some: cloche net " + sandbox->id + " forget ID");
   NumberRules(wanted);
-  auto rules = Compile(wanted);
+  auto rules = Compile(wanted, mode_);
   if (!rules) co_return std::unexpected(rules.error());
   const NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;

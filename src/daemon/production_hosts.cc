@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
@@ -19,14 +18,14 @@ namespace {
 
 constexpr const char* kSystemFile = "/etc/cloche/production-hosts";
 
-std::vector<std::string> Files() {
+std::vector<std::string> Files(Mode mode) {
   const auto variable = [](const char* name) {
     const char* value = getenv(name);
     return std::string(value ? value : "");
   };
   const std::string instead = variable("CLOCHE_PRODUCTION_HOSTS");  // for tests
   std::vector<std::string> files = {instead.empty() ? kSystemFile : instead};
-  if (geteuid() == 0 || !instead.empty()) return files;
+  if (mode == Mode::kSystem || !instead.empty()) return files;
   std::string config = variable("XDG_CONFIG_HOME");
   if (config.empty()) config = variable("HOME") + "/.config";
   files.push_back(config + "/cloche/production-hosts");
@@ -35,9 +34,9 @@ std::vector<std::string> Files() {
 
 }  // namespace
 
-Result<ProductionHosts> ProductionHosts::Read() {
+Result<ProductionHosts> ProductionHosts::Read(Mode mode) {
   ProductionHosts all;
-  for (const std::string& path : Files()) {
+  for (const std::string& path : Files(mode)) {
     std::string text;
     const int error = sys::ReadFileAt(AT_FDCWD, path.c_str(), text);
     if (error == -ENOENT || error == -ENOTDIR) continue;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/launch_plan.h"
 #include "base/result.h"
 #include "egress/rule.h"
 
@@ -12,7 +13,7 @@ namespace cloche::daemon {
 // in the user's own. A file that cannot be understood refuses every grant.
 class ProductionHosts {
  public:
-  static Result<ProductionHosts> Read();
+  static Result<ProductionHosts> Read(Mode mode);
   static Result<ProductionHosts> Parse(const std::string& text, const std::string& path);
 
   // Refused, if it is about one of them.

@@ -24,6 +24,13 @@ echo 'nameserver 127.0.0.77' > "$T/resolv.conf"
 echo '127.0.0.1 localhost' > "$T/hosts"
 printf '%s\n' '# not for agents' prod.test prod.wild.test > "$T/production"
 chmod 644 "$T/resolv.conf" "$T/hosts" "$T/production"
+# Without a list of the machine's: rootless the user's own counts, a system daemon does not look at it.
+install -d -m 700 -o "$CALLER_UID" -g "$CALLER_UID" "$CALLER_HOME/.config" "$CALLER_HOME/.config/cloche"
+echo mine.test > "$CALLER_HOME/.config/cloche/production-hosts"
+chown "$CALLER_UID" "$CALLER_HOME/.config/cloche/production-hosts"
+try cloche run --allow some.test:443 -- true
+check "a grant needs no list of production hosts" exits 0
+[ "$MODE" != rootless ] || refused denied new --allow mine.test:443
 CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS="$T/production")
 restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
 restart_daemon
