@@ -189,6 +189,26 @@ Task<bool> Redirect(Connection& connection, const RequestHead& request) {
   co_return false;
 }
 
+// The server must prove that it is the host; otherwise the program is told why.
+Task<bool> SecureUpstream(Connection& connection) {
+  const Target& target = connection.target;
+  const int64_t deadline = connection.Deadline(kConnectPatienceMs);
+  std::unique_ptr<Tls> tls =
+      connection.services.trust.ConnectTo(target.Host(), target.name.empty());
+  bool secure = false;
+  if (tls != nullptr) secure = co_await connection.upstream->Secure(std::move(tls), deadline);
+  if (secure) {
+    connection.record.certificate_sha256 = connection.upstream->tls()->PeerSha256();
+    co_return true;
+  }
+  Tls* failed = connection.upstream->tls();
+  const std::string reason =
+      fmt::format("{}: {}", target.Text(), failed == nullptr ? "out of memory" : failed->why);
+  connection.record.reason = reason;
+  co_await Answer(connection, 502, reason);
+  co_return false;
+}
+
 Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHead& request) {
   if (proxy) {
     const bool admitted = co_await Redirect(connection, request);
@@ -232,6 +252,10 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
       connection.record.reason = dialled.error().message;
       co_await Answer(connection, denied ? 403 : 502, dialled.error().message);
       co_return false;
+    }
+    if (kind == Kind::kHttps) {
+      const bool secure = co_await SecureUpstream(connection);
+      if (!secure) co_return false;
     }
   }
   TrimUpgrade(request);
