@@ -46,6 +46,7 @@ format:
 	@tools/lint/format.sh --fix
 
 fuzz:
+	@tools/deps.sh fuzz
 	@tests/fuzz/libfuzzer.sh build $(or $(SECONDS),60)
 
 demo: build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|test|bench|tidy: installs the Debian packages that step needs, and nothing when they
+# deps.sh build|demo|test|bench|fuzz|tidy: installs the Debian packages that step needs, and nothing when they
 # are there already (then it costs a few milliseconds and no rights).
 set -euo pipefail
 
@@ -12,6 +12,7 @@ test=(libgtest-dev libgmock-dev clang-format-14
       nftables iproute2 curl openssl)  # the sandbox of tests/egress
 bench=(bubblewrap runc runsc firejail)
 tidy=(clang-tidy-19)
+fuzz=(clang-19 libclang-rt-19-dev)
 # The demo and the usefulness suite run these inside a sandbox. People have them from elsewhere too, so
 # what counts is the command: "command package".
 demo_tools=('git git' 'python3 python3' 'pip3 python3-pip')
@@ -22,8 +23,9 @@ case ${1-} in
   demo) packages=("${build[@]}") tools=("${demo_tools[@]}") ;;
   test) packages=("${build[@]}" "${test[@]}") tools=("${test_tools[@]}") ;;
   bench) packages=("${build[@]}" "${bench[@]}") tools=('git git') ;;
+  fuzz) packages=("${build[@]}" "${fuzz[@]}") tools=() ;;
   tidy) packages=("${build[@]}" "${test[@]}" "${tidy[@]}") tools=() ;;
-  *) echo "usage: tools/deps.sh build|demo|test|bench|tidy" >&2; exit 2 ;;
+  *) echo "usage: tools/deps.sh build|demo|test|bench|fuzz|tidy" >&2; exit 2 ;;
 esac
 
 # The venv of Debian's python3 is a package of its own; other Pythons bring theirs.

@@ -14,7 +14,7 @@ long Failure(Wake wake) { return wake == Wake::kLate ? -ETIMEDOUT : -ECANCELED; 
 
 }  // namespace
 
-Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
+Task<long> Channel::ReadRaw(char* data, size_t size, int64_t deadline) {
   while (!socket_.cut()) {
     const long got = sys::ReceiveBytes(socket_.fd(), data, size);
     if (got == -EINTR) continue;
@@ -33,7 +33,7 @@ Task<long> Channel::Fill(int64_t deadline) {
   co_return got;
 }
 
-Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
+Task<long> Channel::WriteRaw(std::string_view bytes, int64_t deadline) {
   while (!bytes.empty() && !socket_.cut()) {
     const long sent = sys::SendBytes(socket_.fd(), bytes.data(), bytes.size());
     if (sent >= 0) {
@@ -48,7 +48,78 @@ Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
   co_return socket_.cut() ? -ECANCELED : 0;
 }
 
-void Channel::EndSending() { sys::EndSending(socket_.fd()); }
+// Whoever reads does not wait for room to write: what he could not send goes with the next Write.
+void Channel::SendPendingNow() {
+  if (writing_ || tls_->pending.empty()) return;
+  const long sent = sys::SendBytes(socket_.fd(), tls_->pending.data(), tls_->pending.size());
+  if (sent > 0) tls_->pending.erase(0, static_cast<size_t>(sent));
+}
+
+Task<long> Channel::WritePending(int64_t deadline) {
+  writing_ = true;
+  long result = 0;
+  while (result == 0 && !tls_->pending.empty()) {
+    const std::string bytes = std::exchange(tls_->pending, {});
+    result = co_await WriteRaw(bytes, deadline);
+  }
+  writing_ = false;
+  co_return result;
+}
+
+Task<bool> Channel::Secure(std::unique_ptr<Tls> tls, int64_t deadline) {
+  tls_ = std::move(tls);
+  tls_->Feed(unread);
+  unread.clear();
+  std::string raw(kPiece, '\0');
+  while (true) {
+    const int done = tls_->Handshake();
+    const long sent = co_await WritePending(deadline);
+    if (done < 0 || sent < 0) co_return false;
+    if (done == 1) co_return true;
+    const long got = co_await ReadRaw(raw.data(), raw.size(), deadline);
+    if (got <= 0) {
+      tls_->why = "TLS: the other side went away";
+      co_return false;
+    }
+    tls_->Feed(std::string_view(raw).substr(0, static_cast<size_t>(got)));
+  }
+}
+
+Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
+  if (tls_ == nullptr) {
+    const long got = co_await ReadRaw(data, size, deadline);
+    co_return got;
+  }
+  std::string raw(kPiece, '\0');
+  while (true) {
+    const long got = tls_->Read(data, size);
+    SendPendingNow();
+    if (got != -EAGAIN) co_return got;
+    const long more = co_await ReadRaw(raw.data(), raw.size(), deadline);
+    // An end without a goodbye may be somebody's cut: never the end of a body.
+    if (more <= 0) co_return more == 0 ? -EPROTO : more;
+    tls_->Feed(std::string_view(raw).substr(0, static_cast<size_t>(more)));
+  }
+}
+
+Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
+  if (tls_ == nullptr) {
+    const long sent = co_await WriteRaw(bytes, deadline);
+    co_return sent;
+  }
+  if (!tls_->Encrypt(bytes)) co_return -EPROTO;
+  const long sent = co_await WritePending(deadline);
+  co_return sent;
+}
+
+void Channel::EndSending() {
+  if (tls_ != nullptr) {
+    tls_->Close();
+    SendPendingNow();
+  }
+  sys::EndSending(socket_.fd());
+}
+
 void Channel::ResetOnClose() { sys::ResetOnClose(socket_.fd()); }
 
 }  // namespace cloche::egress

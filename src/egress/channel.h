@@ -7,6 +7,7 @@
 
 #include "egress/loop.h"
 #include "egress/task.h"
+#include "egress/tls.h"
 
 namespace cloche::egress {
 
@@ -25,12 +26,22 @@ class Channel {
   Task<long> Fill(int64_t deadline);
   Task<long> Read(char* data, size_t size, int64_t deadline);  // not from `unread`
   Task<long> Write(std::string_view bytes, int64_t deadline);  // all of them: 0
+  // From here on bytes are TLS; what is in `unread` was not. False: tls()->why says why.
+  Task<bool> Secure(std::unique_ptr<Tls> tls, int64_t deadline);
+  Tls* tls() const { return tls_.get(); }
   void EndSending();
   void Cut() { socket_.Cut(); }
   void ResetOnClose();
 
  private:
+  Task<long> ReadRaw(char* data, size_t size, int64_t deadline);
+  Task<long> WriteRaw(std::string_view bytes, int64_t deadline);
+  Task<long> WritePending(int64_t deadline);
+  void SendPendingNow();
+
   Socket socket_;
+  std::unique_ptr<Tls> tls_;
+  bool writing_ = false;
 };
 
 }  // namespace cloche::egress

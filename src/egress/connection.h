@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 namespace cloche::egress {
 
 class PipePool;
-class Vault;
+class Trust;
 
 // What every connection uses; lives as long as the process.
 struct Services {
@@ -22,6 +23,8 @@ struct Services {
   Reports& reports;
   Resolver& resolver;
   PipePool& pipes;
+  Trust& trust;
+  std::map<std::string, std::string>& secrets;  // values by name
 };
 
 // One connection of a sandbox, from accept to its record. The coroutine that serves it owns it.

@@ -131,6 +131,11 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
     SecretMessage message;
     CLOCHE_TRY(ReadText(object, "name", message.name));
     CLOCHE_TRY(ReadText(object, "value", message.value));
+    // In a header a line break would begin another one.
+    for (const char c : message.value) {
+      if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+        return Bad("value", "has control characters in it");
+    }
     return message;
   }
   if (op == "trust") {

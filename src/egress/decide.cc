@@ -136,6 +136,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
       decision.reason = Denied(rule, what);
       decision.rule = rule.id;
       decision.with = nullptr;
+      decision.secrets.clear();
       decision.allowed = false;
       return decision;
     }
@@ -146,6 +147,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
                         (rule.secret.has_value() == decision.with->secret.has_value() &&
                          rule.path_prefix.size() > decision.with->path_prefix.size());
     if (better) decision.with = &rule;
+    if (rule.secret) decision.secrets.push_back(*rule.secret);
   }
   decision.allowed = decision.with != nullptr;
   if (decision.allowed) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ip_address.h"
 #include "egress/rule.h"
@@ -59,7 +60,8 @@ struct Request {
   bool overrides_method = false;  // X-HTTP-Method-Override and its kin
 };
 struct RequestDecision : Decision {
-  const Rule* with = nullptr;  // the rule that lets it through
+  const Rule* with = nullptr;      // the rule that lets it through
+  std::vector<SecretUse> secrets;  // of all that do
 };
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now);

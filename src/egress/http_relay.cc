@@ -5,67 +5,16 @@
 
 #include "egress/dial.h"
 #include "egress/host_name.h"
-#include "egress/http_body.h"
+#include "egress/http_message.h"
 #include "egress/refuse.h"
 #include "egress/relay.h"
 
 namespace cloche::egress {
 namespace {
 
+constexpr size_t kMostJson = 1 << 20;
 constexpr std::string_view kOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
                                            "X-Method-Override"};
-
-Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
-  ChunkedBody body;
-  while (!body.done()) {
-    if (from.unread.empty()) {
-      const int64_t deadline = connection.IdleDeadline();
-      const long got = co_await from.Fill(deadline);
-      if (got <= 0) co_return false;
-    }
-    const size_t used = body.Feed(from.unread);
-    if (body.bad()) {
-      connection.Cut(body.why());
-      co_return false;
-    }
-    const std::string_view bytes = std::string_view(from.unread).substr(0, used);
-    const int64_t deadline = connection.Deadline(kWritePatienceMs);
-    const long sent = co_await to.Write(bytes, deadline);
-    if (sent < 0 || !connection.Count(&from == &connection.client, used)) co_return false;
-    from.unread.erase(0, used);
-    if (const uint64_t left = body.content_left(); left > 0) {
-      const bool passed = co_await Pass(connection, from, to, left);
-      if (!passed) co_return false;
-      body.Skip(left);
-    }
-  }
-  co_return true;
-}
-
-// `start` is the message's head; as much of the body as is here already goes with it.
-Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
-                       std::string start) {
-  const bool up = &from == &connection.client;
-  uint64_t left = head.framing == Framing::kLength ? head.length : 0;
-  if (left > 0) {
-    const size_t part = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));
-    start.append(from.unread, 0, part);
-    from.unread.erase(0, part);
-    left -= part;
-  }
-  const int64_t deadline = connection.Deadline(kWritePatienceMs);
-  const long sent = co_await to.Write(start, deadline);
-  if (sent < 0 || !connection.Count(up, start.size())) co_return false;
-  bool passed = true;
-  if (head.framing == Framing::kChunked) {
-    passed = co_await PassChunked(connection, from, to);
-  } else if (head.framing == Framing::kUntilClose) {
-    passed = co_await Pass(connection, from, to, UINT64_MAX);
-  } else if (left > 0) {
-    passed = co_await Pass(connection, from, to, left);
-  }
-  co_return passed;
-}
 
 struct Upload {
   explicit Upload(Loop& loop) : ended(loop) {}
@@ -73,8 +22,15 @@ struct Upload {
   bool done = false, whole = false;
 };
 
-Task<void> SendRequest(Connection& connection, const RequestHead& request, Upload& upload) {
-  std::string start = WriteRequestHead(request);
+// What goes with a request besides itself.
+struct Extras {
+  std::vector<SecretInUse> secrets;
+  std::string body;  // read already, and to be sent with the head
+};
+
+Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
+                       Upload& upload) {
+  std::string start = WriteRequestHead(request) + extras.body;
   Channel& server = *connection.upstream;
   upload.whole = co_await PassMessage(connection, connection.client, server, request, start);
   // The server learns that no more comes, and answers or goes.
@@ -86,7 +42,8 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, Uploa
 enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
 
 // Answers until the last one: 100 Continue and its kin come before it.
-Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, std::string& why) {
+Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, const Extras& extras,
+                          std::string& why) {
   Channel& server = *connection.upstream;
   bool begun = false;
   while (true) {
@@ -107,7 +64,13 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, st
     }
     std::string start = WriteResponseHead(*answer);
     begun = true;
-    const bool passed = co_await PassMessage(connection, server, connection.client, *answer, start);
+    Masker masker(extras.secrets);
+    bool passed = false;
+    if (masker.empty()) {
+      passed = co_await PassMessage(connection, server, connection.client, *answer, start);
+    } else {
+      passed = co_await PassMasked(connection, server, connection.client, *answer, start, masker);
+    }
     if (!passed) {
       why = "the answer broke off";
       connection.Cut(why);
@@ -135,11 +98,12 @@ Status CheckHost(const Connection& connection, const RequestHead& request, uint1
   return {};
 }
 
-// Only WebSocket may take over a connection; other offers (h2c) are not passed on.
-void TrimUpgrade(RequestHead& request) {
+// Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
+// not even that: what comes back could not be masked.
+void TrimUpgrade(RequestHead& request, bool secret) {
   const std::string* upgrade = request.Find("Upgrade");
   if (upgrade == nullptr) return;
-  if (SameText(*upgrade, "websocket") && request.Lists("Connection", "upgrade") &&
+  if (!secret && SameText(*upgrade, "websocket") && request.Lists("Connection", "upgrade") &&
       request.method == "GET" && request.framing == Framing::kNone)
     return;
   const bool close = request.Lists("Connection", "close");
@@ -189,6 +153,66 @@ Task<bool> Redirect(Connection& connection, const RequestHead& request) {
   co_return false;
 }
 
+// Secrets that belong to this host take the place of their placeholders.
+Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, RequestHead& request,
+                 Extras& extras) {
+  for (const SecretUse& use : uses) {
+    const auto found = connection.services.secrets.find(use.name);
+    if (found == connection.services.secrets.end()) {
+      const std::string reason = fmt::format("secret {} has no value", use.name);
+      TellRefusal(connection, reason, connection.record.rule);
+      co_await Answer(connection, 403, reason);
+      co_return false;
+    }
+    extras.secrets.push_back({use, found->second});
+  }
+  PutSecretsIn(request, extras.secrets);
+  // Answers must come whole and readable, or what they echo could not be found.
+  for (const char* name : {"Accept-Encoding", "Range", "If-Range"}) request.Remove(name);
+  request.headers.push_back({"Accept-Encoding", "identity"});
+  if (!HasJsonSecrets(request, extras.secrets) || request.framing == Framing::kNone) co_return true;
+  if (request.Find("Expect") != nullptr) {
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long sent = co_await connection.client.Write("HTTP/1.1 100 Continue\r\n\r\n", deadline);
+    if (sent < 0) co_return false;
+    request.Remove("Expect");
+  }
+  std::string body;
+  const int whole = co_await ReadBody(connection, connection.client, request, kMostJson, body);
+  if (whole <= 0) {
+    const std::string reason = "a JSON body with a secret in it may have 1 MiB";
+    if (whole == 0) co_await Answer(connection, 413, reason);
+    co_return false;
+  }
+  extras.body = PutSecretsInJson(std::move(body), extras.secrets);
+  request.Remove("Transfer-Encoding");
+  request.Remove("Trailer");
+  request.Remove("Content-Length");
+  request.headers.push_back({"Content-Length", std::to_string(extras.body.size())});
+  request.framing = Framing::kNone;
+  co_return true;
+}
+
+// The server must prove that it is the host; otherwise the program is told why.
+Task<bool> SecureUpstream(Connection& connection) {
+  const Target& target = connection.target;
+  const int64_t deadline = connection.Deadline(kConnectPatienceMs);
+  std::unique_ptr<Tls> tls =
+      connection.services.trust.ConnectTo(target.Host(), target.name.empty());
+  bool secure = false;
+  if (tls != nullptr) secure = co_await connection.upstream->Secure(std::move(tls), deadline);
+  if (secure) {
+    connection.record.certificate_sha256 = connection.upstream->tls()->PeerSha256();
+    co_return true;
+  }
+  Tls* failed = connection.upstream->tls();
+  const std::string reason =
+      fmt::format("{}: {}", target.Text(), failed == nullptr ? "out of memory" : failed->why);
+  connection.record.reason = reason;
+  co_await Answer(connection, 502, reason);
+  co_return false;
+}
+
 Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHead& request) {
   if (proxy) {
     const bool admitted = co_await Redirect(connection, request);
@@ -224,6 +248,11 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_return false;
   }
   ++connection.record.requests;
+  Extras extras;
+  if (!decision.secrets.empty()) {
+    const bool ready = co_await PutIn(connection, decision.secrets, request, extras);
+    if (!ready) co_return false;
+  }
   if (connection.upstream == nullptr) {
     const Status dialled = co_await Dial(connection);
     if (!dialled) {
@@ -233,12 +262,16 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
       co_await Answer(connection, denied ? 403 : 502, dialled.error().message);
       co_return false;
     }
+    if (kind == Kind::kHttps) {
+      const bool secure = co_await SecureUpstream(connection);
+      if (!secure) co_return false;
+    }
   }
-  TrimUpgrade(request);
+  TrimUpgrade(request, !extras.secrets.empty());
   Upload upload(connection.services.loop);
-  Start(SendRequest(connection, request, upload));
+  Start(SendRequest(connection, request, extras, upload));
   std::string why;
-  const After after = co_await ReceiveAnswer(connection, request, why);
+  const After after = co_await ReceiveAnswer(connection, request, extras, why);
   if (!upload.done) {
     // It has its answer and would go on sending: nobody reads that any more.
     if (after == After::kFailed) {

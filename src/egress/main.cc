@@ -10,6 +10,7 @@
 #include "egress/control.h"
 #include "egress/loop.h"
 #include "egress/server.h"
+#include "egress/tls.h"
 #include "sys/process.h"
 #include "sys/stream.h"
 
@@ -34,6 +35,7 @@ int Main() {
   const uint64_t most_connections = files < 256 ? 32 : (files - 128) / 3;
   Loop loop;
   if (const int error = loop.Open(); error < 0) return Complain("epoll", error);
+  PrepareTls();
   // Power goes before the first byte is read.
   if (const int error = GiveUpOtherCalls(); error < 0) return Complain("seccomp", error);
   Server server(loop, sys::Fd(kControlSocket), most_connections);

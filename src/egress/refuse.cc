@@ -17,6 +17,8 @@ const char* StatusText(int status) {
       return "Bad Request";
     case 403:
       return "Forbidden";
+    case 413:
+      return "Content Too Large";
     case 429:
       return "Too Many Requests";
     case 502:

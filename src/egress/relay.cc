@@ -61,6 +61,24 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Pipe& 
   co_return connection.Count(&from == &connection.client, whole) ? Moved::kSome : Moved::kBroken;
 }
 
+// As MovePiece, where bytes must pass through us.
+Task<Moved> CopyPiece(Connection& connection, Channel& from, Channel& to, std::string& buffer,
+                      uint64_t& left) {
+  buffer.resize(static_cast<size_t>(std::min<uint64_t>(left, 64 << 10)));
+  long got;
+  do {
+    const int64_t deadline = connection.IdleDeadline();
+    got = co_await from.Read(buffer.data(), buffer.size(), deadline);
+  } while (got == -ETIMEDOUT && connection.services.loop.now() < connection.IdleDeadline());
+  if (got <= 0) co_return got == 0 ? Moved::kEnd : Moved::kBroken;
+  const auto size = static_cast<size_t>(got);
+  if (left != UINT64_MAX) left -= size;
+  const int64_t deadline = connection.Deadline(kWritePatienceMs);
+  const long sent = co_await to.Write(std::string_view(buffer).substr(0, size), deadline);
+  const bool counted = sent == 0 && connection.Count(&from == &connection.client, size);
+  co_return counted ? Moved::kSome : Moved::kBroken;
+}
+
 // Without a word of it the other direction goes on; with another word both end.
 Task<bool> Greets(Connection& connection, Channel& from, std::string_view greeting) {
   while (from.unread.size() < greeting.size() && greeting.starts_with(from.unread)) {
@@ -129,12 +147,19 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   }
   if (from.unread.empty()) from.unread.shrink_to_fit();
   if (left == 0) co_return true;
-  Pipe pipe = connection.services.pipes.Take();
-  if (!pipe.in.valid()) co_return false;
+  const bool copies = from.tls() != nullptr || to.tls() != nullptr;
+  std::string buffer;
+  Pipe pipe;
+  if (!copies) pipe = connection.services.pipes.Take();
+  if (!copies && !pipe.in.valid()) co_return false;
   Moved moved = Moved::kSome;
   Yield yield{connection.services.loop};
   for (int pieces = 1; left > 0 && moved == Moved::kSome; ++pieces) {
-    moved = co_await MovePiece(connection, from, to, pipe, left);
+    if (copies) {
+      moved = co_await CopyPiece(connection, from, to, buffer, left);
+    } else {
+      moved = co_await MovePiece(connection, from, to, pipe, left);
+    }
     if (pieces % kPiecesAtOnce == 0) co_await yield;
   }
   if (moved != Moved::kBroken) connection.services.pipes.Return(std::move(pipe));

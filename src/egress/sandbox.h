@@ -23,6 +23,7 @@ struct Sandbox {
   std::vector<Rule> rules;
   Limits limits;
   SyntheticNames names;
+  std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
   Usage usage;
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses
   bool closed = false;

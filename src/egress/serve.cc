@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "egress/certificates.h"
 #include "egress/client_hello.h"
 #include "egress/dial.h"
 #include "egress/dns_server.h"
@@ -53,6 +54,22 @@ std::string WhyNot(const ClientHello& hello, const Target& target) {
                      name ? *name : "no proper name", target.name);
 }
 
+// TLS ends here: requests are read, decided on, and go on in a connection of our own.
+Task<void> ServeInside(Connection& connection) {
+  const Target& target = connection.target;
+  std::unique_ptr<Tls> tls =
+      connection.sandbox->certificates->Accept(target.Host(), target.name.empty());
+  const int64_t deadline = connection.Deadline(kHeadPatienceMs);
+  bool secure = false;
+  if (tls != nullptr) secure = co_await connection.client.Secure(std::move(tls), deadline);
+  if (!secure) {
+    Tls* failed = connection.client.tls();
+    connection.record.reason = failed == nullptr ? "no certificate could be made" : failed->why;
+    co_return;
+  }
+  co_await ServeHttp(connection, Kind::kHttps, false);
+}
+
 Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision) {
   connection.record.kind = "https";
   Channel& client = connection.client;
@@ -73,6 +90,10 @@ Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision
   if (!why_not.empty()) {
     const std::string reason = fmt::format("{}: {}", connection.target.Text(), why_not);
     co_await DenyAndRefuse(connection, reason);
+    co_return;
+  }
+  if (decision.reads_requests && connection.sandbox->certificates != nullptr) {
+    co_await ServeInside(connection);
     co_return;
   }
   if (decision.must_read_requests) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "egress/certificates.h"
 #include "egress/decide.h"
 #include "egress/dns_server.h"
 #include "egress/serve.h"
@@ -25,7 +26,7 @@ Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
       control_(loop, std::move(control)),
       reports_(control_),
       resolver_(loop),
-      services_{loop_, reports_, resolver_, pipes_},
+      services_{loop_, reports_, resolver_, pipes_, trust_, secrets_},
       most_connections_(most_connections) {}
 
 void Server::Begin() {
@@ -80,6 +81,17 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
   if (auto* close = std::get_if<CloseMessage>(&*message)) Do(*close);
   if (auto* resolver = std::get_if<ResolverMessage>(&*message))
     resolver_.Configure(std::move(*resolver));
+  if (auto* secret = std::get_if<SecretMessage>(&*message)) Do(std::move(*secret));
+  if (auto* trust = std::get_if<TrustMessage>(&*message))
+    trust_.Add(trust->certificates, trust->first);
+}
+
+void Server::Do(SecretMessage message) {
+  if (message.value.empty()) {
+    secrets_.erase(message.name);
+  } else {
+    secrets_[message.name] = std::move(message.value);
+  }
 }
 
 void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
@@ -87,6 +99,11 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
     return Complain(message.sandbox, "open: want a descriptor for each socket");
   if (sandboxes_.contains(message.sandbox)) Do(CloseMessage{message.sandbox});
   auto sandbox = std::make_shared<Sandbox>();
+  if (message.ca) {
+    auto certificates = Certificates::Make(*message.ca);
+    if (!certificates) return Complain(message.sandbox, certificates.error().message);
+    sandbox->certificates = std::move(*certificates);
+  }
   sandbox->id = message.sandbox;
   sandbox->name = message.name;
   sandbox->limits = message.limits;

@@ -11,6 +11,7 @@
 #include "egress/reports.h"
 #include "egress/resolver.h"
 #include "egress/sandbox.h"
+#include "egress/tls.h"
 
 namespace cloche::egress {
 
@@ -27,6 +28,7 @@ class Server {
   void Do(RulesMessage message);
   void Do(LimitsMessage message);
   void Do(const CloseMessage& message);
+  void Do(SecretMessage message);
   void Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd);
   Task<void> Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
                     SocketUse use);
@@ -40,9 +42,10 @@ class Server {
   Reports reports_;
   Resolver resolver_;
   PipePool pipes_;
+  Trust trust_;
+  std::map<std::string, std::string> secrets_;
   Services services_;
   uint64_t most_connections_;
-  uint64_t connections_ = 0;
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
 };
 

@@ -288,6 +288,12 @@ def test_requests_cannot_be_judged_without_looking(w):
     equal(w.seen, [], "requests at the server")
 
 
+def test_it_has_given_up_what_it_does_not_need(w):
+    w.open([])
+    status = open(f"/proc/{w.egress.pid}/status").read()
+    check("Seccomp:\t2" in status and "NoNewPrivs:\t1" in status, status)
+
+
 def test_the_sandbox_ends(w):
     ca = with_api(w)
     w.open([API, LOOPBACK])

@@ -13,7 +13,7 @@ sources=(tests/fuzz/libfuzzer.cc tests/fuzz/egress_targets.cc src/base/{ip_addre
          src/egress/{client_hello,control,dns_message,host_name,http_body,http_head,rule,rule_text,socks}.cc)
 newest=$(ls -t "${sources[@]}" src/egress/*.h | head -1)
 if [ ! -x "$out/egress" ] || [ "$newest" -nt "$out/egress" ]; then
-  "$clang" -std=c++23 -stdlib=libstdc++ -D__cpp_concepts=202002L -Wno-builtin-macro-redefined \
+  "$clang" -std=c++23 -stdlib=libstdc++ \
     -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -iquote src \
     -iquote tests/fuzz -D_GNU_SOURCE -DFMT_HEADER_ONLY "${sources[@]}" -o "$out/egress"
 fi

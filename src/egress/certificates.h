@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "egress/control.h"
+#include "egress/tls.h"
+
+struct evp_pkey_st;
+struct x509_st;
+
+namespace cloche::egress {
+
+// The authority of one sandbox: it believes us, and nobody else does. Certificates are made when a
+// name is first met.
+class Certificates {
+ public:
+  static Result<std::shared_ptr<Certificates>> Make(const CertificateAuthority& authority);
+  ~Certificates();
+  Certificates(const Certificates&) = delete;
+  Certificates& operator=(const Certificates&) = delete;
+
+  std::unique_ptr<Tls> Accept(const std::string& name, bool is_address);  // nullptr: out of memory
+
+ private:
+  Certificates() = default;
+  ssl_ctx_st* ContextFor(const std::string& name, bool is_address);
+
+  x509_st* certificate_ = nullptr;
+  evp_pkey_st* key_ = nullptr;
+  evp_pkey_st* own_key_ = nullptr;  // of the certificates we make
+  std::map<std::string, ssl_ctx_st*> contexts_;
+};
+
+}  // namespace cloche::egress

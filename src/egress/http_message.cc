@@ -1,0 +1,147 @@
+#include "egress/http_message.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "egress/http_body.h"
+#include "egress/relay.h"
+
+namespace cloche::egress {
+namespace {
+
+Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
+  ChunkedBody body;
+  while (!body.done()) {
+    if (from.unread.empty()) {
+      const int64_t deadline = connection.IdleDeadline();
+      const long got = co_await from.Fill(deadline);
+      if (got <= 0) co_return false;
+    }
+    const size_t used = body.Feed(from.unread);
+    if (body.bad()) {
+      connection.Cut(body.why());
+      co_return false;
+    }
+    const std::string_view bytes = std::string_view(from.unread).substr(0, used);
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long sent = co_await to.Write(bytes, deadline);
+    if (sent < 0 || !connection.Count(&from == &connection.client, used)) co_return false;
+    from.unread.erase(0, used);
+    if (const uint64_t left = body.content_left(); left > 0) {
+      const bool passed = co_await Pass(connection, from, to, left);
+      if (!passed) co_return false;
+      body.Skip(left);
+    }
+  }
+  co_return true;
+}
+
+// Content on its way through the masker, in chunks of ours or as it is.
+struct Masked {
+  Channel& to;
+  Masker& masker;
+  bool chunked = false;
+};
+
+Task<bool> WriteContent(Connection& connection, Masked& masked, std::string content, bool last) {
+  std::string out;
+  if (!masked.chunked) {
+    out = std::move(content);
+  } else {
+    if (!content.empty()) out = fmt::format("{:x}\r\n{}\r\n", content.size(), content);
+    if (last) out += "0\r\n\r\n";
+  }
+  const int64_t deadline = connection.Deadline(kWritePatienceMs);
+  const long sent = co_await masked.to.Write(out, deadline);
+  co_return sent == 0 && connection.Count(false, out.size());
+}
+
+}  // namespace
+
+Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                       std::string start) {
+  const bool up = &from == &connection.client;
+  uint64_t left = head.framing == Framing::kLength ? head.length : 0;
+  if (left > 0) {
+    const size_t part = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));
+    start.append(from.unread, 0, part);
+    from.unread.erase(0, part);
+    left -= part;
+  }
+  const int64_t deadline = connection.Deadline(kWritePatienceMs);
+  const long sent = co_await to.Write(start, deadline);
+  if (sent < 0 || !connection.Count(up, start.size())) co_return false;
+  bool passed = true;
+  if (head.framing == Framing::kChunked) {
+    passed = co_await PassChunked(connection, from, to);
+  } else if (head.framing == Framing::kUntilClose) {
+    passed = co_await Pass(connection, from, to, UINT64_MAX);
+  } else if (left > 0) {
+    passed = co_await Pass(connection, from, to, left);
+  }
+  co_return passed;
+}
+
+Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                      std::string start, Masker& masker) {
+  Masked masked{to, masker, head.framing == Framing::kChunked};
+  const std::string covered = masker.All(std::move(start));
+  const int64_t deadline = connection.Deadline(kWritePatienceMs);
+  const long sent = co_await to.Write(covered, deadline);
+  if (sent < 0 || !connection.Count(false, covered.size())) co_return false;
+  if (head.framing == Framing::kNone) co_return true;
+  uint64_t left = head.framing == Framing::kLength ? head.length : UINT64_MAX;
+  ChunkedBody chunks;
+  while (left > 0 && !chunks.done()) {
+    if (from.unread.empty()) {
+      const int64_t idle = connection.IdleDeadline();
+      const long got = co_await from.Fill(idle);
+      if (got == 0 && head.framing == Framing::kUntilClose) break;
+      if (got <= 0) co_return false;
+    }
+    std::string content;
+    size_t used = from.unread.size();
+    if (masked.chunked) {
+      used = chunks.Feed(from.unread, &content);
+      if (chunks.bad()) co_return false;
+    } else {
+      used = static_cast<size_t>(std::min<uint64_t>(left, used));
+      content = from.unread.substr(0, used);
+      if (left != UINT64_MAX) left -= used;
+    }
+    from.unread.erase(0, used);
+    std::string sure = masker.Feed(content);
+    const bool passed = co_await WriteContent(connection, masked, std::move(sure), false);
+    if (!passed) co_return false;
+  }
+  std::string end = masker.End();
+  const bool passed = co_await WriteContent(connection, masked, std::move(end), true);
+  co_return passed;
+}
+
+Task<int> ReadBody(Connection& connection, Channel& from, const HttpHead& head, size_t most,
+                   std::string& body) {
+  if (head.framing == Framing::kLength && head.length > most) co_return 0;
+  ChunkedBody chunks;
+  while (true) {
+    if (head.framing == Framing::kLength && from.unread.size() >= head.length) {
+      const auto size = static_cast<size_t>(head.length);
+      body = from.unread.substr(0, size);
+      from.unread.erase(0, size);
+      co_return 1;
+    }
+    if (head.framing == Framing::kChunked) {
+      const size_t used = chunks.Feed(from.unread, &body);
+      from.unread.erase(0, used);
+      if (chunks.done()) co_return 1;
+      if (chunks.bad()) co_return -1;
+      if (body.size() > most) co_return 0;
+    }
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long got = co_await from.Fill(deadline);
+    if (got <= 0) co_return -1;
+  }
+}
+
+}  // namespace cloche::egress

@@ -1,0 +1,142 @@
+#include "egress/tls.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+namespace cloche::egress {
+namespace {
+
+constexpr unsigned char kHttp11[] = "\x08http/1.1";
+
+}  // namespace
+
+Tls::Tls(ssl_st* ssl) : ssl_(ssl) { SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())); }
+
+Tls::~Tls() { SSL_free(ssl_); }
+
+void Tls::Feed(std::string_view raw) {
+  BIO_write(SSL_get_rbio(ssl_), raw.data(), static_cast<int>(raw.size()));
+}
+
+void Tls::Collect() {
+  BIO* out = SSL_get_wbio(ssl_);
+  while (const size_t waiting = BIO_ctrl_pending(out)) {
+    const size_t before = pending.size();
+    pending.resize(before + waiting);
+    const int got = BIO_read(out, pending.data() + before, static_cast<int>(waiting));
+    pending.resize(before + (got > 0 ? static_cast<size_t>(got) : 0));
+    if (got <= 0) break;
+  }
+}
+
+void Tls::Explain(const char* what) {
+  const long verified = SSL_get_verify_result(ssl_);
+  const unsigned long error = ERR_peek_last_error();
+  if (verified != X509_V_OK) {
+    why = fmt::format("certificate: {}", X509_verify_cert_error_string(verified));
+  } else {
+    const char* reason = ERR_reason_error_string(error);
+    why = fmt::format("TLS: {}", reason == nullptr ? what : reason);
+  }
+  ERR_clear_error();
+}
+
+int Tls::Handshake() {
+  ERR_clear_error();
+  const int done = SSL_do_handshake(ssl_);
+  const int error = SSL_get_error(ssl_, done);
+  Collect();
+  if (done == 1) return 1;
+  if (error == SSL_ERROR_WANT_READ) return 0;
+  Explain("the handshake failed");
+  return -1;
+}
+
+long Tls::Read(char* data, size_t size) {
+  ERR_clear_error();
+  const int got = SSL_read(ssl_, data, static_cast<int>(size));
+  const int error = SSL_get_error(ssl_, got);
+  Collect();
+  if (got > 0) return got;
+  if (error == SSL_ERROR_WANT_READ) return -EAGAIN;
+  if (error == SSL_ERROR_ZERO_RETURN) return 0;
+  Explain("the connection broke");
+  return -EPROTO;
+}
+
+bool Tls::Encrypt(std::string_view bytes) {
+  ERR_clear_error();
+  const bool fine =
+      bytes.empty() || SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size())) > 0;
+  Collect();
+  return fine;
+}
+
+void Tls::Close() {
+  SSL_shutdown(ssl_);
+  Collect();
+  ERR_clear_error();
+}
+
+std::string Tls::PeerSha256() const {
+  X509* peer = SSL_get0_peer_certificate(ssl_);
+  unsigned char hash[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  std::string hex;
+  if (peer == nullptr || X509_digest(peer, EVP_sha256(), hash, &size) != 1) return hex;
+  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", hash[i]);
+  return hex;
+}
+
+Trust::Trust() : context_(SSL_CTX_new(TLS_client_method())) {
+  SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
+  SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_alpn_protos(context_, kHttp11, sizeof kHttp11 - 1);
+  SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION);
+}
+
+Trust::~Trust() { SSL_CTX_free(context_); }
+
+void Trust::Add(std::string_view pem, bool first) {
+  if (first) pem_.clear();
+  pem_ += pem;
+  X509_STORE* store = X509_STORE_new();
+  BIO* text = BIO_new_mem_buf(pem_.data(), static_cast<int>(pem_.size()));
+  while (X509* certificate = PEM_read_bio_X509(text, nullptr, nullptr, nullptr)) {
+    X509_STORE_add_cert(store, certificate);
+    X509_free(certificate);
+  }
+  BIO_free(text);
+  ERR_clear_error();
+  SSL_CTX_set_cert_store(context_, store);  // takes it
+}
+
+std::unique_ptr<Tls> Trust::ConnectTo(const std::string& name, bool is_address) {
+  SSL* ssl = SSL_new(context_);
+  if (ssl == nullptr) return nullptr;
+  SSL_set_connect_state(ssl);
+  if (is_address) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());
+  } else {
+    SSL_set_tlsext_host_name(ssl, name.c_str());
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set1_host(ssl, name.c_str());
+  }
+  return std::make_unique<Tls>(ssl);
+}
+
+void PrepareTls() {
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS |
+                       OPENSSL_INIT_LOAD_CRYPTO_STRINGS,
+                   nullptr);
+  EVP_PKEY_free(EVP_EC_gen("P-256"));
+  SSL_CTX_free(SSL_CTX_new(TLS_server_method()));
+}
+
+}  // namespace cloche::egress

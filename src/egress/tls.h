@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace cloche::egress {
+
+// One side of a TLS connection, without a socket: bytes go in by Feed and come out in `pending`.
+class Tls {
+ public:
+  explicit Tls(ssl_st* ssl);  // takes it
+  ~Tls();
+  Tls(const Tls&) = delete;
+  Tls& operator=(const Tls&) = delete;
+
+  void Feed(std::string_view raw);
+  int Handshake();                       // 1: done, 0: feed it more, -1: failed
+  long Read(char* data, size_t size);    // bytes, 0 at the end, -EAGAIN: feed it more, -EPROTO
+  bool Encrypt(std::string_view bytes);  // into `pending`
+  void Close();                          // says goodbye into `pending`
+
+  std::string pending;
+  std::string why;  // it failed
+  std::string PeerSha256() const;
+
+ private:
+  void Collect();
+  void Explain(const char* what);
+  ssl_st* ssl_;
+};
+
+// Whom we believe upstream.
+class Trust {
+ public:
+  Trust();
+  ~Trust();
+  void Add(std::string_view pem, bool first);
+  // To `name`, whose certificate must be good for it.
+  std::unique_ptr<Tls> ConnectTo(const std::string& name, bool is_address);
+
+ private:
+  ssl_ctx_st* context_;
+  std::string pem_;
+};
+
+// Loads what OpenSSL loads when it is first used, while files can still be read.
+void PrepareTls();
+
+}  // namespace cloche::egress

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Where rules speak of requests, TLS ends in cloche-egress: methods, paths and secrets are seen to."""
+import base64
+import os
+import subprocess
+
+import world
+from world import check, equal
+
+LOOPBACK = {"kind": "tcp", "cidr": "127.0.0.0/8", "ports": [1, 65535]}
+API = {"kind": "https", "host": "api.example.test", "ports": [443, 443]}
+PLACEHOLDER = "cloche-secret-0123456789abcdef"
+VALUE = "real/value+1234567890&x=y"
+SECRET = {**API, "secret": {"name": "TOKEN", "placeholder": PLACEHOLDER,
+                            "where": ["header", "basic", "query", "json"]}}
+
+
+def inside(w, *rules, trust=True, names=("api.example.test",), handler=None):
+    context, ca = w.certificate(*names)
+    w.zones["api.example.test"] = w.zones["other.test"] = ["127.0.0.1"]
+    w.serve(443, handler or w.http, context=context)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-subj", "/CN=cloche sandbox sb_x", "-days", "2", "-keyout", "sb.key",
+                    "-out", "sb.pem"], check=True, capture_output=True, cwd=w.dir)
+    read = lambda name: open(os.path.join(w.dir, name)).read()
+    if trust:
+        w.tell({"op": "trust", "certificates": read("ca.pem")})
+    w.tell({"op": "secret", "name": "TOKEN", "value": VALUE})
+    w.open([*rules, LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")})
+    return ["--cacert", w.dir + "/sb.pem"]
+
+
+def test_methods_and_paths_of_https(w):
+    ca = inside(w, {**API, "methods": ["GET"], "path_prefix": "/v1"})
+    url = "https://api.example.test"
+    equal(w.curl(*ca, url + "/v1/x"), (200, "GET /v1/x 0"), "granted")
+    equal(w.curl(*ca, "-d", "x", url + "/v1/x")[0], 403, "another method")
+    equal(w.curl(*ca, url + "/v2")[0], 403, "another path")
+    equal(w.curl(*ca, "-H", "Host: evil.test", url + "/v1/x")[0], 403, "another host")
+    equal(len(w.seen), 1, "what the server saw")
+    record = w.record(kind="https", decision="allow")
+    equal(len(record["certificate_sha256"]), 64, record)
+
+
+def test_large_bodies_and_http2_clients(w):
+    ca = inside(w, {**API, "methods": ["GET", "PUT"]})
+    url = "https://api.example.test"
+    equal(w.curl(*ca, "--http2", "-o", "/dev/null", "-w", "%{size_download} %{http_version}\n%{http_code}",
+                 url + "/big20000000"), (200, "20000000 1.1"), "down")
+    equal(w.curl(*ca, "-T", "-", url + "/up", input=b"u" * 5000000), (200, "PUT /up 5000000"), "up")
+    equal(w.curl(*ca, url + "/events")[1].count("data:"), 3, "events")
+
+
+def test_plain_grants_stay_untouched(w):
+    ca = inside(w, API)
+    equal(w.curl("--cacert", w.dir + "/ca.pem", "https://api.example.test/x")[0], 200,
+          "the server's own certificate arrives")
+    equal(w.curl(*ca, "https://api.example.test/x")[0], -60, "and not ours")
+
+
+def test_servers_must_prove_who_they_are(w):
+    ca = inside(w, {**API, "methods": ["GET"]}, names=("other.test",))
+    status, body = w.curl(*ca, "https://api.example.test/")
+    equal(status, 502, body)
+    check("certificate: " in body, body)
+    equal(w.seen, [], "what the server saw")
+
+
+def test_servers_nobody_vouches_for(w):
+    ca = inside(w, {**API, "methods": ["GET"]}, trust=False)
+    status, body = w.curl(*ca, "https://api.example.test/")
+    equal(status, 502, body)
+    check("certificate: " in body, body)
+    equal(w.seen, [], "what the server saw")
+
+
+def test_the_secret_is_put_in_at_the_border(w):
+    ca = inside(w, SECRET)
+    url = "https://api.example.test/"
+    equal(w.curl(*ca, "-H", f"Authorization: Bearer {PLACEHOLDER}", url + "h")[0], 200, "header")
+    equal(w.seen[-1][2]["authorization"], f"Bearer {VALUE}", "as the server sees it")
+    equal(w.curl(*ca, "-u", f"user:{PLACEHOLDER}", url + "b")[0], 200, "basic")
+    kind, encoded = w.seen[-1][2]["authorization"].split()
+    equal((kind, base64.b64decode(encoded).decode()), ("Basic", f"user:{VALUE}"), "basic")
+    equal(w.curl(*ca, f"{url}q?a=1&key={PLACEHOLDER}&b=2")[0], 200, "query")
+    equal(w.seen[-1][1], "/q?a=1&key=real%2Fvalue%2B1234567890%26x%3Dy&b=2", "as the server sees it")
+    equal(w.curl(*ca, "-H", "Content-Type: application/json", "-d", f'{{"key": "{PLACEHOLDER}"}}',
+                 url + "j")[0], 200, "json")
+    equal(w.seen[-1][3].decode(), f'{{"key": "{VALUE}"}}', "as the server sees it")
+    equal(w.curl(*ca, f"{url}{PLACEHOLDER}/path")[0], 200, "elsewhere")
+    equal(w.seen[-1][1], f"/{PLACEHOLDER}/path", "it is left alone in a path")
+
+
+def test_the_secret_goes_to_its_host_only(w):
+    ca = inside(w, SECRET, {**API, "host": "other.test", "methods": ["GET"]},
+                names=("api.example.test", "other.test"))
+    for words in (["https://other.test/"], ["-H", "Host: other.test", "https://api.example.test/"]):
+        w.curl(*ca, "-H", f"Authorization: {PLACEHOLDER}", *words)
+    check(all(VALUE not in str(seen) for seen in w.seen), w.seen)
+
+
+def test_only_where_it_was_declared(w):
+    rule = {**API, "secret": {**SECRET["secret"], "where": ["header"]}}
+    ca = inside(w, rule)
+    w.curl(*ca, "-u", f"user:{PLACEHOLDER}", f"https://api.example.test/?key={PLACEHOLDER}")
+    check(VALUE not in str(w.seen) and PLACEHOLDER in w.seen[-1][1], w.seen)
+    check(VALUE not in base64.b64decode(w.seen[-1][2]["authorization"].split()[1]).decode(), w.seen)
+
+
+def test_echoes_are_masked(w):
+    def echo(link):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += link.recv(9999)
+        value = VALUE.encode()
+        path = data.split()[1]
+        if path == b"/chunked":
+            link.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Echo: " + value + b"\r\n\r\n")
+            for byte in b"<" + value + b">":
+                link.sendall(b"1\r\n%c\r\n" % byte)
+            link.sendall(b"0\r\n\r\n")
+        else:
+            body = (b"x" * 40000 + value + b"y") * 2
+            link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+            link.sendall(body[:40010])
+            link.sendall(body[40010:])
+    ca = inside(w, SECRET, handler=echo)
+    for path in ("chunked", "length"):
+        status, body = w.curl(*ca, "-i", "-H", f"X: {PLACEHOLDER}", f"https://api.example.test/{path}")
+        equal(status, 200, w.error)
+        check(VALUE not in body, "the value came back")
+        check("*" * len(VALUE) in body, body[-200:])
+
+
+if __name__ == "__main__":
+    world.main(globals())
