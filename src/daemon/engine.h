@@ -52,6 +52,9 @@ Status CheckNetwork(const NetworkRequest& network, Mode mode);
 
 std::string NewId(const char* prefix);
 
+// What is kept is kept: only a life that was asked for ends it.
+void LiveOn(SandboxRequest& request);
+
 // The life of all sandboxes: made, used, stopped, ended, removed, found again after a crash.
 class Engine {
  public:

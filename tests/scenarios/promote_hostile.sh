@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Whoever is in the sandbox, or beside the promotion, wants something else to be written than what was
 # shown. The host is the judge: what must not change has a sentinel.
-# CLOCHE_MANY: entries of the large promotion (rootless 100000, else 10000).
+# CLOCHE_MANY: entries of the large promotion.
 HANG_SECONDS=${HANG_SECONDS:-560}
 . "$(dirname "$0")/../harness/lib.sh"
-many=10000
-[ "$MODE" != rootless ] || many=100000
+many=3000
 MANY=${CLOCHE_MANY:-$many}
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
 mine() { [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$@"; }
