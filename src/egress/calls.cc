@@ -49,6 +49,9 @@ int GiveUpOtherCalls() {
       {SYS_restart_syscall},
       {SYS_getpid},  // OpenSSL: has there been a fork
       {SYS_gettid},
+#ifdef __SANITIZE_ADDRESS__
+      {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
+#endif
       {SYS_exit},
       {SYS_exit_group},
   };
