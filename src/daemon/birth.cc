@@ -31,6 +31,7 @@ Task<void> Engine::TakeNotes() {
           const bool fork = each->origin.is_object() && each->origin["sandbox"] == sandbox->id;
           if (each != sandbox && (!fork || each->birth_ns != sandbox->birth_ns)) continue;
           each->birth_note = *note;
+          each->birth_note["birth_ns"] = each->birth_ns;
           (void)Save(*each);
         }
       }

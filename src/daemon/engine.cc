@@ -30,6 +30,8 @@ void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command) {
                        fmt::format("disk limit {} reached", FormatBytes(limits.disk_bytes))});
 }
 
+constexpr int kMostLaunches = 3;
+
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -156,33 +158,41 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   if (spawn_lost_)
     co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
                    "stop cloched; the next command starts it again");
-  auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
-  if (!planned) co_return std::unexpected(planned.error());
-  if (planned->plan.in_memory &&
-      (sandbox->request.snapshot_commands || sandbox->request.snapshot_every))
-    co_return Fail(Code::kUnavailable, "make sandbox: what is kept in memory cannot be saved",
-                   "leave out --auto-snapshot, or --in-memory and --inodes (rootless also --disk)");
-  sandbox->planned = std::move(*planned);
-  sandbox->planned.plan.keep = sandbox->keep;
-  if (steps) steps->Mark("plan");
-  std::string bytes = EncodePlan(sandbox->planned.plan);
-  sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
-  if (!memory.valid()) co_return Fail(Code::kInternal, "make launch plan: out of memory");
-  std::vector<int> fds(
-      1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
-  fds.push_back(client.socket);
-  sys::Fd image;
   // Nothing runs before the border is guarded.
   const bool networked = !sandbox->request.network.rules.empty();
   if (first) first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
-  if (first && !networked) {
-    std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
-    image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
-    if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
-    fds.push_back(image.get());
+  SpawnAnswer answer;
+  for (int attempt = 0;; ++attempt) {
+    auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
+    if (!planned) co_return std::unexpected(planned.error());
+    if (planned->plan.in_memory &&
+        (sandbox->request.snapshot_commands || sandbox->request.snapshot_every))
+      co_return Fail(
+          Code::kUnavailable, "make sandbox: what is kept in memory cannot be saved",
+          "leave out --auto-snapshot, or --in-memory and --inodes (rootless also --disk)");
+    sandbox->planned = std::move(*planned);
+    sandbox->planned.plan.keep = sandbox->keep;
+    if (steps) steps->Mark("plan");
+    const std::string bytes = EncodePlan(sandbox->planned.plan);
+    const sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
+    if (!memory.valid()) co_return Fail(Code::kInternal, "make launch plan: out of memory");
+    std::vector<int> fds(
+        1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
+    fds.push_back(client.socket);
+    sys::Fd image;
+    if (first && !networked) {
+      const std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
+      image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
+      if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
+      fds.push_back(image.get());
+    }
+    answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
+    if (answer.reply.value == 0) break;
+    // A mount that has just gone, or come, makes a plan wrong: the next is of the machine as it is.
+    if (attempt == kMostLaunches - 1 || !watch_.Changed())
+      co_return std::unexpected(Explained(answer));
+    FreshFacts();
   }
-  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
-  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   if (answer.fds.size() < 3)
     co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
   if (steps) {

@@ -116,7 +116,8 @@ class Engine {
   // Another cloche.toml binds its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
-  Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client);
+  // With `guard` also, whole and in base64, what both changed: {guarded}.
+  Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client, bool guard = false);
   Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);
   std::vector<Snapshot> SnapshotsOf(const Sandbox& sandbox) const;  // oldest first
   Result<Snapshot> FindSnapshot(const std::string& ref, const Client& client) const;

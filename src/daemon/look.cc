@@ -121,12 +121,18 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   look.complaint = sys::Fd(complaint[0]);
   const std::string project =
       sandbox.request.project.empty() ? sandbox.request.cwd : sandbox.request.project;
+  const auto saved = snapshots_.find(state);
+  const int64_t since_ns =
+      saved == snapshots_.end() ? sandbox.birth_ns : sandbox.BirthAt(saved->second.created);
+  const bool noted = !request.promote.is_null() && sandbox.birth_note.is_object() &&
+                     sandbox.birth_note.value("birth_ns", int64_t{0}) == since_ns;
   const Json question = {
       {"sandbox", sandbox.id},
       {"format", request.stale   ? "stale"
                  : request.patch ? "patch"
                                  : "json"},
-      {"since_ns", sandbox.birth_ns},
+      {"since_ns", since_ns},
+      {"guard", request.guard},
       {"lines", request.lines},
       {"one_owner", mode_ == Mode::kRootless},
       {"project", project},
@@ -135,8 +141,8 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                : project.empty()     ? "/"
                                      : project},
       {"paths", request.paths},
-      {"moved", sandbox.moved},
-      {"birth", request.promote.is_null() ? Json() : sandbox.birth_note},
+      {"guarded", request.promote.is_null() ? std::vector<std::string>() : sandbox.guarded},
+      {"birth", noted ? sandbox.birth_note : Json()},
       {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
       {"promote", request.promote}};
   const std::string text = question.dump();
@@ -270,9 +276,10 @@ Status Engine::PinProjectFile(Sandbox& sandbox, std::string text) {
   return Save(sandbox);
 }
 
-Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client) {
+Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client client, bool guard) {
   LookRequest request;
   request.stale = true;
+  request.guard = guard;
   auto answer = co_await AskWhole(sandbox, std::move(request), client);
   if (!answer) co_return answer;
   Json& json = *answer;
@@ -291,13 +298,18 @@ Task<Result<Json>> Engine::Refresh(std::shared_ptr<Sandbox> sandbox, Client clie
     co_return Fail(Code::kConflict, "refresh " + sandbox->id + ": a command runs in it",
                    "wait for it, or end it: cloche stop " + sandbox->id);
   const int64_t now = sys::CoarseNanos();
-  auto stale = co_await Staleness(sandbox, client);
+  auto stale = co_await Staleness(sandbox, client, true);
   if (!stale) co_return stale;
   Status stopped = co_await Stop(sandbox, "refreshed");
   if (!stopped) co_return std::unexpected(stopped.error());
   for (const std::string path : (*stale)["both_paths"])
     if (std::ranges::find(sandbox->moved, path) == sandbox->moved.end())
       sandbox->moved.push_back(path);
+  for (const std::string path : (*stale)["guarded"])
+    if (std::ranges::find(sandbox->guarded, path) == sandbox->guarded.end())
+      sandbox->guarded.push_back(path);
+  stale->erase("guarded");
+  sandbox->earlier_births.push_back(sandbox->birth_ns);
   sandbox->birth_ns = now;
   sandbox->birth_note = Json();
   CLOCHE_CO_TRY(Save(*sandbox));

@@ -38,6 +38,8 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"origin", sandbox.origin},
       {"birth_ns", sandbox.birth_ns},
       {"moved", sandbox.moved},
+      {"guarded", sandbox.guarded},
+      {"earlier_births", sandbox.earlier_births},
       {"birth_note", sandbox.birth_note},
       {"project_file_digest", sandbox.project_file_digest}};
   return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
@@ -91,6 +93,8 @@ Status Engine::Load() {
     sandbox->birth_ns =
         record.value("birth_ns", static_cast<int64_t>(record.value("created", 0.0) * 1e9));
     sandbox->moved = record.value("moved", std::vector<std::string>());
+    sandbox->guarded = record.value("guarded", std::vector<std::string>());
+    sandbox->earlier_births = record.value("earlier_births", std::vector<int64_t>());
     sandbox->birth_note = record.value("birth_note", Json());
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
     if (row.state == "running") sandbox->reason = "cloched died while it ran";

@@ -531,4 +531,14 @@ Json Sandbox::ToJson() const {
   return json;
 }
 
+int64_t Sandbox::BirthAt(std::chrono::system_clock::time_point saved) const {
+  constexpr int64_t kCoarse = 20'000'000;  // how far the two clocks may be apart
+  const int64_t at =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(saved.time_since_epoch()).count();
+  int64_t birth = earlier_births.empty() ? birth_ns : earlier_births.front();
+  for (const int64_t each : earlier_births)
+    if (each + kCoarse <= at) birth = each;
+  return birth_ns + kCoarse <= at ? birth_ns : birth;
+}
+
 }  // namespace cloche::daemon

@@ -65,10 +65,14 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
   std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
-  Json birth_note;                 // what git knew of the project then: {project, commit, dirty}
-  std::string head;                // the snapshot its files were last equal to; "" = its base
-  bool head_is_current = true;     // and nothing has run since
-  Json origin;                     // of a fork: {sandbox, snapshot}
+  std::vector<std::string> guarded;     // these and more, in base64: never promoted as if unmoved
+  std::vector<int64_t> earlier_births;  // before it was refreshed
+  // Since when reality may have moved for a state that was saved then.
+  int64_t BirthAt(std::chrono::system_clock::time_point saved) const;
+  Json birth_note;              // what git knew of the project then: {project, commit, dirty}
+  std::string head;             // the snapshot its files were last equal to; "" = its base
+  bool head_is_current = true;  // and nothing has run since
+  Json origin;                  // of a fork: {sandbox, snapshot}
   std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
   std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
   uint32_t service_starts = 0;

@@ -331,6 +331,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
                    "its snapshots can still be forked: cloche fork SNAPSHOT");
   auto target = ChooseSnapshot(*sandbox, request);
   if (!target) co_return std::unexpected(target.error());
+  sandbox->birth_ns = sandbox->BirthAt(target->created);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
   Snapshot abandoned;
   abandoned.id = NewId("sn_");
@@ -432,7 +433,9 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->planned.limits = *limits;
     fork->lives_since = parent->lives_since;
     if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
-    fork->birth_ns = parent->birth_ns;
+    fork->birth_ns = parent->BirthAt(snapshot.created);
+    fork->earlier_births = parent->earlier_births;
+    fork->guarded = parent->guarded;
     fork->moved = parent->moved;
     fork->birth_note = parent->birth_note;
     fork->project_file_digest = parent->project_file_digest;

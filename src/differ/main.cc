@@ -14,6 +14,7 @@
 
 #include "base/error_json.h"
 #include "base/text.h"
+#include "diff/base64.h"
 #include "diff/digest.h"
 #include "diff/patch.h"
 #include "diff/summary.h"
@@ -36,6 +37,7 @@ struct Question {
   std::string sandbox;
   bool patch = false;
   bool stale = false;
+  bool guard = false;  // with what both changed, all of it
   int64_t since_ns = 0;
   CompareOptions compare;
   std::string root = "/";          // of names in a patch
@@ -73,6 +75,7 @@ Result<Question> ReadQuestion() {
   Question question;
   question.sandbox = json.value("sandbox", "");
   question.patch = json.value("format", "json") == "patch";
+  question.guard = json.value("guard", false);
   question.stale = json.value("format", "json") == "stale";
   question.since_ns = json.value("since_ns", int64_t{0});
   question.compare.lines = json.value("lines", false);
@@ -239,11 +242,17 @@ Status AnswerPatch(const Question& question, const StateLayout& layout) {
 Status AnswerStaleness(const Question& question, const StateLayout& layout) {
   ASSIGN_OR_RETURN(const Staleness stale, FindStaleness(layout, question.compare.project,
                                                         question.compare.home, question.since_ns));
-  const nlohmann::ordered_json json = {{"changed", stale.changed},
-                                       {"paths", stale.paths},
-                                       {"both", stale.both},
-                                       {"both_paths", stale.both_paths},
-                                       {"complete", stale.complete}};
+  nlohmann::ordered_json json = {{"changed", stale.changed},
+                                 {"paths", stale.paths},
+                                 {"both", stale.both},
+                                 {"both_paths", stale.both_paths},
+                                 {"complete", stale.complete}};
+  if (question.guard) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> both,
+                     FindChangedByBoth(layout, question.since_ns));
+    json["guarded"] = nlohmann::ordered_json::array();
+    for (const std::string& path : both) json["guarded"].push_back(diff::ToBase64(path));
+  }
   Output output;
   output.Write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   output.Flush();

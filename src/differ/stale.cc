@@ -149,4 +149,17 @@ Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& pr
   }
 }
 
+Result<std::vector<std::string>> FindChangedByBoth(const StateLayout& layout, int64_t since_ns) {
+  std::vector<std::string> paths;
+  MergedWalk walk(layout, Renames::kExpand);
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
+    if (!entry) return paths;
+    const bool merged = entry->before && entry->after && entry->before->IsDirectory() &&
+                        entry->after->IsDirectory();
+    if (!merged && entry->before && Nanos(entry->before->info.st_ctim) >= since_ns)
+      paths.push_back(entry->path);
+  }
+}
+
 }  // namespace cloche::differ

@@ -24,4 +24,7 @@ struct Staleness {
 Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& project,
                                 const std::string& home, int64_t since_ns);
 
+// Everything that the sandbox changed and reality has changed since then, too.
+Result<std::vector<std::string>> FindChangedByBoth(const StateLayout& layout, int64_t since_ns);
+
 }  // namespace cloche::differ

@@ -118,7 +118,8 @@ Result<std::vector<PromotionEntry>> Promotions(const std::string& home) {
 Status UndoPromotion(const std::string& home, const std::string& id) {
   ASSIGN_OR_RETURN(const auto all, Promotions(home));
   const auto found = std::ranges::find(all, id, &PromotionEntry::id);
-  if (found != all.end() && found->state != "done") return {};  // it was taken back already
+  if (found != all.end() && (found->state == "undone" || found->state == "reverted"))
+    return {};  // it was taken back already
   ASSIGN_OR_RETURN(const Json answer, AskPromoter({"undo", home, id}));
   const Json& moved = Field(answer, "moved");
   if (moved.empty()) return {};

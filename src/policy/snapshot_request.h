@@ -35,6 +35,7 @@ struct LookRequest {
   bool lines = false;
   nlohmann::json promote;  // what cloche-promote is asked instead; null: nothing
   bool stale = false;      // not what it changed, but what changed outside meanwhile
+  bool guard = false;      // and what both changed, whole
   std::string root;        // of names in a patch; "" = the project
   std::vector<std::string> paths;
 };

@@ -33,7 +33,11 @@ std::unexpected<Error> Moved(const std::string& path) {
               "look again, then try again");
 }
 
-timespec TimeOf(int64_t ns) { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
+timespec TimeOf(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t rest = (ns % kSecond + kSecond) % kSecond;  // never negative, also before 1970
+  return {(ns - rest) / kSecond, rest};
+}
 
 bool SameFile(const Identity& a, const Identity& b) {
   return a.device == b.device && a.inode == b.inode;
@@ -95,7 +99,8 @@ Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status
 Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
                 const std::string& name, const Identity& expected) {
   const int files = entry.files.get();
-  if (step.directory && !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
+  if (step.directory && !step.forced &&
+      !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
     return Fail(Code::kConflict,
                 fmt::format("remove {}: reality has something in it that the sandbox never saw",
                             EscapeForTerminal(step.path)),
@@ -103,7 +108,7 @@ Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
   if (int error = Rename(at.directory->get(), at.name, files, name, RENAME_NOREPLACE); error < 0)
     return Failed("remove", step.path, -error);
   const bool right = SameFile(IdentityAt(files, name), expected) &&
-                     (!step.directory || sys::IsEmptyDirectory(files, name.c_str()));
+                     (!step.directory || step.forced || sys::IsEmptyDirectory(files, name.c_str()));
   if (right) return {};
   if (Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE) < 0)
     return LeftInStore(step.path, entry, name);
@@ -176,7 +181,9 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
       if (!real.exists() || step.staged.exists()) return {};  // ours: it goes as a whole
       return SetStatus(step, at, step.old_status, root);
     case StepKind::kCreate:
-      if (!SameFile(real, step.staged)) return {};  // not done, or no longer ours
+      // Not done, or no longer ours.
+      if (!real.exists() || !SameFile(real, step.staged)) return {};
+      if (IsWritten(step, at.directory->get(), at.name)) return Moved(step.path);
       return TakeAway(step, at, entry, name, step.staged);
     case StepKind::kDelete:
       // Also what somebody put there at the last moment, before we could look.
@@ -195,7 +202,8 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   }
   if (!done || !kept.exists()) return {};
   if (step.forced && !real.exists()) return PutInPlace(step, at, files, name);
-  if (!SameFile(real, step.staged)) return LeftInStore(step.path, entry, name);
+  if (!SameFile(real, step.staged) || IsWritten(step, at.directory->get(), at.name))
+    return LeftInStore(step.path, entry, name);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("restore", step.path, -error);
   return {};
@@ -267,14 +275,30 @@ int64_t SettledAt(const Parent& parent, const Realities& realities) {
   return directory && fstat((*directory)->get(), &info) == 0 ? IdentityOf(info).changed_ns : 0;
 }
 
+bool IsWritten(const Step& step, int directory, const std::string& name) {
+  struct stat info;
+  const bool known = step.staged_modified_ns != 0 || step.staged_size != 0;
+  if (step.directory || step.forced || !known ||
+      fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
+    return false;
+  const int64_t modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  return modified_ns != step.staged_modified_ns ||
+         static_cast<uint64_t>(info.st_size) != step.staged_size;
+}
+
 bool StillOurs(const Step& step, int64_t settled_ns, const Realities& realities) {
   const auto at = realities.at(step.target).Find(step.path);
   const Identity now = at ? IdentityAt(at->directory->get(), at->name) : Identity();
   switch (step.kind) {
     case StepKind::kDelete:
       return !now.exists();
-    case StepKind::kSetDir:
-      return now.exists();
+    case StepKind::kSetDir: {
+      struct stat info;
+      const Identity& ours = step.staged.exists() ? step.staged : step.before;
+      return SameFile(now, ours) &&
+             fstatat(at->directory->get(), at->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+             (info.st_mode & 07777) == step.new_status.mode;
+    }
     case StepKind::kCreate:
     case StepKind::kReplace:
       break;

@@ -30,6 +30,8 @@ bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realit
 // Its time of change in reality now; 0: there is nothing.
 int64_t SettledAt(const Step& step, const Realities& realities);
 int64_t SettledAt(const Parent& parent, const Realities& realities);
+// Whether a file has been written in since it was staged.
+bool IsWritten(const Step& step, int directory, const std::string& name);
 // Whether reality still has at this path what the step put there.
 bool StillOurs(const Step& step, int64_t settled_ns, const Realities& realities);
 

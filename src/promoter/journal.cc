@@ -68,6 +68,9 @@ void AddStep(std::string& text, const Step& step) {
                  Text(step.staged), Text(step.old_status), Text(step.new_status));
   if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
     fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
+  if (!step.directory && step.staged.exists())
+    fmt::format_to(std::back_inserter(text), R"(,"content":[{},{}])", step.staged_modified_ns,
+                   step.staged_size);
   if (!step.before_merged_from.empty())
     fmt::format_to(std::back_inserter(text), R"(,"before_merged_from":"{}")",
                    step.before_merged_from);
@@ -123,6 +126,11 @@ Result<Step> StepFrom(const Json& json) {
   CLOCHE_TRY(TakeAttributes(json, "old_attributes", step.old_status.attributes));
   CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
+  if (const auto found = json.find("content");
+      found != json.end() && found->is_array() && found->size() == 2) {
+    step.staged_modified_ns = (*found)[0].get<int64_t>();
+    step.staged_size = (*found)[1].get<uint64_t>();
+  }
   step.before_changed_ns = json.value("since", step.before.changed_ns);
   step.before_merged_from = json.value("before_merged_from", "");
   step.merged_from = json.value("merged_from", "");

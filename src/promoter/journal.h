@@ -31,8 +31,10 @@ struct Step {
   std::string target;  // of the Reality it is in
   std::string path;
   uint64_t number = 0;
-  Identity before;                         // what must be there
-  Identity staged;                         // what will be, as it lies in the store
+  Identity before;                 // what must be there
+  Identity staged;                 // what will be, as it lies in the store
+  int64_t staged_modified_ns = 0;  // of a file: whoever writes in it changes these
+  uint64_t staged_size = 0;
   DirectoryStatus old_status, new_status;  // of kSetDir
   // What is known of `before` from earlier promotions: when it really became that (0: by one of
   // this sandbox), and its merged_from.

@@ -16,6 +16,7 @@
 
 #include "base/error_json.h"
 #include "base/text.h"
+#include "diff/base64.h"
 #include "promoter/promote.h"
 #include "promoter/rules.h"
 #include "sys/file.h"
@@ -133,7 +134,11 @@ Result<Json> Answer() {
   wish.allow_triggers = asked.value("allow_triggers", false);
   wish.project = question.value("project", "");
   wish.home = question.value("home", "");
-  wish.moved = question.value("moved", std::vector<std::string>());
+  for (const std::string& path : question.value("guarded", std::vector<std::string>())) {
+    auto decoded = diff::FromBase64(path);
+    if (!decoded) return Fail(Code::kInternal, "read question: a path is damaged");
+    wish.moved.push_back(std::move(*decoded));
+  }
   wish.keep_ours = asked.value("ours", std::vector<std::string>());
   wish.take_theirs = asked.value("theirs", std::vector<std::string>());
   wish.texts = asked.value("texts", std::map<std::string, std::string>());

@@ -1,6 +1,8 @@
 #include "promoter/plan.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -65,7 +67,7 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, Plan& plan) 
   file.after = VersionOf(change.new_side, compared.new_text);
   file.same_content = change.old_side && change.new_side && !change.differs.content &&
                       !change.differs.type && !change.differs.target;
-  const promote::Roots roots{wish.project, wish.home};
+  const promote::Roots roots{wish.to.empty() ? wish.project : wish.to, wish.home};
   for (promote::Trigger& each : promote::FindTriggers(file, roots)) {
     Alarm alarm{change.path, std::string(each.id), std::string(each.reason),
                 each.severity == promote::Severity::kAlarm, std::move(each.effective)};
@@ -118,6 +120,8 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
         fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
+int64_t Nanos(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
 constexpr const char* kMerged = "merged";  // and can be again
 
 std::string HashOf(const diff::Change& change) {
@@ -130,7 +134,12 @@ class Planner {
   Planner(const StateLayout& layout, const Wish& wish, Base& base)
       : layout_(layout), wish_(wish), base_(base) {
     for (const CopiedFile& each : layout.copied) {
-      const std::string& target = layout.slots.at(each.slot).target;
+      const LayoutSlot& slot = layout.slots.at(each.slot);
+      const std::string& target = slot.target;
+      // A directory in which something is hidden was copied from what hides it.
+      struct stat info;
+      if (slot.mask >= 0 && fstatat(slot.mask, each.path.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0)
+        continue;
       copied_[(target == "/" ? "" : target) + "/" + each.path] = each.inode;
     }
     refreshed_.insert(wish.moved.begin(), wish.moved.end());
@@ -144,7 +153,7 @@ class Planner {
   Status Take(differ::Entry entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
               std::optional<std::string> text, std::string merged_from);
-  void Look(const differ::Entry& entry, Situation& situation);
+  void Look(const differ::Entry& entry, const std::string& target, Situation& situation);
   void LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
                      Situation& situation);
   static void SeeText(const BaseFile& file, Situation& situation);
@@ -153,9 +162,11 @@ class Planner {
   void KeepTexts(const std::string& path, Texts texts);
   bool MadeHere(const std::string& path) const;
   bool WasThere(const std::string& path);
+  bool Swapped(const std::string& target, const std::string& path);
   bool HoldsPromoted(const std::string& directory) const;
   const Promoted* Known(const std::string& path, const struct stat& info) const;
   bool Moved(const std::string& path, const struct stat& info) const;
+  Status CheckReadable(const differ::Unreadable& unreadable) const;
   void CheckNames();
 
   const StateLayout& layout_;
@@ -165,6 +176,8 @@ class Planner {
   Survey survey_;
   std::unordered_map<std::string, uint64_t> copied_;                       // from which inode
   std::optional<std::unordered_multimap<uint64_t, std::string>> origins_;  // inodes of the change
+  std::unordered_map<std::string, bool> swapped_;                          // directories
+  std::unordered_set<std::string> removed_;                                // directories
   std::unordered_set<std::string> refreshed_;  // both sides had changed it when it was refreshed
   std::unordered_set<std::string> made_;       // directories
   struct Link {
@@ -230,11 +243,12 @@ void Planner::SeeText(const BaseFile& file, Situation& situation) {
 }
 
 // What was there when the sandbox was made.
-void Planner::Look(const differ::Entry& entry, Situation& situation) {
+void Planner::Look(const differ::Entry& entry, const std::string& target, Situation& situation) {
   const std::optional<differ::Place>& before = entry.before;
   const std::string& path = entry.path;
   if (before)
-    situation.seen = Moved(path, before->info) ? Seen::kUnknown : Seen::kAsNow;
+    situation.seen =
+        Moved(path, before->info) || Swapped(target, path) ? Seen::kUnknown : Seen::kAsNow;
   else
     situation.seen = WasThere(path) ? Seen::kGone : Seen::kNothing;
   if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
@@ -270,6 +284,25 @@ bool Planner::WasThere(const std::string& path) {
   }
   const auto [first, last] = origins_->equal_range(found->second);
   return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
+}
+
+// A directory above it is another than the sandbox saw: what is in it may be old, and yet is new.
+bool Planner::Swapped(const std::string& target, const std::string& path) {
+  const std::string parent = path.substr(0, path.find_last_of('/'));
+  if (parent.size() <= target.size()) return false;
+  const auto found = swapped_.find(parent);
+  if (found != swapped_.end()) return found->second;
+  bool swapped = Swapped(target, parent);
+  const auto now = swapped || HoldsPromoted(parent) ? std::nullopt : survey_.Find(target, parent);
+  const auto origin = copied_.find(parent);
+  if (now && origin != copied_.end()) {
+    swapped = now->info.st_ino != origin->second && WasThere(parent);
+  } else if (now && copied_.empty()) {
+    // Without overlayfs's notes: a rename changes the one time and not the other.
+    swapped =
+        Nanos(now->info.st_ctim) >= wish_.since_ns && Nanos(now->info.st_mtim) < wish_.since_ns;
+  }
+  return swapped_[parent] = swapped;
 }
 
 // Has an earlier promotion put something there?
@@ -312,7 +345,9 @@ Status Planner::Take(differ::Entry entry) {
   const std::string inside = entry.path;
   if (!wish_.to.empty()) {
     entry.path = wish_.to + entry.path.substr(wish_.project.size());
-    if (entry.path == wish_.to || Covers(wish_.exclude, entry.path)) return {};
+    if (entry.path == wish_.to || Covers(wish_.exclude, entry.path) ||
+        std::ranges::find(wish_.leave, entry.path) != wish_.leave.end())
+      return {};
     target = wish_.to;
     entry.before = survey_.Find(target, entry.path);
   }
@@ -335,17 +370,26 @@ Status Planner::Take(differ::Entry entry) {
   situation.ours = compared->old_text;
   situation.theirs = compared->new_text;
   if (wish_.to.empty())
-    Look(entry, situation);
+    Look(entry, target, situation);
   else
     LookElsewhere(entry, original, situation);
   if (!MadeHere(entry.path)) situation.obstacle = survey_.Obstacle(target, entry.path);
-  const std::optional<promote::Incoming> incoming = IncomingOf(situation);
+  std::optional<promote::Incoming> incoming = IncomingOf(situation);
   if (!incoming) return {};
   // Whoever owns a directory may change it, wherever it is.
   if (*incoming == promote::Incoming::kDirectoryMetadata &&
       situation.obstacle == promote::Real::kUnwritable)
     situation.obstacle.reset();
-  const promote::Case& which = promote::Decide(*incoming, RealOf(situation, *incoming));
+  if (*incoming == promote::Incoming::kDeleteDirectory) removed_.insert(entry.path);
+  promote::Real real = RealOf(situation, *incoming);
+  // Of a directory that shall go, what came to it since is nobody's to delete.
+  if (*incoming == promote::Incoming::kDelete && real == promote::Real::kEdited &&
+      removed_.contains(entry.path.substr(0, entry.path.find_last_of('/'))) &&
+      BornSince(*entry.before, wish_.since_ns)) {
+    incoming = promote::Incoming::kDeleteDirectory;
+    real = promote::Real::kNotEmpty;
+  }
+  const promote::Case& which = promote::Decide(*incoming, real);
   // With --to it has two names.
   const auto covered = [&](const std::vector<std::string>& directories) {
     return Covers(directories, entry.path) || Covers(directories, inside);
@@ -460,6 +504,20 @@ void Planner::CheckNames() {
   }
 }
 
+// What was not asked for may be closed.
+Status Planner::CheckReadable(const differ::Unreadable& unreadable) const {
+  const auto asked = [&](const std::string& path) {
+    return Asked(wish_, path) || std::ranges::any_of(wish_.paths, [&](const std::string& each) {
+             return IsAtOrBelow(each, path);
+           });
+  };
+  const auto first = std::ranges::find_if(unreadable.paths, asked);
+  if (first == unreadable.paths.end() && unreadable.count == unreadable.paths.size()) return {};
+  const std::string path = first == unreadable.paths.end() ? "some of it" : *first;
+  return Fail(Code::kUnavailable, "promote: " + EscapeForTerminal(path) + " cannot be read",
+              "mend its mode inside, or leave it out");
+}
+
 Result<Plan> Planner::Run() {
   // A rename is a deletion and an addition: reality has its own state at both, and both are undone
   // one by one.
@@ -469,10 +527,7 @@ Result<Plan> Planner::Run() {
     if (!entry) break;
     CLOCHE_TRY(Take(std::move(*entry)));
   }
-  if (walk.unreadable().count > 0)
-    return Fail(Code::kUnavailable,
-                "promote: " + EscapeForTerminal(walk.unreadable().paths.at(0)) + " cannot be read",
-                "mend its mode inside, or leave it out");
+  CLOCHE_TRY(CheckReadable(walk.unreadable()));
   CheckNames();
   if (wish_.rules) wish_.rules->Check(plan_.wanted, wish_.to, plan_.conflicts);
   std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);

@@ -117,12 +117,31 @@ int64_t SettledOr(const std::map<std::string, Promoted>& returned, const Step& s
   return found->second.now.changed_ns;
 }
 
+// What others have put into directories that the promotion made keeps those from going.
+void FindStrangers(const Promotion& promotion, const Realities& realities,
+                   const std::vector<std::string>& force, std::vector<std::string>& moved) {
+  std::set<std::string> own;
+  for (const Step& step : promotion.steps) own.insert(step.path);
+  for (const Step& step : promotion.steps) {
+    if (step.kind != StepKind::kCreate || !step.directory ||
+        std::ranges::find(force, step.path) != force.end())
+      continue;
+    const auto directory = realities.at(step.target).Directory(step.path);
+    if (!directory) continue;
+    sys::Directory list((*directory)->get(), ".");
+    while (const dirent* entry = list.Next())
+      if (const std::string path = step.path + "/" + entry->d_name; !own.contains(path))
+        moved.push_back(path);
+  }
+}
+
 Status RecoverOne(const Store& store, const std::string& id, bool root, Recovered& recovered) {
   const auto left_over = [&] {
     recovered.what = "left over";
     return store.Remove(id);
   };
   const auto opened = store.OpenEntry(id);
+  if (!opened && opened.error().code != Code::kNotFound) return std::unexpected(opened.error());
   if (!opened) return left_over();  // not even its directories were made
   const Store::Entry& entry = *opened;
   const auto head = Journal::ReadHead(entry.directory.get(), id);
@@ -267,6 +286,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     const auto at = realities.at(step.target).Find(step.path);
     step.staged = at ? IdentityAt(at->directory->get(), at->name) : Identity();
   }
+  FindStrangers(promotion, realities, force, moved);
   if (!moved.empty()) return promotion;
   // Where others came and went since, the time tells of them.
   Promotion undone = promotion;

@@ -5,6 +5,8 @@
 
 #include <ranges>
 
+#include "promoter/apply.h"
+
 namespace cloche::promoter {
 namespace {
 
@@ -34,6 +36,7 @@ void DropStaged(const Promotion& promotion, const Store::Entry& entry) {
     const Identity now = IdentityAt(entry.files.get(), name);
     if (!now.exists() || now.device != step.staged.device || now.inode != step.staged.inode)
       continue;
+    if (IsWritten(step, entry.files.get(), name)) continue;  // so is this
     (void)unlinkat(entry.files.get(), name.c_str(), step.directory ? AT_REMOVEDIR : 0);
   }
 }

@@ -248,6 +248,11 @@ Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Real
       continue;
     }
     ASSIGN_OR_RETURN(step.staged, stager.Put(wanted, step.number));
+    if (struct stat made; fstatat(entry.files.get(), std::to_string(step.number).c_str(), &made,
+                                  AT_SYMLINK_NOFOLLOW) == 0) {
+      step.staged_modified_ns = Nanos(made.st_mtim);
+      step.staged_size = static_cast<uint64_t>(made.st_size);
+    }
     step.directory = IsDirectory(wanted);
     if (step.directory) {
       Step status = step;

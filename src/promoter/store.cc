@@ -108,6 +108,9 @@ Result<Store::Entry> Store::OpenEntry(const std::string& id) const {
   if (IsId(id)) entry.directory = sys::Fd(openat(directory_.get(), id.c_str(), kDirectory));
   if (entry.directory.valid())
     entry.files = sys::Fd(openat(entry.directory.get(), "files", kDirectory));
+  const int error = errno;
+  if (!entry.files.valid() && IsId(id) && error != ENOENT)
+    return Fail(Code::kUnavailable, fmt::format("open promotion {}: {}", id, strerror(error)));
   if (!entry.files.valid())
     return Fail(Code::kNotFound, "find promotion: there is no " + EscapeForTerminal(id),
                 "cloche promotions shows the ones there are");

@@ -30,6 +30,14 @@ std::optional<FileType> TypeSeen(const Situation& situation) {
   return change.old_side ? std::optional(change.old_side->type) : std::nullopt;
 }
 
+// git knows of no other bits, owners or attributes: where the two differ in one, nobody knows whose
+// change it is.
+bool SameButExec(const diff::Change& change) {
+  if (!change.old_side || !change.new_side) return true;
+  return ((change.old_side->mode ^ change.new_side->mode) & ~0111u) == 0 && !change.differs.owner &&
+         !change.differs.xattr;
+}
+
 bool IsExecutable(const diff::Side& side) { return (side.mode & 0100) != 0; }
 
 }  // namespace
@@ -70,16 +78,17 @@ Real RealOf(const Situation& situation, Incoming incoming) {
   if (situation.seen == Seen::kText) {
     if (directory) return Real::kDirectoryHere;
     if (now.type != FileType::kFile) return Real::kOtherType;
-    const bool same_mode = IsExecutable(now) == situation.base_exec;
+    const bool same_mode = IsExecutable(now) == situation.base_exec && SameButExec(change);
     if (situation.texts && situation.ours == situation.base_text)
       return same_mode ? Real::kAsSeen : Real::kMetadataDiffers;
     const bool text = situation.texts && !diff::IsBinary(situation.base_text) &&
                       !diff::IsBinary(situation.ours) && !diff::IsBinary(situation.theirs);
     return text && same_mode ? Real::kEditedText : Real::kEdited;
   }
-  // Nobody knows. Of a directory the time says that names came and went, or that it is another: its
-  // own status is as seen, but what is in it may not be.
-  if (directory) return incoming == Incoming::kDirectoryMetadata ? Real::kAsSeen : Real::kNotEmpty;
+  // Nobody knows. Of a directory the time says that names came and went, that its status was
+  // changed, or that it is another.
+  if (directory)
+    return incoming == Incoming::kDirectoryMetadata ? Real::kMetadataDiffers : Real::kNotEmpty;
   if (incoming == Incoming::kRetarget) return Real::kRetargeted;
   return Real::kEdited;
 }

@@ -31,7 +31,7 @@ before=$(find . -path ./.git -prune -o -type f -print | sort | xargs md5sum)
 # --- Nothing is applied, and each is told.
 try cloche promote box --dry-run --json
 check "every pair has its case" is "$(cases)" \
-  "P-ADD-APPEARED P-DELETE-EDITED P-DELETE-EDITED P-EDIT-ABSENT P-EDIT-DIRECTORY P-EDIT-EDITED P-EDIT-EDITED P-EDIT-EDITED P-META-EDITED-TEXT P-RMDIR-NOT-EMPTY"
+  "P-ADD-APPEARED P-DELETE-EDITED P-EDIT-ABSENT P-EDIT-DIRECTORY P-EDIT-EDITED P-EDIT-EDITED P-EDIT-EDITED P-META-EDITED-TEXT P-RMDIR-NOT-EMPTY P-RMDIR-NOT-EMPTY"
 check "what both changed in different places is merged" is "$(field merged)" "[\"$WORK/both\"]"
 check "the same change on both sides is none" is "$(grep -c '/same"' "$OUT")" 0
 check "what only reality changed is none" is "$(grep -c '/quiet"' "$OUT")" 0
@@ -64,7 +64,7 @@ check "reality's" is "$(cat added) $(cat meta)" "other 2"
 try cloche promote box swapped --theirs swapped --yes
 check "a directory in the way is not run over" exits 4
 try cloche promote box d --theirs d --dry-run --json
-check "nor what the sandbox never saw deleted" is "$(cases)" P-RMDIR-NOT-EMPTY
+check "nor what the sandbox never saw deleted" is "$(cases)" "P-RMDIR-NOT-EMPTY P-RMDIR-NOT-EMPTY"
 
 # --- By a tool.
 cat > "$T/tool" << 'EOF'
@@ -146,4 +146,37 @@ inside 'echo 2 >> quiet; mv quiet moved; ln moved linked'
 try cloche promote box quiet moved linked --dry-run --json
 check "moved inside: gone there, new here" is "$(field conflicts)$(field changes | grep -o '"kind": "[a-z]*"' | sort | uniq -c | tr -s ' \n' ' ')" \
   '[] 2 "kind": "added" 1 "kind": "deleted" '
+
+# --- What nobody may lose.
+real 'mkdir -p closed swap v2 deep; echo 1 > closed/f; echo 1 > swap/f; echo other > v2/f; echo 1 > here; echo 1 > there
+      i=0; while [ $i -lt 130 ]; do echo 1 > deep/$i; i=$((i + 1)); done'
+sleep 0.1
+try cloche rm box
+try cloche new --name box
+inside 'echo 2 > closed/f; echo 2 > swap/f; mkdir made; echo 1 > made/f; echo 2 > here; for each in deep/*; do echo 2 > $each; done'
+real 'chmod 700 closed; mv swap swap.old; mv v2 swap'
+try cloche promote box closed --dry-run --json
+check "a directory that was closed meanwhile is not opened" is "$(cases | grep -o P-DIRMETA-METADATA)" P-DIRMETA-METADATA
+try cloche promote box swap --yes
+check "what is in a directory that was put there meanwhile stays" is "$status $(cat swap/f)" "4 other"
+try cloche promote box made --yes --json
+pr=$(field id)
+real 'echo mine > made/mine'
+try cloche undo "$pr"
+check "undo: what others put into a new directory keeps it, whole" is "$status $(cat made/f made/mine | tr '\n' ' ')" "4 1 mine "
+real 'rm -r made'
+try cloche undo "$pr" --force-paths made --force-paths made/f
+check "what is gone already is undone" exits 0
+try cloche snapshot box --name early
+real 'for each in deep/*; do echo 3 > $each; done'
+try cloche refresh box
+try cloche promote box deep --yes
+check "what both changed before a refresh is a conflict, however many" is "$status $(cat deep/* | sort -u)" "4 3"
+inside 'echo 4 > here'
+try cloche rollback box early
+real 'echo 3 > here'
+try cloche refresh box
+try cloche rollback box early
+try cloche promote box here --yes
+check "an older state is as old as it is" is "$status $(cat here)" "4 3"
 try cloche rm --all
