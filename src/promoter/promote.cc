@@ -90,8 +90,10 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry->directory.get(), id));
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
-      const Identity& left = done ? step.staged : step.before;
-      if (step.kind == StepKind::kSetDir) continue;
+      // Of a directory that stays, the status was set; one that was made has a step of its own.
+      const bool status = step.kind == StepKind::kSetDir;
+      if (status && step.staged.exists()) continue;
+      const Identity& left = done && !status ? step.staged : step.before;
       Promoted& promoted = found[step.path];
       if (!left.exists()) continue;
       // To another sandbox what this one's promotion made is as new as it is.

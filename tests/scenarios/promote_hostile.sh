@@ -177,7 +177,7 @@ if [ "$(id -u)" = 0 ] && touch "$T/i" && chattr +i "$T/i" 2> /dev/null; then
   chattr -i "$WORK/wh"
   chattr +i "$WORK"
   promote fixed "$WORK/added"
-  check "an immutable directory stops it" is "$state" denied
+  check "an immutable directory stops it" is "$state" conflict
   check "and says why" mentions immutable
   chattr -i "$WORK"
   check "nothing was applied" is "$(shape)" "$before"
@@ -190,7 +190,7 @@ if [ "$MODE" = shared ]; then
   chown 0:0 "$WORK/d" && chmod 755 "$WORK/d"
   before=$(shape)
   promote closed "$WORK/keep" "$WORK/d/in"
-  check "a directory he may not write to stops it" is "$state" denied
+  check "a directory he may not write to stops it" is "$state" conflict
   check "nothing was applied" is "$(shape)" "$before"
   chown "$CALLER_UID:$CALLER_UID" "$WORK/d"
 fi
