@@ -130,7 +130,10 @@ void Server::Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::
 Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
                           SocketUse use) {
   Yield yield{loop_};
-  for (int accepted = 1; !listener->cut(); ++accepted) {
+  for (int accepted = 1;; ++accepted) {
+    // Here, where those that are turned away come by too.
+    if (accepted % kAcceptAtOnce == 0) co_await yield;
+    if (listener->cut()) co_return;
     sys::Fd client;
     sys::Endpoint from;
     const int error = sys::AcceptConnection(listener->fd(), client, from);
@@ -162,7 +165,6 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     } else {
       Start(ServeRedirected(std::move(connection), use == SocketUse::kTcp6));
     }
-    if (accepted % kAcceptAtOnce == 0) co_await yield;
   }
 }
 
