@@ -58,6 +58,7 @@ struct Request {
   std::string_view method;
   std::string_view path;
   bool overrides_method = false;  // X-HTTP-Method-Override and its kin
+  bool overrides_path = false;    // X-Original-URL and its kin
 };
 struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through

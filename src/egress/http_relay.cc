@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "egress/dial.h"
 #include "egress/host_name.h"
 #include "egress/http_message.h"
@@ -13,8 +16,21 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kMostJson = 1 << 20;
-constexpr std::string_view kOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
-                                           "X-Method-Override"};
+constexpr std::string_view kMethodOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
+                                                 "X-Method-Override"};
+constexpr std::string_view kPathOverrides[] = {"X-Original-URL", "X-Rewrite-URL"};
+
+// Many servers read _ in a header's name as -.
+bool HasAny(const RequestHead& request, std::span<const std::string_view> names) {
+  for (const Header& header : request.headers) {
+    std::string name = header.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    for (const std::string_view each : names) {
+      if (SameText(name, each)) return true;
+    }
+  }
+  return false;
+}
 
 struct Upload {
   explicit Upload(Loop& loop) : ended(loop) {}
@@ -39,6 +55,10 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, const
   upload.ended.Set();
 }
 
+bool OffersWebSocketOnly(const HttpHead& head) {
+  return head.Count("Upgrade") == 1 && SameText(*head.Find("Upgrade"), "websocket");
+}
+
 enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
 
 // Answers until the last one: 100 Continue and its kin come before it.
@@ -58,8 +78,9 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    if (answer->status == 101 && request.Find("Upgrade") == nullptr) {
-      why = "it switched protocols unasked";
+    if (answer->status == 101 &&
+        (request.Find("Upgrade") == nullptr || !OffersWebSocketOnly(*answer))) {
+      why = "it switched to a protocol nobody asked for";
       co_return begun ? After::kClose : After::kFailed;
     }
     std::string start = WriteResponseHead(*answer);
@@ -101,16 +122,16 @@ Status CheckHost(const Connection& connection, const RequestHead& request, uint1
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
 // not even that: what comes back could not be masked.
 void TrimUpgrade(RequestHead& request, bool secret) {
-  const std::string* upgrade = request.Find("Upgrade");
-  if (upgrade == nullptr) return;
-  if (!secret && SameText(*upgrade, "websocket") && request.Lists("Connection", "upgrade") &&
-      request.method == "GET" && request.framing == Framing::kNone)
-    return;
-  const bool close = request.Lists("Connection", "close");
-  request.Remove("Upgrade");
   request.Remove("HTTP2-Settings");
+  if (request.Find("Upgrade") == nullptr) return;
+  const bool passes = !secret && OffersWebSocketOnly(request) &&
+                      request.Lists("Connection", "upgrade") && request.method == "GET" &&
+                      request.framing == Framing::kNone;
+  const bool close = request.Lists("Connection", "close");
+  if (!passes) request.Remove("Upgrade");
   request.Remove("Connection");
-  if (close) request.headers.push_back({"Connection", "close"});
+  if (passes) request.headers.push_back({"Connection", "Upgrade"});
+  if (close && !passes) request.headers.push_back({"Connection", "close"});
 }
 
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {
@@ -228,10 +249,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_await Answer(connection, denied ? 403 : 400, same.error().message);
     co_return false;
   }
-  Request asked{request.method, request.PathWithoutQuery(), false};
-  for (const std::string_view name : kOverrides) {
-    if (request.Find(name) != nullptr) asked.overrides_method = true;
-  }
+  const Request asked{request.method, request.PathWithoutQuery(), HasAny(request, kMethodOverrides),
+                      HasAny(request, kPathOverrides)};
   const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,
                                                  asked, connection.services.loop.Seconds());
   if (!decision.allowed || request.method == "CONNECT" || request.method == "TRACE") {
