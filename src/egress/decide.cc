@@ -76,6 +76,20 @@ std::string Target::Text() const {
   return name.empty() ? FormatEndpoint(address, port) : fmt::format("{}:{}", name, port);
 }
 
+bool KindSet::Has(Kind kind) const {
+  switch (kind) {
+    case Kind::kHttps:
+      return https;
+    case Kind::kHttp:
+      return http;
+    case Kind::kTcp:
+      return tcp;
+    case Kind::kSsh:
+      return ssh;
+  }
+  return false;
+}
+
 bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t now) {
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
     return rule.allow && InForce(rule, now) && !rule.host.empty() && HostMatches(rule.host, name);

@@ -25,6 +25,7 @@ struct Target {
 struct KindSet {
   bool https = false, http = false, tcp = false, ssh = false;
   bool any() const { return https || http || tcp || ssh; }
+  bool Has(Kind kind) const;
 };
 
 struct Decision {

@@ -261,6 +261,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_return false;
   }
   connection.record.rule = decision.rule;
+  connection.asked = Connection::Asked{request.method, std::string(asked.path),
+                                       asked.overrides_method, asked.overrides_path};
   if (connection.record.requests > 0 && !connection.TakeRequest()) {
     TellRefusal(connection, connection.record.reason, decision.rule);
     co_await Answer(connection, 429, connection.record.reason);
@@ -349,6 +351,7 @@ Task<long> ReadHead(Connection& connection, Channel& channel, std::string& head,
 
 Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy) {
   connection.record.kind = KindName(kind);
+  connection.served = kind;
   while (true) {
     std::string head;
     const bool later = connection.record.requests > 0;
@@ -364,6 +367,7 @@ Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy) {
       co_return;
     }
     const bool next = co_await ServeRequest(connection, kind, proxy, *request);
+    connection.asked.reset();
     if (!next) co_return;
   }
 }

@@ -177,14 +177,7 @@ void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
 void Server::CutWhatIsNotGranted(Sandbox& sandbox) {
   for (Connection* connection : sandbox.live) {
     if (connection->target.port == 0) continue;  // it has not said yet where it wants to go
-    const int64_t now = loop_.Seconds();
-    const auto decision = DecideConnection(sandbox.rules, connection->target, now);
-    bool granted = decision.allowed && !sandbox.closed;
-    if (granted && !connection->target.name.empty()) {
-      const auto address = ParseIpAddress(connection->record.address);
-      granted = !address || DecideAddress(sandbox.rules, connection->target, *address, now).allowed;
-    }
-    if (!granted) connection->Cut("it is not granted any more");
+    if (!connection->StillGranted()) connection->Cut("it is not granted any more");
   }
 }
 

@@ -151,6 +151,24 @@ s.sendall(b'hello frames'); print(got, s.recv(99))
     check("101 Switching" in out and "HELLO FRAMES" in out, out)
 
 
+def test_a_websocket_ends_with_its_path(w):
+    web(w)
+    code = """
+import socket, sys
+s = socket.create_connection(('web.example.test', 80)); s.settimeout(20)
+s.sendall(b'GET /websocket HTTP/1.1\\r\\nHost: web.example.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+got = b''
+while b'\\r\\n\\r\\n' not in got: got += s.recv(999)
+print('open', flush=True); sys.stdin.readline()
+try: print('read', s.recv(1))
+except ConnectionResetError: print('reset')
+"""
+    client = w.start(world.sys.executable, "-c", code)
+    equal(client.stdout.readline(), b"open\n", "it lives")
+    w.rules([{**WEB, "path_prefix": "/public"}, LOOPBACK])
+    equal(client.communicate(b"\n")[0], b"reset\n", "and is cut")
+
+
 def test_nothing_but_websocket_takes_a_connection_over(w):
     web(w, {**WEB, "path_prefix": "/public"}, {**WEB, "ports": [83, 83]})
     ask = ("GET /public/x HTTP/1.1\r\nHost: web.example.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"

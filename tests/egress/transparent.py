@@ -248,6 +248,13 @@ except ConnectionResetError: print('reset')
     equal(record["reason"], "it is not granted any more", record)
     equal(client.communicate(b"\n")[0], b"reset\n", "and is cut")
     equal(w.curl("--cacert", ca, "https://api.example.test/")[0], 200, "granted now")
+    # The host stays granted, but not for bytes that nobody reads.
+    for rest in ([{**echo, "kind": "ssh"}], [echo, {**echo, "kind": "http", "action": "deny", "path_prefix": "/x"}]):
+        w.rules([echo, LOOPBACK])
+        client = w.start(world.sys.executable, "-c", code)
+        equal(client.stdout.readline(), b"open\n", "the connection lives")
+        w.rules([*rest, LOOPBACK])
+        equal(client.communicate(b"\n")[0], b"reset\n", rest)
 
 
 def test_rules_expire(w):
