@@ -119,6 +119,12 @@ Status CheckHost(const Connection& connection, const RequestHead& request, uint1
   return {};
 }
 
+std::string HostHeader(const Target& target, uint16_t usual_port) {
+  const bool six = target.name.empty() && target.address.six;
+  const std::string host = six ? "[" + target.Host() + "]" : target.Host();
+  return target.port == usual_port ? host : fmt::format("{}:{}", host, target.port);
+}
+
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
 // not even that: what comes back could not be masked.
 void TrimUpgrade(RequestHead& request, bool secret) {
@@ -239,7 +245,6 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     const bool admitted = co_await Redirect(connection, request);
     if (!admitted) co_return false;
     for (const char* name : {"Proxy-Connection", "Proxy-Authorization"}) request.Remove(name);
-    if (request.Find("Host") == nullptr) request.headers.push_back({"Host", request.authority});
   }
   const uint16_t usual_port = kind == Kind::kHttps ? 443 : 80;
   const Status same = CheckHost(connection, request, usual_port);
@@ -249,6 +254,10 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_await Answer(connection, denied ? 403 : 400, same.error().message);
     co_return false;
   }
+  // In our spelling: there is one way to read it.
+  request.Remove("Host");
+  request.headers.insert(request.headers.begin(),
+                         {"Host", HostHeader(connection.target, usual_port)});
   const Request asked{request.method, request.PathWithoutQuery(), HasAny(request, kMethodOverrides),
                       HasAny(request, kPathOverrides)};
   const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,

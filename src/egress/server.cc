@@ -18,6 +18,7 @@ namespace {
 constexpr int kAcceptAtOnce = 64;
 constexpr int64_t kBreatheMs = 100;
 constexpr int kMostSockets = 16;
+constexpr uint64_t kMostOfOne = 1024;  // connections of a sandbox
 
 }  // namespace
 
@@ -150,8 +151,10 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     if (error < 0) continue;  // it is gone already
     uint64_t live = 0;
     for (const auto& [id, each] : sandboxes_) live += each->live.size();
-    const uint64_t most =
-        sandbox->limits.connections == 0 ? most_connections_ : sandbox->limits.connections + 64;
+    // Without a limit a share: one sandbox must not take what all have.
+    const uint64_t most = sandbox->limits.connections == 0
+                              ? std::min<uint64_t>(kMostOfOne, most_connections_ / 4)
+                              : sandbox->limits.connections + 64;
     // Those that have not said yet where they want to go; the limit itself is for those that have.
     if (live >= most_connections_ || sandbox->live.size() >= most) {
       sys::ResetOnClose(client.get());

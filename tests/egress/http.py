@@ -99,7 +99,7 @@ def test_hosts_must_agree(w):
     equal(w.seen, [], "what the server saw")
     check("200 OK" in raw(w, "GET http://WEB.example.test./x HTTP/1.1\r\nHost: Web.Example.Test:80\r\n"
                           "Connection: close\r\n\r\n"), "the same name, otherwise written")
-    equal(w.seen[0][1], "/x", "as the server sees it")
+    equal((w.seen[0][1], w.seen[0][2]["host"]), ("/x", "web.example.test"), "as the server sees it")
 
 
 def test_smuggling_shapes_are_refused(w):
