@@ -107,6 +107,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   }
   sandbox->id = message.sandbox;
   sandbox->name = message.name;
+  sandbox->names = SyntheticNames(sandbox->id);
   sandbox->limits = message.limits;
   SetRules(*sandbox, std::move(message.rules));
   sandbox->has_six = std::find(message.sockets.begin(), message.sockets.end(), SocketUse::kTcp6) !=
@@ -175,6 +176,11 @@ void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
   sandbox.rules = std::move(rules);
   sandbox.next_expiry = NextExpiry(sandbox.rules, loop_.Seconds());
   CutWhatIsNotGranted(sandbox);
+  // A program may still know the address that our predecessor told it.
+  for (const Rule& rule : sandbox.rules) {
+    if (rule.allow && !rule.host.empty() && !rule.host.starts_with("*."))
+      (void)sandbox.names.AddressOf(rule.host, false);
+  }
 }
 
 void Server::CutWhatIsNotGranted(Sandbox& sandbox) {
