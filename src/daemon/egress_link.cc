@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kMostMessage = 64 << 10;
 constexpr int kMessagesPerTurn = 64;
 constexpr size_t kMostHosts = 500;
+constexpr size_t kMostHostBytes = 32 << 10;  // so that the message stays below its limit
+constexpr size_t kMostServers = 16, kMostServerText = 256;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
 constexpr std::chrono::milliseconds kPause{500};
@@ -107,8 +109,8 @@ Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
   const auto found = guarded_.find(sandbox);
   if (found == guarded_.end()) co_return;
   found->second.border.rules = std::move(rules);
-  if (!found->second.opened) co_return;  // they go with it when it is opened
   const uint64_t number = ++found->second.rules_sent;
+  if (!ready_) co_return;  // nothing passes; they go with it when it is opened
   const Json message = {
       {"op", "rules"}, {"sandbox", sandbox}, {"rules", found->second.border.rules}};
   Send(message);
@@ -119,7 +121,9 @@ Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
   });
   const auto taken = [&] {
     const auto now = guarded_.find(sandbox);
-    return now == guarded_.end() || (now->second.opened && now->second.rules_taken >= number);
+    if (now == guarded_.end()) return true;
+    if (!now->second.opened) return !now->second.error.empty();
+    return now->second.rules_taken >= number;
   };
   while (!taken() && std::chrono::steady_clock::now() < deadline) co_await changed_.Wait();
   if (!taken()) Cut();  // it does not listen: another one does
@@ -188,6 +192,7 @@ Task<void> EgressLink::Serve() {
       death_told_ = false;
       co_await ReadLoop();
       ready_ = false;
+      ForgetWaiting();
       goodbye_.cancel();
       SayGoodbye(true);
       boost::system::error_code ignored;
@@ -277,7 +282,7 @@ void EgressLink::Handle(const std::string& text) {
   }
   if (kind == "opened") {
     guarded.opened = true;
-    guarded.rules_taken = guarded.rules_sent;  // it was opened with the newest
+    guarded.rules_taken = guarded.opened_with;  // newer ones are on their way
   } else if (kind == "rules") {
     ++guarded.rules_taken;
   } else if (kind == "error") {
@@ -288,8 +293,54 @@ void EgressLink::Handle(const std::string& text) {
 
 void EgressLink::Send(const Json& message, const std::vector<int>& fds) {
   if (!socket_.is_open()) return;
-  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (sys::SendMessage(socket_.native_handle(), text.data(), text.size(), fds) < 0) Cut();
+  Outgoing next{message.dump(-1, ' ', false, Json::error_handler_t::replace), {}};
+  if (outgoing_.empty()) {
+    const long sent =
+        sys::SendMessage(socket_.native_handle(), next.text.data(), next.text.size(), fds);
+    if (sent >= 0) return;
+    if (sent != -EAGAIN) return Cut();
+  }
+  // Ours: the sandbox may be closed before its sockets went.
+  for (const int fd : fds) next.fds.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  outgoing_.push_back(std::move(next));
+  if (outgoing_.size() > 1) return;
+  BePatient();
+  SendWaitingLater();
+}
+
+void EgressLink::BePatient() {
+  impatience_.expires_after(kPatience);
+  impatience_.async_wait([this](boost::system::error_code error) {
+    const bool late = impatience_.expiry() <= std::chrono::steady_clock::now();
+    if (!error && late && !outgoing_.empty()) Cut();  // nothing moved
+  });
+}
+
+void EgressLink::SendWaitingLater() {
+  socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                     [this](boost::system::error_code error) {
+                       if (!error && socket_.is_open()) SendWaiting();
+                     });
+}
+
+void EgressLink::SendWaiting() {
+  while (!outgoing_.empty()) {
+    const Outgoing& next = outgoing_.front();
+    std::vector<int> fds;
+    for (const sys::Fd& each : next.fds) fds.push_back(each.get());
+    const long sent =
+        sys::SendMessage(socket_.native_handle(), next.text.data(), next.text.size(), fds);
+    if (sent == -EAGAIN) return SendWaitingLater();
+    if (sent < 0) return Cut();
+    outgoing_.pop_front();
+    BePatient();
+  }
+  impatience_.cancel();
+}
+
+void EgressLink::ForgetWaiting() {
+  outgoing_.clear();
+  impatience_.cancel();
 }
 
 // One that does not listen guards by rules that are no longer true.
@@ -302,8 +353,10 @@ void EgressLink::Cut() {
   (void)spawn_.Send(request);
 }
 
-void EgressLink::SendOpen(const std::string& sandbox, const Guarded& guarded) {
+void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
   const Border& border = guarded.border;
+  guarded.opened_with = guarded.rules_sent;
+  guarded.error.clear();
   Json message = {{"op", "open"},
                   {"sandbox", sandbox},
                   {"sockets", border.socket_names},
@@ -319,10 +372,18 @@ void EgressLink::SendResolver() {
   resolver_stamp_ = ResolverStamp();
   Json servers = Json::array(), hosts = Json::array();
   for (const auto& words : WordsOf(ResolverFile()))
-    if (words[0] == "nameserver" && words.size() > 1) servers.push_back(words[1]);
+    if (words[0] == "nameserver" && words.size() > 1 && servers.size() < kMostServers &&
+        words[1].size() < kMostServerText)
+      servers.push_back(words[1]);
+  size_t bytes = 0;
   for (const auto& words : WordsOf(HostsFile()))
-    for (size_t i = 1; i < words.size() && hosts.size() < kMostHosts; ++i)
-      hosts.push_back(Json::array({words[0], words[i]}));
+    for (size_t i = 1; i < words.size() && hosts.size() < kMostHosts; ++i) {
+      Json pair = Json::array({words[0], words[i]});
+      const size_t size = pair.dump(-1, ' ', false, Json::error_handler_t::replace).size() + 1;
+      if (bytes + size > kMostHostBytes) continue;
+      bytes += size;
+      hosts.push_back(std::move(pair));
+    }
   const Json message = {{"op", "resolver"}, {"nameservers", servers}, {"hosts", hosts}};
   Send(message);
 }

@@ -2,6 +2,7 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,7 +37,8 @@ class EgressLink {
         log_path_(std::move(log_path)),
         socket_(io),
         changed_(io),
-        goodbye_(io) {}
+        goodbye_(io),
+        impatience_(io) {}
 
   std::function<void(const std::string& why)> on_death;
 
@@ -53,7 +55,8 @@ class EgressLink {
     Border border;
     bool opened = false;
     uint64_t rules_sent = 0, rules_taken = 0;
-    std::string error;  // why it was not opened
+    uint64_t opened_with = 0;  // the rules that went with its sockets
+    std::string error;         // why it was not opened
   };
   // A sandbox that was closed: the ends of its connections still come.
   struct Closing {
@@ -61,13 +64,22 @@ class EgressLink {
     Border border;
     std::chrono::steady_clock::time_point since;
   };
+  // What cloche-egress has not had the time to read.
+  struct Outgoing {
+    std::string text;
+    std::vector<sys::Fd> fds;
+  };
   Task<void> Serve();
   Task<void> ReadLoop();
   Status Start();
   bool ReceiveOne();
   void Handle(const std::string& text);
   void Send(const Json& message, const std::vector<int>& fds = {});
-  void SendOpen(const std::string& sandbox, const Guarded& guarded);
+  void SendOpen(const std::string& sandbox, Guarded& guarded);
+  void SendWaiting();
+  void SendWaitingLater();
+  void BePatient();  // for a while, from now on
+  void ForgetWaiting();
   void SendResolver();
   void Cut();
   void TellDeath();  // once
@@ -82,6 +94,8 @@ class EgressLink {
   std::map<std::string, Guarded> guarded_;
   std::vector<Closing> closing_;
   asio::steady_timer goodbye_;
+  std::deque<Outgoing> outgoing_;
+  asio::steady_timer impatience_;
   std::shared_ptr<SpawnLink::Waiting> process_;
   bool serving_ = false, ready_ = false, death_told_ = false;
   uint64_t deaths_ = 0, dropped_ = 0;

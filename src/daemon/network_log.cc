@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/network_line.h"
 #include "sys/fd.h"
 #include "sys/file.h"
 
@@ -92,7 +93,7 @@ void NetworkLog::Append(const Json& record) {
   Open();
   if (size_ == 0) WriteHead();
   if (size_ >= most_bytes_) Turn();
-  const std::string line = record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string line = LineOf(record) + "\n";
   const sys::Fd file(open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   Count(record);
   // A full disk: the record is lost, and said to be.

@@ -24,6 +24,13 @@ class NetworkLogTest : public testing::Test {
   std::string directory_, path_;
 };
 
+TEST_F(NetworkLogTest, LinesHoldNothingThatControlsATerminal) {
+  NetworkLog log(path_);
+  log.Append({{"process", "a\x1b[2J\x7f\u202e\n"}});
+  ASSERT_EQ(log.Lines().size(), 1u);
+  EXPECT_EQ(log.Lines()[0], R"({"process":"a\u001b[2J\u007f\u202e\n"})");
+}
+
 TEST_F(NetworkLogTest, IsThereAfterTheDaemon) {
   {
     NetworkLog log(path_);

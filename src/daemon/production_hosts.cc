@@ -75,11 +75,7 @@ Result<ProductionHosts> ProductionHosts::Parse(const std::string& text, const st
                               EscapeForTerminal(line.substr(0, 100))),
                   "a line is a name, *.NAME, an address or a range such as 10.0.0.0/8");
     if (!rule.host.empty()) out.hosts_.push_back({rule.host, path});
-    for (const egress::Kind kind :
-         {egress::Kind::kHttps, egress::Kind::kHttp, egress::Kind::kTcp, egress::Kind::kSsh}) {
-      rule.kind = kind;
-      out.denials_.push_back(rule);
-    }
+    out.denials_.push_back(rule);  // a denial covers every kind
   }
   return out;
 }

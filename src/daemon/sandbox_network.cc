@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/network_line.h"
+
 namespace cloche::daemon {
 namespace {
 
@@ -122,7 +124,7 @@ void SandboxNetwork::Write(const Json& record) {
     if (follower->lines.size() >= kMostBehind)
       ++follower->missed;
     else
-      follower->lines.push_back(record.dump(-1, ' ', false, Json::error_handler_t::replace));
+      follower->lines.push_back(LineOf(record));
     follower->moved.Pulse();
   }
 }

@@ -10,6 +10,11 @@ namespace {
 
 constexpr size_t kPiece = 16 << 10;
 
+// Shared by all who read: nobody else runs between the read and its use. So whoever waits holds no
+// memory.
+char shared_piece[kPiece];
+char shared_raw[kPiece];
+
 long Failure(Wake wake) { return wake == Wake::kLate ? -ETIMEDOUT : -ECANCELED; }
 
 }  // namespace
@@ -26,10 +31,8 @@ Task<long> Channel::ReadRaw(char* data, size_t size, int64_t deadline) {
 }
 
 Task<long> Channel::Fill(int64_t deadline) {
-  const size_t before = unread.size();
-  unread.resize(before + kPiece);
-  const long got = co_await Read(unread.data() + before, kPiece, deadline);
-  unread.resize(before + (got > 0 ? static_cast<size_t>(got) : 0));
+  const long got = co_await Read(shared_piece, kPiece, deadline);
+  if (got > 0) unread.append(shared_piece, static_cast<size_t>(got));
   co_return got;
 }
 
@@ -90,15 +93,14 @@ Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
     const long got = co_await ReadRaw(data, size, deadline);
     co_return got;
   }
-  std::string raw(kPiece, '\0');
   while (true) {
     const long got = tls_->Read(data, size);
     SendPendingNow();
     if (got != -EAGAIN) co_return got;
-    const long more = co_await ReadRaw(raw.data(), raw.size(), deadline);
+    const long more = co_await ReadRaw(shared_raw, kPiece, deadline);
     // An end without a goodbye may be somebody's cut: never the end of a body.
     if (more <= 0) co_return more == 0 ? -EPROTO : more;
-    tls_->Feed(std::string_view(raw).substr(0, static_cast<size_t>(more)));
+    tls_->Feed(std::string_view(shared_raw, static_cast<size_t>(more)));
   }
 }
 

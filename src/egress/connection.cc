@@ -89,6 +89,22 @@ ConnectionDecision Connection::Admit(const Target& where) {
   return decision;
 }
 
+bool Connection::StillGranted() const {
+  const int64_t now = services.loop.Seconds();
+  const ConnectionDecision decision = DecideConnection(sandbox->rules, target, now);
+  if (!decision.allowed || sandbox->closed) return false;
+  if (served && !decision.kinds.Has(*served)) return false;
+  if (opaque && decision.must_read_requests) return false;
+  if (asked && served) {
+    const Request request{asked->method, asked->path, asked->overrides_method,
+                          asked->overrides_path};
+    if (!DecideRequest(sandbox->rules, target, *served, request, now).allowed) return false;
+  }
+  if (target.name.empty()) return true;
+  const auto address = ParseIpAddress(record.address);
+  return !address || DecideAddress(sandbox->rules, target, *address, now).allowed;
+}
+
 bool Connection::TakeRequest() {
   const std::string full =
       sandbox->usage.TakeRequest(sandbox->limits, target.Host(), services.loop.now());

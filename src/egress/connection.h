@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,10 +44,21 @@ class Connection {
   Target target;
   Record record;
 
+  // As what it is let through, once that is known: rules that change are compared with it.
+  std::optional<Kind> served;
+  bool opaque = false;  // bytes pass unread: rules about requests cannot be kept
+  struct Asked {
+    std::string method, path;
+    bool overrides_method = false, overrides_path = false;
+  };
+  std::optional<Asked> asked;  // the request that is under way
+
   // Decides on `where` and counts it as a request. When it is let through, the record says by what;
   // when not, it has been told already and the reason is what the program may read.
   ConnectionDecision Admit(const Target& where);
   bool over_limit() const { return over_limit_; }
+  // By the rules as they are now: has it still a way?
+  bool StillGranted() const;
 
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");

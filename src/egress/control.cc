@@ -101,7 +101,8 @@ Result<ControlMessage> ReadResolver(const json& object) {
       continue;
     }
     const auto authority = ParseAuthority(text);
-    if (!authority || !authority->is_address) return Bad("nameservers", "want addresses");
+    // As with hosts: one that nobody can ask (fe80::1%eth0) must not take the others along.
+    if (!authority || !authority->is_address) continue;
     message.nameservers.emplace_back(*ParseIpAddress(authority->host),
                                      authority->port == 0 ? uint16_t{53} : authority->port);
   }

@@ -32,6 +32,16 @@ TEST(Control, MessagesAreRead) {
   EXPECT_TRUE(ParseControlMessage(R"({"op":"close","sandbox":"sb_x"})", sandbox));
 }
 
+TEST(Control, NameServersNobodyCanAskAreLeftOut) {
+  std::string sandbox;
+  const auto message = ParseControlMessage(
+      R"({"op":"resolver","nameservers":["fe80::1%eth0","a.b","192.0.2.53"]})", sandbox);
+  ASSERT_TRUE(message);
+  const auto& servers = std::get<ResolverMessage>(*message).nameservers;
+  ASSERT_EQ(servers.size(), 1u);
+  EXPECT_EQ(FormatIpAddress(servers[0].first), "192.0.2.53");
+}
+
 TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
   std::string sandbox;
   for (const char* bad : {
@@ -50,7 +60,7 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"rules","sandbox":"s"})",
            R"({"op":"limits","sandbox":"s","limits":{"connections":-1}})",
            R"({"op":"limits","sandbox":"s","limits":{"conections":1}})",
-           R"({"op":"resolver","nameservers":["a.b"]})",
+           R"({"op":"resolver","nameservers":[1]})",
            R"({"op":"resolver","hosts":[["1.2.3.4"]]})",
            R"({"op":"grant","sandbox":"s"})",
        })

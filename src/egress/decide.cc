@@ -25,25 +25,69 @@ bool Covers(const Rule& rule, const Target& target, int64_t now) {
   return InForce(rule, now) && CoversPort(rule, target.port) && CoversHost(rule, target);
 }
 
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string InLower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
+  return lower;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = Lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// %XX taken for what it stands for, once: %61dmin is admin.
+std::string Decoded(std::string_view path) {
+  std::string decoded;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const bool coded = path[i] == '%' && i + 2 < path.size() && HexDigit(path[i + 1]) >= 0 &&
+                       HexDigit(path[i + 2]) >= 0;
+    decoded +=
+        coded ? static_cast<char>(HexDigit(path[i + 1]) << 4 | HexDigit(path[i + 2])) : path[i];
+    if (coded) i += 2;
+  }
+  return decoded;
+}
+
+// Some servers take /Admin for /admin: what denies covers all spellings, what allows only its own.
 bool CoversRequest(const Rule& rule, const Request& request) {
-  if (!rule.methods.empty() &&
-      std::find(rule.methods.begin(), rule.methods.end(), request.method) == rule.methods.end())
+  const auto spelled = [&](std::string_view text) {
+    return rule.allow ? std::string(text) : InLower(text);
+  };
+  const auto is_method = [&](const std::string& method) {
+    return spelled(method) == spelled(request.method);
+  };
+  if (!rule.methods.empty() && std::none_of(rule.methods.begin(), rule.methods.end(), is_method))
     return false;
-  return rule.path_prefix.empty() || PathIsBelow(rule.path_prefix, request.path);
+  return rule.path_prefix.empty() ||
+         PathIsBelow(spelled(Decoded(rule.path_prefix)), spelled(Decoded(request.path)));
 }
 
 std::string Denied(const Rule& rule, const std::string& what) {
   return fmt::format("{} is denied by rule {}", what, rule.id);
 }
 
-bool IsHex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 }  // namespace
 
 std::string Target::Text() const {
   return name.empty() ? FormatEndpoint(address, port) : fmt::format("{}:{}", name, port);
+}
+
+bool KindSet::Has(Kind kind) const {
+  switch (kind) {
+    case Kind::kHttps:
+      return https;
+    case Kind::kHttp:
+      return http;
+    case Kind::kTcp:
+      return tcp;
+    case Kind::kSsh:
+      return ssh;
+  }
+  return false;
 }
 
 bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t now) {
@@ -129,7 +173,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
   for (const Rule& rule : rules) {
     if (!Covers(rule, target, now)) continue;
     // A request that could be read in two ways is taken as what the rules are about.
-    const bool unclear = (!rule.path_prefix.empty() && !plain) ||
+    const bool unclear = (!rule.path_prefix.empty() && (!plain || request.overrides_path)) ||
                          (!rule.methods.empty() && request.overrides_method);
     if (!rule.allow) {
       if (!unclear && !CoversRequest(rule, request)) continue;
@@ -170,8 +214,9 @@ bool PathIsPlain(std::string_view path) {
     if (c == '\\' || c == ';' || static_cast<unsigned char>(c) >= 0x7f || c <= ' ') return false;
     if (c == '/' && i + 1 < path.size() && path[i + 1] == '/') return false;
     if (c != '%') continue;
-    if (i + 2 >= path.size() || !IsHex(path[i + 1]) || !IsHex(path[i + 2])) return false;
-    const int code = std::stoi(std::string(path.substr(i + 1, 2)), nullptr, 16);
+    if (i + 2 >= path.size() || HexDigit(path[i + 1]) < 0 || HexDigit(path[i + 2]) < 0)
+      return false;
+    const int code = HexDigit(path[i + 1]) << 4 | HexDigit(path[i + 2]);
     // . / \ ; % and what controls: decoded once more, it would be another path.
     if (code == '.' || code == '/' || code == '\\' || code == ';' || code == '%' || code < ' ' ||
         code == 0x7f)

@@ -25,6 +25,7 @@ struct Target {
 struct KindSet {
   bool https = false, http = false, tcp = false, ssh = false;
   bool any() const { return https || http || tcp || ssh; }
+  bool Has(Kind kind) const;
 };
 
 struct Decision {
@@ -58,6 +59,7 @@ struct Request {
   std::string_view method;
   std::string_view path;
   bool overrides_method = false;  // X-HTTP-Method-Override and its kin
+  bool overrides_path = false;    // X-Original-URL and its kin
 };
 struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through

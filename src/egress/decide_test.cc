@@ -114,8 +114,8 @@ TEST(Decide, TheMachineItselfIsNamed) {
 }
 
 bool MayAsk(const std::vector<Rule>& rules, std::string_view method, std::string_view path,
-            bool overrides = false) {
-  const Request request{method, path, overrides};
+            bool overrides = false, bool overrides_path = false) {
+  const Request request{method, path, overrides, overrides_path};
   return DecideRequest(rules, Named("a.example", 443), Kind::kHttps, request, kNow).allowed;
 }
 
@@ -151,6 +151,24 @@ TEST(DecideRequest, ADeniedMethodStaysDeniedInDisguise) {
   EXPECT_FALSE(MayAsk(rules, "POST", "/x", true));
   EXPECT_FALSE(MayAsk(rules, "GET", "/admin/x"));
   EXPECT_FALSE(MayAsk(rules, "GET", "/y/../admin"));
+}
+
+TEST(DecideRequest, ADenialCoversAllSpellings) {
+  const std::vector<Rule> rules = {Allow("a.example"), Deny("DELETE https://a.example"),
+                                   Deny("https://a.example/admin")};
+  for (const char* path : {"/%61dmin", "/Admin/x", "/%41DMIN", "/adm%69n/y"})
+    EXPECT_FALSE(MayAsk(rules, "GET", path)) << path;
+  EXPECT_FALSE(MayAsk(rules, "delete", "/x"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/x", false, true));
+  EXPECT_TRUE(MayAsk(rules, "GET", "/administrator"));
+  EXPECT_TRUE(MayAsk({Allow("a.example")}, "GET", "/x", false, true));
+}
+
+TEST(DecideRequest, AGrantCoversItsOwnSpelling) {
+  const std::vector<Rule> rules = {Allow("https://a.example/v1")};
+  EXPECT_TRUE(MayAsk(rules, "GET", "/v%31/x"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/V1/x"));
+  EXPECT_FALSE(MayAsk(rules, "GET", "/v1/x", false, true));
 }
 
 TEST(Decide, DenialsSayWhatWouldHelp) {

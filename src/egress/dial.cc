@@ -40,6 +40,10 @@ Task<Status> Dial(Connection& connection) {
   }
   std::string refused, failed;
   for (const IpAddress& address : addresses) {
+    // The rules may have changed while we waited for the name, and we with them.
+    if (connection.client.socket().cut() || !connection.StillGranted())
+      co_return Fail(Code::kDenied, connection.record.reason.empty() ? "it is not granted any more"
+                                                                     : connection.record.reason);
     if (!target.name.empty()) {
       const Decision decision = DecideAddress(connection.sandbox->rules, target, address,
                                               connection.services.loop.Seconds());
@@ -51,7 +55,6 @@ Task<Status> Dial(Connection& connection) {
     connection.record.address = FormatIpAddress(address);
     const int error = co_await ConnectTo(connection, address);
     if (error == 0) {
-      // The rules may have changed meanwhile, and we with them.
       if (connection.client.socket().cut()) co_return Fail(Code::kDenied, connection.record.reason);
       connection.TellOpen();
       co_return Status();

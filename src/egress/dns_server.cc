@@ -80,7 +80,9 @@ Task<void> ServeDatagrams(Services& services, std::shared_ptr<Sandbox> sandbox,
 Task<void> ServeDnsStream(Connection& connection) {
   Channel& client = connection.client;
   std::string& got = client.unread;
-  while (true) {
+  Yield yield{connection.services.loop};
+  for (int turns = 1;; ++turns) {
+    if (turns % kAtOnce == 0) co_await yield;
     const size_t size = got.size() < 2 ? 0
                                        : static_cast<size_t>(static_cast<uint8_t>(got[0])) << 8 |
                                              static_cast<uint8_t>(got[1]);

@@ -10,9 +10,13 @@
 namespace cloche::egress {
 namespace {
 
+constexpr int kPiecesAtOnce = 16;
+
 Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
   ChunkedBody body;
-  while (!body.done()) {
+  Yield yield{connection.services.loop};
+  for (int pieces = 1; !body.done(); ++pieces) {
+    if (pieces % kPiecesAtOnce == 0) co_await yield;
     if (from.unread.empty()) {
       const int64_t deadline = connection.IdleDeadline();
       const long got = co_await from.Fill(deadline);
@@ -93,7 +97,9 @@ Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const 
   if (head.framing == Framing::kNone) co_return true;
   uint64_t left = head.framing == Framing::kLength ? head.length : UINT64_MAX;
   ChunkedBody chunks;
-  while (left > 0 && !chunks.done()) {
+  Yield yield{connection.services.loop};
+  for (int pieces = 1; left > 0 && !chunks.done(); ++pieces) {
+    if (pieces % kPiecesAtOnce == 0) co_await yield;
     if (from.unread.empty()) {
       const int64_t idle = connection.IdleDeadline();
       const long got = co_await from.Fill(idle);

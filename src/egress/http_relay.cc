@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "egress/dial.h"
 #include "egress/host_name.h"
 #include "egress/http_message.h"
@@ -13,8 +16,21 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kMostJson = 1 << 20;
-constexpr std::string_view kOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
-                                           "X-Method-Override"};
+constexpr std::string_view kMethodOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
+                                                 "X-Method-Override"};
+constexpr std::string_view kPathOverrides[] = {"X-Original-URL", "X-Rewrite-URL"};
+
+// Many servers read _ in a header's name as -.
+bool HasAny(const RequestHead& request, std::span<const std::string_view> names) {
+  for (const Header& header : request.headers) {
+    std::string name = header.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    for (const std::string_view each : names) {
+      if (SameText(name, each)) return true;
+    }
+  }
+  return false;
+}
 
 struct Upload {
   explicit Upload(Loop& loop) : ended(loop) {}
@@ -39,6 +55,10 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, const
   upload.ended.Set();
 }
 
+bool OffersWebSocketOnly(const HttpHead& head) {
+  return head.Count("Upgrade") == 1 && SameText(*head.Find("Upgrade"), "websocket");
+}
+
 enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
 
 // Answers until the last one: 100 Continue and its kin come before it.
@@ -58,8 +78,9 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    if (answer->status == 101 && request.Find("Upgrade") == nullptr) {
-      why = "it switched protocols unasked";
+    if (answer->status == 101 &&
+        (request.Find("Upgrade") == nullptr || !OffersWebSocketOnly(*answer))) {
+      why = "it switched to a protocol nobody asked for";
       co_return begun ? After::kClose : After::kFailed;
     }
     std::string start = WriteResponseHead(*answer);
@@ -98,19 +119,25 @@ Status CheckHost(const Connection& connection, const RequestHead& request, uint1
   return {};
 }
 
+std::string HostHeader(const Target& target, uint16_t usual_port) {
+  const bool six = target.name.empty() && target.address.six;
+  const std::string host = six ? "[" + target.Host() + "]" : target.Host();
+  return target.port == usual_port ? host : fmt::format("{}:{}", host, target.port);
+}
+
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
 // not even that: what comes back could not be masked.
 void TrimUpgrade(RequestHead& request, bool secret) {
-  const std::string* upgrade = request.Find("Upgrade");
-  if (upgrade == nullptr) return;
-  if (!secret && SameText(*upgrade, "websocket") && request.Lists("Connection", "upgrade") &&
-      request.method == "GET" && request.framing == Framing::kNone)
-    return;
-  const bool close = request.Lists("Connection", "close");
-  request.Remove("Upgrade");
   request.Remove("HTTP2-Settings");
+  if (request.Find("Upgrade") == nullptr) return;
+  const bool passes = !secret && OffersWebSocketOnly(request) &&
+                      request.Lists("Connection", "upgrade") && request.method == "GET" &&
+                      request.framing == Framing::kNone;
+  const bool close = request.Lists("Connection", "close");
+  if (!passes) request.Remove("Upgrade");
   request.Remove("Connection");
-  if (close) request.headers.push_back({"Connection", "close"});
+  if (passes) request.headers.push_back({"Connection", "Upgrade"});
+  if (close && !passes) request.headers.push_back({"Connection", "close"});
 }
 
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {
@@ -218,7 +245,6 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     const bool admitted = co_await Redirect(connection, request);
     if (!admitted) co_return false;
     for (const char* name : {"Proxy-Connection", "Proxy-Authorization"}) request.Remove(name);
-    if (request.Find("Host") == nullptr) request.headers.push_back({"Host", request.authority});
   }
   const uint16_t usual_port = kind == Kind::kHttps ? 443 : 80;
   const Status same = CheckHost(connection, request, usual_port);
@@ -228,10 +254,12 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_await Answer(connection, denied ? 403 : 400, same.error().message);
     co_return false;
   }
-  Request asked{request.method, request.PathWithoutQuery(), false};
-  for (const std::string_view name : kOverrides) {
-    if (request.Find(name) != nullptr) asked.overrides_method = true;
-  }
+  // In our spelling: there is one way to read it.
+  request.Remove("Host");
+  request.headers.insert(request.headers.begin(),
+                         {"Host", HostHeader(connection.target, usual_port)});
+  const Request asked{request.method, request.PathWithoutQuery(), HasAny(request, kMethodOverrides),
+                      HasAny(request, kPathOverrides)};
   const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,
                                                  asked, connection.services.loop.Seconds());
   if (!decision.allowed || request.method == "CONNECT" || request.method == "TRACE") {
@@ -242,6 +270,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_return false;
   }
   connection.record.rule = decision.rule;
+  connection.asked = Connection::Asked{request.method, std::string(asked.path),
+                                       asked.overrides_method, asked.overrides_path};
   if (connection.record.requests > 0 && !connection.TakeRequest()) {
     TellRefusal(connection, connection.record.reason, decision.rule);
     co_await Answer(connection, 429, connection.record.reason);
@@ -330,6 +360,7 @@ Task<long> ReadHead(Connection& connection, Channel& channel, std::string& head,
 
 Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy) {
   connection.record.kind = KindName(kind);
+  connection.served = kind;
   while (true) {
     std::string head;
     const bool later = connection.record.requests > 0;
@@ -345,6 +376,7 @@ Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy) {
       co_return;
     }
     const bool next = co_await ServeRequest(connection, kind, proxy, *request);
+    connection.asked.reset();
     if (!next) co_return;
   }
 }

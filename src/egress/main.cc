@@ -30,9 +30,9 @@ int Main() {
   signal(SIGPIPE, SIG_IGN);
   if (const int error = sys::SetNonBlocking(kControlSocket); error < 0)
     return Complain("it is started by cloched, with a socket as descriptor 3", error);
-  // Two sockets each, and the pipes of those that are busy.
+  // Two sockets each, and two pipes when it is busy in both directions.
   const uint64_t files = std::min<uint64_t>(sys::RaiseFileLimit(), 1 << 20);
-  const uint64_t most_connections = files < 256 ? 32 : (files - 128) / 3;
+  const uint64_t most_connections = files < 256 ? 32 : (files - 128) / 6;
   Loop loop;
   if (const int error = loop.Open(); error < 0) return Complain("epoll", error);
   PrepareTls();

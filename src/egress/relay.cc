@@ -30,6 +30,7 @@ enum class Moved : uint8_t { kSome, kEnd, kBroken };
 // One piece from socket to socket; the pipe is empty before and after, but for kBroken.
 Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Pipe& pipe,
                       uint64_t& left) {
+  if (from.socket().cut() || to.socket().cut()) co_return Moved::kBroken;
   long got;
   const size_t most = static_cast<size_t>(std::min<uint64_t>(left, kPiece));
   while ((got = sys::MoveBytes(from.socket().fd(), pipe.in.get(), most)) < 0) {

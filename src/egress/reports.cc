@@ -8,6 +8,7 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kMostWaiting = 4096;
+constexpr size_t kMostOfOne = 256;
 
 std::string Dump(const nlohmann::ordered_json& message) {
   return message.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
@@ -25,9 +26,13 @@ bool Reports::Put(const std::string& text) {
 }
 
 void Reports::Flush() {
-  while (!waiting_.empty()) {
-    if (!Put(waiting_.front())) return;
-    waiting_.pop_front();
+  for (; !answers_.empty(); answers_.pop_front()) {
+    if (!Put(answers_.front())) return;
+  }
+  for (; !events_.empty(); events_.pop_front()) {
+    if (!Put(events_.front().text)) return;
+    const auto of = events_of_.find(events_.front().sandbox);
+    if (--of->second == 0) events_of_.erase(of);
   }
   if (dropped_ == 0) return;
   if (Put(Dump({{"event", "dropped"}, {"count", dropped_}}))) dropped_ = 0;
@@ -36,12 +41,8 @@ void Reports::Flush() {
 void Reports::Send(const nlohmann::ordered_json& message) {
   Flush();
   std::string text = Dump(message);
-  if (waiting_.empty() && Put(text)) return;
-  if (waiting_.size() == kMostWaiting) {
-    ++dropped_;
-  } else {
-    waiting_.push_back(std::move(text));
-  }
+  if (answers_.empty() && Put(text)) return;
+  answers_.push_back(std::move(text));
 }
 
 void Reports::Send(const Record& record, bool open) {
@@ -63,7 +64,16 @@ void Reports::Send(const Record& record, bool open) {
                                  {"state", open ? "open" : "end"}};
   if (!record.certificate_sha256.empty()) message["certificate_sha256"] = record.certificate_sha256;
   if (record.requests != 0) message["requests"] = record.requests;
-  Send(message);
+  Flush();
+  std::string text = Dump(message);
+  if (answers_.empty() && events_.empty() && Put(text)) return;
+  const auto of = events_of_.find(record.sandbox);
+  if (events_.size() == kMostWaiting || (of != events_of_.end() && of->second == kMostOfOne)) {
+    ++dropped_;
+    return;
+  }
+  ++events_of_[record.sandbox];
+  events_.push_back({record.sandbox, std::move(text)});
 }
 
 Task<void> Reports::Run() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -28,8 +29,8 @@ struct Record {
 
 uint64_t NextConnectionNumber();
 
-// What the daemon is told. It may be slow and must not slow us down: what does not fit into the
-// queue is counted, and the number is told.
+// What the daemon is told. It may be slow and must not slow us down: connections that do not fit
+// into the queue are counted, and the number is told. Answers to the daemon go first, and always.
 class Reports {
  public:
   explicit Reports(Socket& control) : control_(control) {}
@@ -38,11 +39,17 @@ class Reports {
   Task<void> Run();  // sends what waits, for ever
 
  private:
+  struct Event {
+    std::string sandbox, text;
+  };
   void Flush();
   bool Put(const std::string& text);  // false: not now
 
   Socket& control_;
-  std::deque<std::string> waiting_;
+  std::deque<std::string> answers_;
+  std::deque<Event> events_;
+  std::map<std::string, size_t>
+      events_of_;  // of each sandbox that has some: no more than its share
   uint64_t dropped_ = 0;
 };
 

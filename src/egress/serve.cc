@@ -24,7 +24,17 @@ Task<void> DenyAndRefuse(Connection& connection, const std::string& reason) {
   co_await Refuse(connection, reason);
 }
 
-Task<void> DialAndRelay(Connection& connection, std::string_view greeting = {}) {
+// The rules may have changed while the program was waited for.
+ConnectionDecision DecideAnew(const Connection& connection) {
+  return DecideConnection(connection.sandbox->rules, connection.target,
+                          connection.services.loop.Seconds());
+}
+
+// What begins with a greeting is known by it; other bytes pass unread.
+Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view greeting = {}) {
+  connection.record.kind = KindName(kind);
+  connection.served = kind;
+  connection.opaque = greeting.empty();
   const Status dialled = co_await Dial(connection);
   if (dialled) {
     co_await Relay(connection, greeting);
@@ -70,7 +80,7 @@ Task<void> ServeInside(Connection& connection) {
   co_await ServeHttp(connection, Kind::kHttps, false);
 }
 
-Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision) {
+Task<void> ServeHttps(Connection& connection) {
   connection.record.kind = "https";
   Channel& client = connection.client;
   ClientHello hello;
@@ -80,7 +90,7 @@ Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision
     const size_t before = client.unread.size();
     const long got = co_await client.Fill(deadline);
     if (got <= 0) {
-      connection.record.reason = "no ClientHello came";
+      if (connection.record.reason.empty()) connection.record.reason = "no ClientHello came";
       client.ResetOnClose();
       co_return;
     }
@@ -89,6 +99,12 @@ Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision
   const std::string why_not = WhyNot(hello, connection.target);
   if (!why_not.empty()) {
     const std::string reason = fmt::format("{}: {}", connection.target.Text(), why_not);
+    co_await DenyAndRefuse(connection, reason);
+    co_return;
+  }
+  const ConnectionDecision decision = DecideAnew(connection);
+  if (!decision.kinds.https) {
+    const std::string reason = connection.target.Text() + " is not granted any more";
     co_await DenyAndRefuse(connection, reason);
     co_return;
   }
@@ -104,38 +120,39 @@ Task<void> ServeHttps(Connection& connection, const ConnectionDecision& decision
     co_await DenyAndRefuse(connection, reason);
     co_return;
   }
-  co_await DialAndRelay(connection);
+  co_await DialAndRelay(connection, Kind::kHttps);
 }
 
 }  // namespace
 
-Task<void> ServeTarget(Connection& connection, const ConnectionDecision& decision) {
+Task<void> ServeTarget(Connection& connection) {
+  ConnectionDecision decision = DecideAnew(connection);
   const KindSet& kinds = decision.kinds;
   Channel& client = connection.client;
   if (kinds.tcp && !decision.must_read_requests) {
-    connection.record.kind = "tcp";
-    co_await DialAndRelay(connection);
+    co_await DialAndRelay(connection, Kind::kTcp);
     co_return;
   }
   if (kinds.ssh && !kinds.https && !kinds.http) {
-    connection.record.kind = "ssh";
-    co_await DialAndRelay(connection, kSshGreeting);
+    co_await DialAndRelay(connection, Kind::kSsh, kSshGreeting);
     co_return;
   }
   if (client.unread.empty()) {
     const int64_t deadline = connection.Deadline(kHeadPatienceMs);
     const long got = co_await client.Fill(deadline);
     if (got <= 0) {
-      connection.record.reason = "the program said nothing";
+      if (connection.record.reason.empty()) connection.record.reason = "the program said nothing";
       client.ResetOnClose();
       co_return;
     }
+    decision = DecideAnew(connection);
   }
-  if (LooksLikeTls(client.unread) && kinds.https) {
-    co_await ServeHttps(connection, decision);
+  if (!decision.allowed) {
+    co_await DenyAndRefuse(connection, decision.reason);
+  } else if (LooksLikeTls(client.unread) && kinds.https) {
+    co_await ServeHttps(connection);
   } else if (kinds.ssh && client.unread[0] == 'S') {
-    connection.record.kind = "ssh";
-    co_await DialAndRelay(connection, kSshGreeting);
+    co_await DialAndRelay(connection, Kind::kSsh, kSshGreeting);
   } else if (!LooksLikeTls(client.unread) && kinds.http) {
     co_await ServeHttp(connection, Kind::kHttp, false);
   } else {
@@ -165,7 +182,7 @@ Task<void> ServeRedirected(std::unique_ptr<Connection> connection, bool six) {
   const Target target = TargetAt(*connection->sandbox, wanted.address, wanted.port);
   const ConnectionDecision decision = connection->Admit(target);
   if (decision.allowed) {
-    co_await ServeTarget(*connection, decision);
+    co_await ServeTarget(*connection);
   } else {
     co_await Refuse(*connection, decision.reason);
   }
@@ -227,7 +244,7 @@ Task<void> ServeSocks(Connection& connection) {
     co_return;
   }
   const long sent = co_await client.Write(reply, deadline);
-  if (sent == 0) co_await ServeTarget(connection, decision);
+  if (sent == 0) co_await ServeTarget(connection);
 }
 
 Task<void> ServeConnect(Connection& connection, std::string_view head) {
@@ -255,7 +272,7 @@ Task<void> ServeConnect(Connection& connection, std::string_view head) {
   }
   const int64_t deadline = connection.Deadline(kHeadPatienceMs);
   const long sent = co_await client.Write("HTTP/1.1 200 Connection established\r\n\r\n", deadline);
-  if (sent == 0) co_await ServeTarget(connection, decision);
+  if (sent == 0) co_await ServeTarget(connection);
 }
 
 }  // namespace

@@ -14,6 +14,6 @@ Task<void> ServeRedirected(std::unique_ptr<Connection> connection, bool six);
 Task<void> ServeProxy(std::unique_ptr<Connection> connection);
 
 // The rest of a connection whose target was admitted, by what it speaks.
-Task<void> ServeTarget(Connection& connection, const ConnectionDecision& decision);
+Task<void> ServeTarget(Connection& connection);
 
 }  // namespace cloche::egress

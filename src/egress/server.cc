@@ -18,6 +18,7 @@ namespace {
 constexpr int kAcceptAtOnce = 64;
 constexpr int64_t kBreatheMs = 100;
 constexpr int kMostSockets = 16;
+constexpr uint64_t kMostOfOne = 1024;  // connections of a sandbox
 
 }  // namespace
 
@@ -106,6 +107,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   }
   sandbox->id = message.sandbox;
   sandbox->name = message.name;
+  sandbox->names = SyntheticNames(sandbox->id);
   sandbox->limits = message.limits;
   SetRules(*sandbox, std::move(message.rules));
   sandbox->has_six = std::find(message.sockets.begin(), message.sockets.end(), SocketUse::kTcp6) !=
@@ -130,7 +132,10 @@ void Server::Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::
 Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
                           SocketUse use) {
   Yield yield{loop_};
-  for (int accepted = 1; !listener->cut(); ++accepted) {
+  for (int accepted = 1;; ++accepted) {
+    // Here, where those that are turned away come by too.
+    if (accepted % kAcceptAtOnce == 0) co_await yield;
+    if (listener->cut()) co_return;
     sys::Fd client;
     sys::Endpoint from;
     const int error = sys::AcceptConnection(listener->fd(), client, from);
@@ -147,8 +152,10 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     if (error < 0) continue;  // it is gone already
     uint64_t live = 0;
     for (const auto& [id, each] : sandboxes_) live += each->live.size();
-    const uint64_t most =
-        sandbox->limits.connections == 0 ? most_connections_ : sandbox->limits.connections + 64;
+    // Without a limit a share: one sandbox must not take what all have.
+    const uint64_t most = sandbox->limits.connections == 0
+                              ? std::min<uint64_t>(kMostOfOne, most_connections_ / 4)
+                              : sandbox->limits.connections + 64;
     // Those that have not said yet where they want to go; the limit itself is for those that have.
     if (live >= most_connections_ || sandbox->live.size() >= most) {
       sys::ResetOnClose(client.get());
@@ -162,7 +169,6 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     } else {
       Start(ServeRedirected(std::move(connection), use == SocketUse::kTcp6));
     }
-    if (accepted % kAcceptAtOnce == 0) co_await yield;
   }
 }
 
@@ -170,19 +176,17 @@ void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
   sandbox.rules = std::move(rules);
   sandbox.next_expiry = NextExpiry(sandbox.rules, loop_.Seconds());
   CutWhatIsNotGranted(sandbox);
+  // A program may still know the address that our predecessor told it.
+  for (const Rule& rule : sandbox.rules) {
+    if (rule.allow && !rule.host.empty() && !rule.host.starts_with("*."))
+      (void)sandbox.names.AddressOf(rule.host, false);
+  }
 }
 
 void Server::CutWhatIsNotGranted(Sandbox& sandbox) {
   for (Connection* connection : sandbox.live) {
     if (connection->target.port == 0) continue;  // it has not said yet where it wants to go
-    const int64_t now = loop_.Seconds();
-    const auto decision = DecideConnection(sandbox.rules, connection->target, now);
-    bool granted = decision.allowed && !sandbox.closed;
-    if (granted && !connection->target.name.empty()) {
-      const auto address = ParseIpAddress(connection->record.address);
-      granted = !address || DecideAddress(sandbox.rules, connection->target, *address, now).allowed;
-    }
-    if (!granted) connection->Cut("it is not granted any more");
+    if (!connection->StillGranted()) connection->Cut("it is not granted any more");
   }
 }
 

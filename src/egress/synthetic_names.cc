@@ -26,14 +26,33 @@ IpAddress Make(uint32_t number, bool six) {
   return address;
 }
 
+constexpr uint32_t kSpace = 1 << 17;  // 198.18.0.0/15
+constexpr int kMostTries = 64;
+
+// FNV-1a: the same in every process.
+uint64_t Hash(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
 }  // namespace
 
 std::optional<IpAddress> SyntheticNames::AddressOf(const std::string& name, bool six) {
   auto found = numbers_.find(name);
   if (found == numbers_.end()) {
     if (names_.size() >= kMost) return std::nullopt;
-    names_.push_back(name);
-    found = numbers_.emplace(name, static_cast<uint32_t>(names_.size())).first;  // from 1 on
+    const uint64_t hash = Hash(sandbox_ + '/' + name);
+    const auto step = static_cast<uint32_t>(hash >> 32 | 1);
+    auto number = static_cast<uint32_t>(hash) % kSpace;
+    int tries = 0;
+    // The first and the last address of a range are nobody's.
+    while (number == 0 || number == kSpace - 1 || names_.contains(number)) {
+      if (++tries == kMostTries) return std::nullopt;
+      number = (number + step) % kSpace;
+    }
+    names_.emplace(number, name);
+    found = numbers_.emplace(name, number).first;
   }
   return Make(found->second, six);
 }
@@ -44,7 +63,8 @@ const std::string* SyntheticNames::NameAt(const IpAddress& address) const {
   const uint32_t high = address.six ? static_cast<uint32_t>(end[0]) << 8 | end[1]
                                     : static_cast<uint32_t>(end[1] - kFour[1]);
   const uint32_t number = high << 16 | static_cast<uint32_t>(end[2]) << 8 | end[3];
-  return number >= 1 && number <= names_.size() ? &names_[number - 1] : nullptr;
+  const auto found = names_.find(number);
+  return found == names_.end() ? nullptr : &found->second;
 }
 
 bool SyntheticNames::IsSynthetic(const IpAddress& address) {

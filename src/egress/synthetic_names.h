@@ -5,17 +5,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/ip_address.h"
 
 namespace cloche::egress {
 
 // The addresses a sandbox's resolver tells for names: from ranges that lead nowhere, one for each
-// name as long as the sandbox lives. So a connection says by its address which name was meant.
+// name as long as the sandbox lives, and the same after a restart. So a connection says by its
+// address which name was meant.
 class SyntheticNames {
  public:
   static constexpr uint32_t kMost = 65536;
+
+  SyntheticNames() = default;
+  explicit SyntheticNames(std::string sandbox) : sandbox_(std::move(sandbox)) {}
 
   // nullopt when the sandbox has asked for too many.
   std::optional<IpAddress> AddressOf(const std::string& name, bool six);
@@ -24,8 +27,9 @@ class SyntheticNames {
   static bool IsSynthetic(const IpAddress& address);
 
  private:
+  std::string sandbox_;
   std::map<std::string, uint32_t, std::less<>> numbers_;
-  std::vector<std::string> names_;
+  std::map<uint32_t, std::string> names_;
 };
 
 }  // namespace cloche::egress

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "spawn/check.h"
 #include "spawn/server.h"
 #include "sys/file.h"
@@ -21,7 +23,7 @@ namespace {
 constexpr int kFreezeMs = 2000;
 constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
-constexpr size_t kMostJobs = 64;  // at once; more take turns
+constexpr ptrdiff_t kMostJobs = 64;  // at once; more take turns
 constexpr size_t kMostQueued = 10000;
 
 bool TouchesState(SpawnOp op) {
@@ -68,7 +70,8 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
 
 void Server::StartJob(const SpawnRequest& request) {
   if (auto checked = CheckJob(request); !checked) return Answer(request, &checked.error());
-  if (jobs_.size() - looks_.size() >= kMostJobs) return queued_.push_back(request);
+  const auto counts = [](const auto& job) { return TouchesState(job.second.request.op); };
+  if (std::ranges::count_if(jobs_, counts) >= kMostJobs) return queued_.push_back(request);
   std::string cgroup;
   if (auto found = ids_.find(request.sandbox); found != ids_.end()) {
     const Sandbox& sandbox = alive_[found->second];

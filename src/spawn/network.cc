@@ -17,8 +17,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr ptrdiff_t kMostAtOnce = 128;
-
-bool IsNetworkJob(SpawnOp op) { return op == SpawnOp::kNetwork || op == SpawnOp::kConnect; }
+constexpr ptrdiff_t kMostConnectsOfOne = 32;
 
 }  // namespace
 
@@ -33,9 +32,15 @@ Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<con
     return Failed(SpawnStage::kPlan, "sandbox of somebody else", EPERM);
   if (request.op == SpawnOp::kConnect && (request.argument == 0 || request.argument > 65535))
     return Failed(SpawnStage::kPlan, "port", EINVAL);
-  if (std::ranges::count_if(jobs_, [](const auto& job) {
-        return IsNetworkJob(job.second.request.op);
-      }) >= kMostAtOnce)
+  // A program inside may let those who connect wait: that is at the cost of its owner alone.
+  const bool connects = request.op == SpawnOp::kConnect;
+  const auto counts = [&](const auto& job) {
+    if (job.second.request.op != request.op || !connects)
+      return job.second.request.op == request.op;
+    const auto other = ids_.find(job.second.request.sandbox);
+    return other != ids_.end() && alive_.at(other->second).owner == peer.uid;
+  };
+  if (std::ranges::count_if(jobs_, counts) >= (connects ? kMostConnectsOfOne : kMostAtOnce))
     return Failed(SpawnStage::kNetwork, "too many at once", EAGAIN);
   return {};
 }

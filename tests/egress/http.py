@@ -99,7 +99,7 @@ def test_hosts_must_agree(w):
     equal(w.seen, [], "what the server saw")
     check("200 OK" in raw(w, "GET http://WEB.example.test./x HTTP/1.1\r\nHost: Web.Example.Test:80\r\n"
                           "Connection: close\r\n\r\n"), "the same name, otherwise written")
-    equal(w.seen[0][1], "/x", "as the server sees it")
+    equal((w.seen[0][1], w.seen[0][2]["host"]), ("/x", "web.example.test"), "as the server sees it")
 
 
 def test_smuggling_shapes_are_refused(w):
@@ -130,7 +130,10 @@ def test_methods_and_paths(w):
     for words in (["-d", "x", url + "/v1/x"], [url + "/v10"], [url + "/"], [url + "/v1/admin"],
                   ["--path-as-is", url + "/v1/../x"], [url + "/v1/%2e%2e/x"], [url + "/v1//admin"],
                   [url + "/v1/%61dmin/..%2f"], ["-H", "X-HTTP-Method-Override: DELETE", url + "/v1/x"],
-                  ["-X", "DELETE", url + "/v1/x"]):
+                  ["-X", "DELETE", url + "/v1/x"], [url + "/v1/%61dmin"], [url + "/v1/Admin"],
+                  ["-H", "X_HTTP_Method_Override: DELETE", url + "/v1/x"],
+                  ["-H", "X-Original-URL: /v1/admin", url + "/v1/x"],
+                  ["-H", "X_Rewrite_Url: /v1/admin", url + "/v1/x"]):
         equal(w.curl(*words)[0], 403, words)
     equal(len(w.seen), 1, "what the server saw")
 
@@ -146,6 +149,41 @@ while b'\\r\\n\\r\\n' not in got: got += s.recv(999)
 s.sendall(b'hello frames'); print(got, s.recv(99))
 """)
     check("101 Switching" in out and "HELLO FRAMES" in out, out)
+
+
+def test_a_websocket_ends_with_its_path(w):
+    web(w)
+    code = """
+import socket, sys
+s = socket.create_connection(('web.example.test', 80)); s.settimeout(20)
+s.sendall(b'GET /websocket HTTP/1.1\\r\\nHost: web.example.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+got = b''
+while b'\\r\\n\\r\\n' not in got: got += s.recv(999)
+print('open', flush=True); sys.stdin.readline()
+try: print('read', s.recv(1))
+except ConnectionResetError: print('reset')
+"""
+    client = w.start(world.sys.executable, "-c", code)
+    equal(client.stdout.readline(), b"open\n", "it lives")
+    w.rules([{**WEB, "path_prefix": "/public"}, LOOPBACK])
+    equal(client.communicate(b"\n")[0], b"reset\n", "and is cut")
+
+
+def test_nothing_but_websocket_takes_a_connection_over(w):
+    web(w, {**WEB, "path_prefix": "/public"}, {**WEB, "ports": [83, 83]})
+    ask = ("GET /public/x HTTP/1.1\r\nHost: web.example.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+           "{}HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"
+           "GET /public/2 HTTP/1.1\r\nHost: web.example.test\r\nConnection: close\r\n\r\n")
+    for offers in ("Upgrade: websocket\r\nUpgrade: h2c\r\n", "Upgrade: websocket, h2c\r\n",
+                   "Upgrade: h2c\r\nUpgrade: websocket\r\n", ""):
+        w.seen.clear()
+        equal(raw(w, ask.format(offers)).count("200 OK"), 2, offers)
+        for seen in w.seen:
+            check("upgrade" not in seen[2] and "http2-settings" not in seen[2], seen)
+    w.serve(83, lambda link: link.recv(999) and link.sendall(
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"))
+    status, body = w.curl("-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "http://web.example.test:83/")
+    equal(status, 502, "another protocol than was asked for")
 
 
 def test_servers_that_fail(w):

@@ -47,9 +47,13 @@ for name in sys.argv[1:]:
     names = ["api.example.test", "API.Example.TEST", "a.wild.test", "wild.test", "b.a.wild.test",
              "evil.test", "api.example.test.evil.test", "_dns.api.example.test"]
     lines = w.python(code, *names).splitlines()
-    equal(lines[0], "['198.18.0.1', 'fdc1:c4e::1']", "an address of each family")
+    check(lines[0].startswith("['198.1") and "'fdc1:c4e::" in lines[0], "an address of each family: " + lines[0])
     equal(lines[1], lines[0], "the same name, the same address")
     equal([line == "none" for line in lines[2:]], [False, True, False, True, True, True], lines)
+    w.events.clear()
+    w.tell({"op": "close", "sandbox": "sb_x"})
+    w.open([{"kind": "https", "host": "*.wild.test", "ports": [443, 443]}, API])
+    equal(w.python(code, "b.a.wild.test", names[0]).splitlines(), [lines[4], lines[0]], "the same when it comes again")
     equal(w.queries, [], "questions to the name server")
 
 
@@ -67,7 +71,7 @@ q = b'\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\3api\\7example\\4test\\0\\0\\1\\0\\1
 s = socket.create_connection(('192.0.2.1', 53)); s.sendall(struct.pack('!H', len(q)) + q)
 print(s.recv(4096)[-4:].hex())
 """
-    equal(w.python(code).strip(), "c6120001", "the answer")
+    check(w.python(code).startswith(("c612", "c613")), "the answer")
 
 
 def test_another_port_is_refused_fast(w):
@@ -248,6 +252,13 @@ except ConnectionResetError: print('reset')
     equal(record["reason"], "it is not granted any more", record)
     equal(client.communicate(b"\n")[0], b"reset\n", "and is cut")
     equal(w.curl("--cacert", ca, "https://api.example.test/")[0], 200, "granted now")
+    # The host stays granted, but not for bytes that nobody reads.
+    for rest in ([{**echo, "kind": "ssh"}], [echo, {**echo, "kind": "http", "action": "deny", "path_prefix": "/x"}]):
+        w.rules([echo, LOOPBACK])
+        client = w.start(world.sys.executable, "-c", code)
+        equal(client.stdout.readline(), b"open\n", "the connection lives")
+        w.rules([*rest, LOOPBACK])
+        equal(client.communicate(b"\n")[0], b"reset\n", rest)
 
 
 def test_rules_expire(w):
