@@ -160,7 +160,6 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
                    "stop cloched; the next command starts it again");
   // Nothing runs before the border is guarded.
   const bool networked = !sandbox->request.network.rules.empty();
-  if (first) first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
   SpawnAnswer answer;
   for (int attempt = 0;; ++attempt) {
     auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
@@ -172,6 +171,8 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
           "leave out --auto-snapshot, or --in-memory and --inodes (rootless also --disk)");
     sandbox->planned = std::move(*planned);
     sandbox->planned.plan.keep = sandbox->keep;
+    if (first && !first->command)
+      first->command = MakeCommand(*sandbox, std::move(first->request), first->watcher, {});
     if (steps) steps->Mark("plan");
     const std::string bytes = EncodePlan(sandbox->planned.plan);
     const sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
