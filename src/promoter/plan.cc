@@ -105,8 +105,7 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
     }
   }
   for (auto each = side.xattrs.begin(); each != side.xattrs.end();) {
-    const bool kept =
-        each->first.starts_with("user.") || each->first.starts_with("system.posix_acl_");
+    const bool kept = IsTakenOver(each->first);
     if (!kept) plan.notes.push_back(shown + ": its attribute " + each->first + " is left out");
     each = kept ? std::next(each) : side.xattrs.erase(each);
   }
@@ -538,6 +537,11 @@ Result<Plan> Planner::Run() {
 }
 
 }  // namespace
+
+bool IsTakenOver(const std::string& attribute) {
+  return (attribute.starts_with("user.") && !attribute.starts_with("user.overlay.")) ||
+         attribute.starts_with("system.posix_acl_");
+}
 
 Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish, Base& base) {
   ASSIGN_OR_RETURN(Plan plan, Planner(layout, wish, base).Run());

@@ -84,6 +84,10 @@ struct Texts {
 };
 inline constexpr size_t kMostTexts = 8 << 20;  // of all together
 
+// Whether an attribute comes along: people's own and ACLs. Marks of overlays would hide files in
+// the next sandbox.
+bool IsTakenOver(const std::string& attribute);
+
 struct Plan {
   std::string digest;
   std::vector<Wanted> wanted;  // in ascending order of the path

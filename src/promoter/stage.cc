@@ -160,16 +160,13 @@ DirectoryStatus StatusAt(const Name& at) {
 // Of a directory that stays: its attributes that differ, as they are and as they shall be.
 void CompareAttributes(const diff::Change& change, Step& step) {
   const auto &old = change.old_side->xattrs, &now = change.new_side->xattrs;
-  const auto ours = [](const std::string& name) {
-    return name.starts_with("user.") || name.starts_with("system.posix_acl_");
-  };
   for (const auto& [name, value] : old)
     if (const auto same = now.find(name);
-        ours(name) && (same == now.end() || same->second != value))
+        IsTakenOver(name) && (same == now.end() || same->second != value))
       step.old_status.attributes[name] = value;
   for (const auto& [name, value] : now)
     if (const auto same = old.find(name);
-        ours(name) && (same == old.end() || same->second != value))
+        IsTakenOver(name) && (same == old.end() || same->second != value))
       step.new_status.attributes[name] = value;
 }
 
