@@ -66,10 +66,11 @@ done
 (cd "$work/initramfs" && find . | cpio -o -H newc -R 0:0 --quiet) > "$work/initramfs.cpio"
 
 clock="no_timer_check tsc=reliable"
+# One thread for all CPUs: with more a kernel that patches its own code may run half of a new instruction, and dies.
 # `timeout` bounds QEMU itself, so that a guest that spins, panics or deadlocks ends like any other.
 timeout --kill-after=5 "$seconds" qemu-system-x86_64 \
   -nodefaults -no-user-config -no-reboot -display none -nic none \
-  -accel tcg,thread=multi -cpu "$cpu" -smp 2 -m 1024 \
+  -accel tcg,thread=single -cpu "$cpu" -smp 2 -m 1024 \
   -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.cpio" \
   -append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on nokaslr $clock" \
   -drive "file=$disk,if=virtio,format=raw,cache=unsafe" \
