@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -105,12 +106,13 @@ bool WriteFile(const std::string& path, std::string_view text) {
   return fstat(file.get(), &info) == 0 && info.st_size == static_cast<off_t>(text.size());
 }
 
-std::string ReadFile(const std::string& path) {
+std::optional<std::string> ReadFile(const std::string& path) {
   const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return std::nullopt;
   std::string text;
   char buffer[16 << 10];
   ssize_t size = 0;
-  while (file && (size = read(file.get(), buffer, sizeof buffer)) > 0)
+  while ((size = read(file.get(), buffer, sizeof buffer)) > 0)
     text.append(buffer, static_cast<size_t>(size));
   return text;
 }
@@ -197,21 +199,21 @@ Result<size_t> MergeByTool(const std::string& tool, const Json& plan, Json& body
                          WriteFile(place + "/sandbox", Text(texts, "theirs")) &&
                          WriteFile(place + "/merged", first);
     const bool good = written && RunTool(tool, place);
-    const std::string result = ReadFile(place + "/merged");
+    const std::optional<std::string> result = ReadFile(place + "/merged");
     for (const char* name : {"/base", "/reality", "/sandbox", "/merged"})
       (void)unlink((place + name).c_str());
     (void)rmdir(directory);
-    if (!good)
+    if (!good || !result)
       return Fail(
           Code::kConflict,
           fmt::format("merge {}: the tool failed, nothing was applied", EscapeForTerminal(path)),
           "it is called with four files: BASE REALITY SANDBOX MERGED");
-    if (HasMarkers(result))
+    if (HasMarkers(*result))
       return Fail(Code::kConflict,
                   fmt::format("merge {}: markers of conflicts are left, nothing was applied",
                               EscapeForTerminal(path)),
                   "resolve all of them, then leave the tool");
-    body["texts"][path] = result;
+    body["texts"][path] = *result;
     ++resolved;
   }
   return resolved;

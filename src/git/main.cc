@@ -77,7 +77,10 @@ bool FindDirty(git_repository* repository, const std::string& project, int64_t s
     const bool untouched =
         lstat((project + "/" + entry->path).c_str(), &info) == 0 &&
         int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec < since_ns;
-    if (!untouched) dirty.insert(entry->path);
+    // Whoever told git not to look knows that it differs.
+    const bool looked_at = (entry->flags & GIT_INDEX_ENTRY_VALID) == 0 &&
+                           (entry->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) == 0;
+    if (!untouched || !looked_at) dirty.insert(entry->path);
     if (dirty.size() > kMostDirty) return false;
   }
   return true;

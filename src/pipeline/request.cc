@@ -84,6 +84,10 @@ std::string DescribeChanges(const Json& plan, const std::string& project, bool c
   for (const Json& each : Field(plan, "changes"))
     if (const auto change = diff::DecodeJsonLine(each.dump())) table.Add(*change);
   text += table.Render();
+  for (const Json& path : Field(plan, "merged"))
+    if (path.is_string())
+      text += " merged: " + EscapeForTerminal(path.get<std::string>()) +
+              ": reality has changed it too, in other places\n";
   for (const Json& note : Field(plan, "notes"))
     if (note.is_string()) text += " note: " + EscapeForTerminal(note.get<std::string>()) + "\n";
   return text;

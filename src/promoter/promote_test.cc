@@ -412,6 +412,34 @@ TEST_F(Promotes, WhatCannotBeReachedAfterACrashIsSaidAndTriedAgain) {
   EXPECT_FALSE(fs::exists(real_ / "dir/a"));
 }
 
+TEST_F(Promotes, WhatWasWrittenAfterACrashIsNotTakenAway) {
+  Put(real_ / "a", "old");
+  Put(upper_ / "a", "new");
+  Put(upper_ / "b", "new");
+  Put(upper_ / "c", "new");
+  EXPECT_FALSE(DiesAt(2, [&] { (void)Run(RootsWish()); }));
+  ASSERT_EQ(Text(real_ / "a"), "new");
+  ASSERT_EQ(Text(real_ / "b"), "new");
+  for (const char* name : {"a", "b"}) std::ofstream(real_ / name, std::ios::app) << " and mine";
+  const auto recovered = RecoverNow();
+  ASSERT_EQ(recovered.size(), 1u);
+  EXPECT_EQ(recovered[0].problems.size(), 2u);
+  EXPECT_EQ(Text(real_ / "a"), "new and mine");
+  EXPECT_EQ(Text(real_ / "b"), "new and mine");
+}
+
+TEST_F(Promotes, DirectoriesFromBefore1970KeepTheirTime) {
+  Put(upper_ / "d/f", "new");
+  const timespec times[2] = {{-2, 500'000'000}, {-2, 500'000'000}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (upper_ / "d").c_str(), times, 0), 0);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  struct stat info;
+  ASSERT_EQ(stat((real_ / "d").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mtim.tv_sec, -2);
+  EXPECT_EQ(info.st_mtim.tv_nsec, 500'000'000);
+}
+
 TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
   MakeStory();
   const auto before = Seen(real_);

@@ -74,7 +74,7 @@ Real RealOf(const Situation& situation, Incoming incoming) {
   const diff::Side& now = *change.old_side;
   const bool directory = now.type == FileType::kDirectory;
   if (situation.seen == Seen::kNothing) return directory ? Real::kDirectoryHere : Real::kAppeared;
-  if (situation.seen == Seen::kAsNow) return situation.more_names ? Real::kLinked : Real::kAsSeen;
+  if (situation.seen == Seen::kAsNow) return Real::kAsSeen;
   if (situation.seen == Seen::kText) {
     if (directory) return Real::kDirectoryHere;
     if (now.type != FileType::kFile) return Real::kOtherType;

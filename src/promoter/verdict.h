@@ -26,7 +26,6 @@ struct Situation {
   bool base_exec = false;    // of kText
   std::string ours, theirs;  // the texts of reality and sandbox, where they are files
   bool texts = false;        // both are whole
-  bool more_names = false;   // reality's file has names outside of the change
   std::optional<promote::Real> obstacle;
 };
 

@@ -79,6 +79,8 @@ try cloche promote box dirty --dry-run --json
 check "and is not asked for again" is "$(field changes)$(field conflicts)" '[][]'
 try cloche promote box binary --merge-tool false --yes
 check "a tool that fails applies nothing" exits 4
+try cloche promote box binary --merge-tool "touch $CALLER_HOME/ran; rm -f merged; true" --yes
+check "nor does one that leaves no result" is "$status $(ls "$CALLER_HOME/ran")" "4 $CALLER_HOME/ran"
 printf 'a\0d' | cmp -s - binary
 check "not a byte" [ $? = 0 ]
 
