@@ -91,6 +91,19 @@ std::optional<Error> ErrorInChunk(std::string_view extensions) {
   return std::nullopt;
 }
 
+// The answer to every command that is run. Nothing in its head matters, and to parse it, Beast would
+// first make a table of all header names there are.
+std::optional<Response> TakeUpgrade(OwnedFd& socket, std::string& received) {
+  const size_t end = received.find("\r\n\r\n");
+  if (!received.starts_with("HTTP/1.1 101 ") || end == received.npos) return std::nullopt;
+  received.erase(0, end + 4);
+  Response response;
+  response.status = 101;
+  response.unread = std::move(received);
+  response.socket = std::move(socket);
+  return response;
+}
+
 // `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP.
 Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
   http::response_parser<http::string_body> parser;
@@ -115,8 +128,10 @@ Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
       if (!parser.is_done() || code) return Lost(count < 0 ? errno : 0);
       break;
     }
-    anything = true;
     pending.append(buffer, static_cast<size_t>(count));
+    if (std::exchange(anything, true) == false)
+      if (std::optional<Response> upgraded = TakeUpgrade(socket, pending))
+        return std::move(*upgraded);
     while (!pending.empty() && !parser.is_done()) {
       const size_t used = parser.put(boost::asio::buffer(pending), code);
       pending.erase(0, used);

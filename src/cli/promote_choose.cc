@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <iostream>
 #include <optional>
 #include <set>
 #include <vector>
@@ -26,13 +25,24 @@ constexpr uint32_t kContext = 3;
 
 void Say(const std::string& line) { WriteAll(STDERR_FILENO, line); }
 
+// Nothing: the input has ended.
+std::optional<std::string> ReadLine() {
+  std::string line;
+  char c = 0;
+  while (read(STDIN_FILENO, &c, 1) == 1) {
+    if (c == '\n') return line;
+    line += c;
+  }
+  return line.empty() ? std::nullopt : std::optional(line);
+}
+
 // One letter of `letters`; at the end of the input 'q'.
 char Ask(const std::string& question, const std::string& letters, const std::string& help) {
   for (;;) {
     Say(question + " [" + letters + ",?] ");
-    std::string answer;
-    if (!std::getline(std::cin, answer)) return 'q';
-    if (answer.size() == 1 && letters.find(answer[0]) != std::string::npos) return answer[0];
+    const std::optional<std::string> answer = ReadLine();
+    if (!answer) return 'q';
+    if (answer->size() == 1 && letters.contains((*answer)[0])) return (*answer)[0];
     Say(help);
   }
 }
@@ -140,8 +150,7 @@ bool HasMarkers(const std::string& text) {
 
 bool Confirmed(const std::string& question) {
   Say(question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
+  const std::optional<std::string> answer = ReadLine();
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
