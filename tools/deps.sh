@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # deps.sh build|demo|test|bench|fuzz|tidy: installs the Debian packages that step needs, and nothing when they
-# are there already (then it costs a few milliseconds and no rights).
+# are there already (then it costs a few milliseconds and no rights). What comes from npm goes below build/npm.
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libboost1.81-dev nlohmann-json3-dev libcli11-dev
@@ -18,6 +18,9 @@ fuzz=(clang-19 libclang-rt-19-dev)
 demo_tools=('git git' 'python3 python3' 'pip3 python3-pip')
 test_tools=("${demo_tools[@]}" 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm' 'cargo cargo')
 
+# The coding agent of a story; the last of its kind that runs with Debian's node.
+test_npm=(@anthropic-ai/claude-code@1.0.128)
+
 case ${1-} in
   build) packages=("${build[@]}") tools=() ;;
   demo) packages=("${build[@]}") tools=("${demo_tools[@]}") ;;
@@ -33,6 +36,22 @@ if [ "$1" = test ] && [ "$(command -v python3 || echo /usr/bin/python3)" = /usr/
   packages+=(python3-venv)
 fi
 
+# Without it the story that needs it is skipped, and says so.
+install_from_npm() {
+  local package name
+  for package in "${test_npm[@]}"; do
+    name=${package%@*}
+    [ ! -e "build/npm/node_modules/$name/package.json" ] || continue
+    echo "installing from npm: $package" >&2
+    npm install --silent --no-fund --no-audit --no-update-notifier --prefix build/npm "$package" > /dev/null ||
+      echo "npm could not install $package" >&2
+  done
+}
+finish() {
+  [ "$1" != test ] || install_from_npm
+  exit 0
+}
+
 if ! command -v dpkg-query > /dev/null; then
   echo "deps.sh knows Debian's package names only; install their equivalents: ${packages[*]}" >&2
   exit 1
@@ -46,7 +65,7 @@ done
 for tool in "${tools[@]}"; do
   command -v "${tool% *}" > /dev/null || missing+=("${tool#* }")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+[ ${#missing[@]} -gt 0 ] || finish "$1"
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
@@ -67,3 +86,4 @@ fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+finish "$1"
