@@ -26,6 +26,8 @@ void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report);
 void BenchDiff(OwnDaemon& daemon, const Options& options, Report& report);
 // What a sandbox changed, lifted into reality.
 void BenchPromote(OwnDaemon& daemon, const Options& options, Report& report);
+// The way out through cloche-egress.
+void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report);
 // A copy, a change, a diff, from the command line, beside git worktree and try.
 void BenchJob(OwnDaemon& daemon, const Options& options, Report& report);
 // What the daemon weighs when little has happened.

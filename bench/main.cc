@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "benches.h"
+#include "net_work.h"
 #include "work.h"
 
 namespace cloche::bench {
@@ -18,11 +19,11 @@ struct Bench {
   void (*run)(OwnDaemon&, const Options&, Report&);
 };
 
-constexpr Bench kBenches[] = {{"idle", BenchIdle},       {"start", BenchStart},
-                              {"command", BenchCommand}, {"many", BenchMany},
-                              {"files", BenchFiles},     {"timetravel", BenchTimeTravel},
-                              {"diff", BenchDiff},       {"promote", BenchPromote},
-                              {"job", BenchJob},         {"cycles", BenchCycles}};
+constexpr Bench kBenches[] = {
+    {"idle", BenchIdle}, {"start", BenchStart},     {"command", BenchCommand},
+    {"many", BenchMany}, {"files", BenchFiles},     {"timetravel", BenchTimeTravel},
+    {"diff", BenchDiff}, {"promote", BenchPromote}, {"egress", BenchEgress},
+    {"job", BenchJob},   {"cycles", BenchCycles}};
 
 // Rootless sandboxes have an empty /tmp of their own, so the work has to be below the home.
 std::string MakeRoot() {
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
   Options options;
   bool json = false;
   std::string only;
-  std::vector<std::string> work;
+  std::vector<std::string> work, net;
   CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.",
                "cloche-bench");
   app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
@@ -70,16 +71,23 @@ int main(int argc, char** argv) {
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
   app.add_option(
          "--only", only,
-         "one part: idle, start, command, many, files, timetravel, diff, promote, job or cycles")
+         "one part: idle, start, command, many, files, timetravel, diff, promote, egress, job or "
+         "cycles")
       ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "timetravel", "diff",
-                             "promote", "job", "cycles"}));
+                             "promote", "egress", "job", "cycles"}));
   app.add_flag("--full", options.full,
                "trees of 1,000,000 files, and snapshots of as many: minutes");
-  app.add_option("--work", work, "")->expected(2)->group("");  // by ourselves, inside and outside
+  // By ourselves, inside and outside.
+  app.add_option("--work", work, "")->expected(2)->group("");
+  app.add_option("--net", net, "")->expected(4, 5)->group("");
   CLI11_PARSE(app, argc, argv);
   try {
     if (!work.empty()) {
       fmt::print("{}\n", DoWork(work[0], work[1]));
+      return 0;
+    }
+    if (!net.empty()) {
+      fmt::print("{}\n", DoNetWork(net));
       return 0;
     }
     Report report;

@@ -10,7 +10,7 @@ test=(libgtest-dev libgmock-dev clang-format-14
       apparmor systemd  # parse the profiles and units that are installed
       bubblewrap sqlite3 tmux patch procps attr strace redis-server postgresql
       nftables iproute2 curl openssl)  # the sandbox of tests/egress
-bench=(bubblewrap runc runsc firejail)
+bench=(bubblewrap runc runsc firejail squid tinyproxy nginx-light wrk)
 tidy=(clang-tidy-19)
 fuzz=(clang-19 libclang-rt-19-dev)
 # The demo and the usefulness suite run these inside a sandbox. People have them from elsewhere too, so
@@ -78,7 +78,7 @@ fi
 echo "installing: ${missing[*]}" >&2
 # The tests bring servers up themselves: none is started because its package was installed.
 policy=/usr/sbin/policy-rc.d
-if [ "$1" = test ] && [ ! -e $policy ]; then
+if [ ! -e $policy ]; then
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy > /dev/null
   "${as_root[@]}" chmod 755 $policy
   trap '"${as_root[@]}" rm -f $policy' EXIT

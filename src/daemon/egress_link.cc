@@ -224,35 +224,30 @@ Task<void> EgressLink::ReadLoop() {
   for (;;) {
     auto [error] = co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
     if (error || !socket_.is_open()) co_return;
-    for (int i = 0; i < kMessagesPerTurn; ++i) {
-      const int descriptor = socket_.native_handle();
-      if (!ReceiveOne()) {
-        if (!socket_.is_open()) co_return;
-        if (sys::ReadableNow(descriptor)) co_return;  // its end
-        break;
-      }
-    }
+    Received received = Received::kOne;
+    for (int i = 0; i < kMessagesPerTurn && received == Received::kOne; ++i) received = ReceiveOne();
+    if (received == Received::kEnd) co_return;
   }
 }
 
-// False: there is nothing more for now, or ever.
-bool EgressLink::ReceiveOne() {
+EgressLink::Received EgressLink::ReceiveOne() {
   static char text[kMostMessage];
-  if (!socket_.is_open()) return false;
+  if (!socket_.is_open()) return Received::kEnd;
   int fd_count = 0;
   const long got =
       sys::ReceiveMessage(socket_.native_handle(), text, sizeof text, {}, fd_count, true);
-  if (got == -EMSGSIZE) return true;  // too long to mean anything
-  if (got <= 0) return false;
+  if (got == -EMSGSIZE) return Received::kOne;  // too long to mean anything
+  if (got == -EAGAIN || got == -EINTR) return Received::kNothing;
+  if (got <= 0) return Received::kEnd;
   Handle(std::string(text, static_cast<size_t>(got)));
-  return true;
+  return Received::kOne;
 }
 
 void EgressLink::Drain() {
-  int left = kMessagesPerTurn * 16;
-  while (left > 0 && ReceiveOne()) --left;
-  if (left > 0 && ready_ && socket_.is_open() && sys::ReadableNow(socket_.native_handle()))
-    TellDeath();
+  Received received = Received::kOne;
+  for (int left = kMessagesPerTurn * 16; left > 0 && received == Received::kOne; --left)
+    received = ReceiveOne();
+  if (received == Received::kEnd && ready_ && socket_.is_open()) TellDeath();
 }
 
 void EgressLink::TellDeath() {

@@ -72,7 +72,8 @@ class EgressLink {
   Task<void> Serve();
   Task<void> ReadLoop();
   Status Start();
-  bool ReceiveOne();
+  enum class Received : uint8_t { kOne, kNothing, kEnd };
+  Received ReceiveOne();
   void Handle(const std::string& text);
   void Send(const Json& message, const std::vector<int>& fds = {});
   void SendOpen(const std::string& sandbox, Guarded& guarded);

@@ -11,7 +11,7 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kMostIdlePipes = 64;
-constexpr size_t kPiece = 256 << 10;
+constexpr size_t kPiece = 512 << 10;
 constexpr int kPiecesAtOnce = 8;
 
 // Waits until `socket` is readable, as long as the connection is not idle as a whole.

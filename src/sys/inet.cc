@@ -13,7 +13,7 @@ namespace cloche::sys {
 namespace {
 
 constexpr int kOriginalDestination = 80;  // SO_ORIGINAL_DST, and IP6T_SO_ORIGINAL_DST
-constexpr int kWidePipe = 256 << 10;
+constexpr int kWidePipe = 512 << 10;
 
 socklen_t ToKernel(const Endpoint& endpoint, sockaddr_storage& storage) {
   memset(&storage, 0, sizeof storage);

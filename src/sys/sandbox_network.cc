@@ -29,6 +29,10 @@ constexpr char kBar[] = "bar";        // and nothing else anywhere but to loopba
 constexpr uint16_t kDnsPort = 53;
 constexpr int kBacklog = 4096;
 constexpr int kConnectMs = 5000;
+// Nobody sends from them (RFC 7600's dummy, and one of the made-up ones that no name has). But with
+// only loopback's own, getaddrinfo with AI_ADDRCONFIG finds the machine to have no network.
+constexpr char kAddress4[] = "192.0.0.8";
+constexpr char kAddress6[] = "fdc1:c4e:ffff::1";
 constexpr int kDivertPriority = -100;  // as nft's dstnat
 constexpr uint32_t kRegister = NFT_REG_1;
 constexpr uint16_t kReportGroup = 1;  // of nfnetlink_log
@@ -429,9 +433,29 @@ NetlinkMessages BorderRoute6(uint32_t loopback) {
   // The kernel turns any other kind of route into `lo` into an unreachable one.
   head.rtm_type = RTN_LOCAL;
   route.Begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, BytesOf(head));
+  route.Put(RTA_PREFSRC, BytesOf(in6addr_loopback));
   route.PutNumber(RTA_OIF, loopback);
   route.End();
   return route;
+}
+
+NetlinkMessages BorderAddress(int family, uint32_t loopback) {
+  NetlinkMessages message;
+  ifaddrmsg head{};
+  head.ifa_family = static_cast<uint8_t>(family);
+  head.ifa_prefixlen = family == AF_INET ? 32 : 128;
+  head.ifa_flags = family == AF_INET ? 0 : IFA_F_NODAD;
+  head.ifa_scope = RT_SCOPE_UNIVERSE;
+  head.ifa_index = loopback;
+  message.Begin(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, BytesOf(head));
+  in6_addr six{};
+  inet_pton(AF_INET6, kAddress6, &six);
+  const in_addr_t four = inet_addr(kAddress4);
+  const std::string_view address = family == AF_INET ? BytesOf(four) : BytesOf(six);
+  message.Put(IFA_LOCAL, address);
+  message.Put(IFA_ADDRESS, address);
+  message.End();
+  return message;
 }
 
 int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed) {
@@ -445,9 +469,14 @@ int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed) {
   }
   failed = "add default route";
   if (int error = TalkNetlink(NETLINK_ROUTE, BorderRoute4(loopback)); error < 0) return error;
+  failed = "add an address";
+  if (int error = TalkNetlink(NETLINK_ROUTE, BorderAddress(AF_INET, loopback)); error < 0)
+    return error;
+  if (ports.tcp6 == 0) return 0;
   failed = "add default route for IPv6";
-  if (ports.tcp6 != 0) return TalkNetlink(NETLINK_ROUTE, BorderRoute6(loopback));
-  return 0;
+  if (int error = TalkNetlink(NETLINK_ROUTE, BorderRoute6(loopback)); error < 0) return error;
+  failed = "add an address for IPv6";
+  return TalkNetlink(NETLINK_ROUTE, BorderAddress(AF_INET6, loopback));
 }
 
 int ConnectToLoopback(uint16_t port) {

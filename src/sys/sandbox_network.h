@@ -34,6 +34,7 @@ BorderPorts PortsOf(const BorderSockets& sockets);
 NetlinkMessages BorderRules(const BorderPorts& ports, bool report = false);
 NetlinkMessages BorderRoute4(uint32_t loopback);
 NetlinkMessages BorderRoute6(uint32_t loopback);
+NetlinkMessages BorderAddress(int family, uint32_t loopback);
 
 // Routes and rules, in force when it returns. On failure `failed` says which step it was.
 // `refusals` is set where the kernel can report.
