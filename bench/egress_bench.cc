@@ -106,7 +106,8 @@ void Held(OwnDaemon& daemon, Granted& box, Origin& origin, const std::string& po
   const double mib = all ? static_cast<double>(ResidentKib(daemon)) / 1024 : 0;
   origin.Release();
   client.join();
-  if (!all) throw std::runtime_error("1,000 connections: " + error);
+  if (!all)
+    throw std::runtime_error(fmt::format("{} of 1,000 connections: {}", origin.held(), error));
   report.Limit("network: 1,000 connections at once, cloche-egress", mib, "MiB", 64);
 }
 

@@ -225,7 +225,8 @@ Task<void> EgressLink::ReadLoop() {
     auto [error] = co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
     if (error || !socket_.is_open()) co_return;
     Received received = Received::kOne;
-    for (int i = 0; i < kMessagesPerTurn && received == Received::kOne; ++i) received = ReceiveOne();
+    for (int i = 0; i < kMessagesPerTurn && received == Received::kOne; ++i)
+      received = ReceiveOne();
     if (received == Received::kEnd) co_return;
   }
 }

@@ -32,6 +32,7 @@ struct Sandbox {
   std::vector<std::shared_ptr<Socket>> listeners;  // and its resolver's
   std::string last_denied_name;                    // asked for A and AAAA, told once
   int64_t last_denied_at = 0;
+  int64_t told_too_many = 0;  // in this second, of however many that were turned away
 
   struct Known {
     std::vector<IpAddress> addresses;

@@ -1,8 +1,10 @@
 #include "egress/server.h"
 
 #include <errno.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "egress/certificates.h"
 #include "egress/decide.h"
@@ -154,16 +156,22 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     for (const auto& [id, each] : sandboxes_) live += each->live.size();
     // Without a limit a share: one sandbox must not take what all have.
     const uint64_t most = sandbox->limits.connections == 0
-                              ? std::min<uint64_t>(kMostOfOne, most_connections_ / 4)
+                              ? std::min<uint64_t>(kMostOfOne, most_connections_ / 3)
                               : sandbox->limits.connections + 64;
     // Those that have not said yet where they want to go; the limit itself is for those that have.
-    if (live >= most_connections_ || sandbox->live.size() >= most) {
+    const bool too_many = live >= most_connections_ || sandbox->live.size() >= most;
+    if (too_many && std::exchange(sandbox->told_too_many, loop_.Seconds()) == loop_.Seconds()) {
       sys::ResetOnClose(client.get());
       continue;
     }
     auto connection =
         std::make_unique<Connection>(services_, sandbox, std::move(client), from.port);
     if (!connection->client.valid()) continue;
+    if (too_many) {
+      connection->client.ResetOnClose();
+      connection->Deny(fmt::format("{} has {} connections at once, its share", sandbox->id, most));
+      continue;
+    }
     if (use == SocketUse::kProxy4) {
       Start(ServeProxy(std::move(connection)));
     } else {
