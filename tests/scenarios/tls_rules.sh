@@ -50,10 +50,17 @@ until_true test -e "$SERVERS/ports" || { cat "$T/servers.log"; exit 1; }
 read -r HTTP TLS < "$SERVERS/ports"
 echo 'nameserver 127.0.0.77' > "$T/resolv.conf"
 echo '127.0.0.1 localhost' > "$T/hosts"
-cp "$T/world.pem" "$T/trusted.pem"
-chmod 644 "$T"/*.conf "$T/hosts" "$T/trusted.pem" "$T/world.pem"
-CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS=/dev/null
-  SSL_CERT_FILE="$T/trusted.pem")
+CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS=/dev/null)
+# Whom the machine believes beside its bundle: a user's own daemon has a file of his for it.
+if [ "$MODE" = rootless ]; then
+  TRUSTED=$CALLER_HOME/.config/cloche/trusted.pem
+  install -d -m 755 -o "$CALLER_UID" -g "$CALLER_UID" "$CALLER_HOME/.config" "$CALLER_HOME/.config/cloche"
+else
+  TRUSTED=$T/trusted.pem
+  CALLER_ENV+=(SSL_CERT_FILE="$TRUSTED")
+fi
+cp "$T/world.pem" "$TRUSTED"
+chmod 644 "$T"/*.conf "$T/hosts" "$TRUSTED" "$T/world.pem"
 restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
 restart_daemon
 heard() { grep -qe "$1" "$LOG" || { echo "the servers did not hear '$1'" >&2; false; }; }
@@ -114,7 +121,7 @@ done
 cloche net box allow "GET https://late.test:$TLS" "tcp://127.0.1.6:$TLS" > "$T/log" 2>&1
 try inside "${curl[@]}" -w '%{http_code}\n' "https://late.test:$TLS/"
 check "an authority that this machine does not believe" mentions '^502$'
-cat "$T/world.pem" "$T/late.pem" > "$T/trusted.pem"
+cat "$T/world.pem" "$T/late.pem" > "$TRUSTED"
 late_answers() { inside "${curl[@]}" "https://late.test:$TLS/" | grep -q 'hello from 127.0.1.6'; }
 check "until it does" until_true late_answers
 
