@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,8 @@
 
 namespace cloche::daemon {
 
+using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; to be wiped
+
 // One sandbox's border, as cloche-egress is given it.
 struct Border {
   std::string name;
@@ -23,6 +26,7 @@ struct Border {
   std::vector<sys::Fd> sockets;  // ours: they outlive a cloche-egress that dies
   Json rules = Json::array();
   Json limits = Json::object();
+  std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more
 };
@@ -44,6 +48,7 @@ class EgressLink {
 
   Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
   Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
+  void SendSecrets(const std::string& sandbox);           // as they are now
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
   void Drain();          // takes in what it has said already
@@ -76,6 +81,7 @@ class EgressLink {
   void Handle(const std::string& text);
   void Send(const Json& message, const std::vector<int>& fds = {});
   void SendOpen(const std::string& sandbox, Guarded& guarded);
+  void SendSecretsOf(const std::string& sandbox, const Guarded& guarded);
   void SendWaiting();
   void SendWaitingLater();
   void BePatient();  // for a while, from now on

@@ -60,6 +60,7 @@ struct ResolverMessage {
   std::vector<std::pair<IpAddress, std::string>> hosts;
 };
 struct SecretMessage {
+  std::string sandbox;
   std::string name, value;  // an empty value forgets it
 };
 struct TrustMessage {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.h"
 #include "egress/dial.h"
 #include "egress/host_name.h"
 #include "egress/http_message.h"
@@ -40,6 +41,12 @@ struct Upload {
 
 // What goes with a request besides itself.
 struct Extras {
+  Extras() = default;
+  Extras(const Extras&) = delete;
+  Extras& operator=(const Extras&) = delete;
+  ~Extras() {
+    for (SecretInUse& each : secrets) Wipe(each.value);
+  }
   std::vector<SecretInUse> secrets;
   std::string body;  // read already, and to be sent with the head
 };
@@ -76,6 +83,13 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     const auto answer = ParseResponseHead(head, request.method);
     if (!answer) {
       why = answer.error().message;
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    const std::string* coding = extras.secrets.empty() ? nullptr : answer->Find("Content-Encoding");
+    if (coding != nullptr && !SameText(*coding, "identity")) {
+      why =
+          "its answer is compressed, although it was asked not to: a secret in it could not be "
+          "seen";
       co_return begun ? After::kClose : After::kFailed;
     }
     if (answer->status == 101 &&
@@ -148,6 +162,7 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
   refusal.reason = reason;
   refusal.rule = rule;
   refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
+  refusal.secrets.clear();
   connection.services.reports.Send(refusal);
 }
 
@@ -180,13 +195,20 @@ Task<bool> Redirect(Connection& connection, const RequestHead& request) {
   co_return false;
 }
 
+void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) {
+  for (const SecretInUse& each : secrets) {
+    if (each.put_in) ++connection.record.secrets[each.use.name];
+  }
+}
+
 // Secrets that belong to this host take the place of their placeholders.
 Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, RequestHead& request,
                  Extras& extras) {
   for (const SecretUse& use : uses) {
-    const auto found = connection.services.secrets.find(use.name);
-    if (found == connection.services.secrets.end()) {
-      const std::string reason = fmt::format("secret {} has no value", use.name);
+    const auto found = connection.sandbox->secrets.find(use.name);
+    if (found == connection.sandbox->secrets.end()) {
+      const std::string reason = fmt::format("{} is granted with secret {}, which there is no more",
+                                             connection.target.Text(), use.name);
       TellRefusal(connection, reason, connection.record.rule);
       co_await Answer(connection, 403, reason);
       co_return false;
@@ -195,9 +217,12 @@ Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, Req
   }
   PutSecretsIn(request, extras.secrets);
   // Answers must come whole and readable, or what they echo could not be found.
-  for (const char* name : {"Accept-Encoding", "Range", "If-Range"}) request.Remove(name);
+  for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
   request.headers.push_back({"Accept-Encoding", "identity"});
-  if (!HasJsonSecrets(request, extras.secrets) || request.framing == Framing::kNone) co_return true;
+  if (!HasJsonSecrets(request, extras.secrets) || request.framing == Framing::kNone) {
+    CountUses(connection, extras.secrets);
+    co_return true;
+  }
   if (request.Find("Expect") != nullptr) {
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await connection.client.Write("HTTP/1.1 100 Continue\r\n\r\n", deadline);
@@ -212,6 +237,7 @@ Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, Req
     co_return false;
   }
   extras.body = PutSecretsInJson(std::move(body), extras.secrets);
+  CountUses(connection, extras.secrets);
   request.Remove("Transfer-Encoding");
   request.Remove("Trailer");
   request.Remove("Content-Length");

@@ -1,9 +1,11 @@
 #include "egress/server.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "egress/certificates.h"
 #include "egress/decide.h"
 #include "egress/dns_server.h"
@@ -27,7 +29,7 @@ Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
       control_(loop, std::move(control)),
       reports_(control_),
       resolver_(loop),
-      services_{loop_, reports_, resolver_, pipes_, trust_, secrets_},
+      services_{loop_, reports_, resolver_, pipes_, trust_},
       most_connections_(most_connections) {}
 
 void Server::Begin() {
@@ -56,6 +58,7 @@ Task<void> Server::ReadControl() {
     std::vector<sys::Fd> owned;
     for (int i = 0; i < count; ++i) owned.emplace_back(fds[i]);
     Handle(std::string_view(buffer).substr(0, static_cast<size_t>(got)), std::move(owned));
+    explicit_bzero(buffer.data(), static_cast<size_t>(got));  // it may have been a secret
   }
   loop_.Stop();
 }
@@ -88,18 +91,27 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
 }
 
 void Server::Do(SecretMessage message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  auto& secrets =
+      found == sandboxes_.end() ? early_secrets_[message.sandbox] : found->second->secrets;
+  Wipe(secrets[message.name]);
   if (message.value.empty()) {
-    secrets_.erase(message.name);
+    secrets.erase(message.name);
   } else {
-    secrets_[message.name] = std::move(message.value);
+    secrets[message.name] = std::move(message.value);
   }
 }
 
 void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   if (fds.size() != message.sockets.size())
     return Complain(message.sandbox, "open: want a descriptor for each socket");
-  if (sandboxes_.contains(message.sandbox)) Do(CloseMessage{message.sandbox});
   auto sandbox = std::make_shared<Sandbox>();
+  if (const auto open = sandboxes_.find(message.sandbox); open != sandboxes_.end()) {
+    sandbox->secrets = std::exchange(open->second->secrets, {});  // they came for this one
+    Do(CloseMessage{message.sandbox});
+  } else if (auto early = early_secrets_.extract(message.sandbox)) {
+    sandbox->secrets = std::move(early.mapped());
+  }
   if (message.ca) {
     auto certificates = Certificates::Make(*message.ca);
     if (!certificates) return Complain(message.sandbox, certificates.error().message);
@@ -208,6 +220,8 @@ void Server::Do(const CloseMessage& message) {
   if (found == sandboxes_.end()) return Complain(message.sandbox, "close: no such sandbox");
   const std::shared_ptr<Sandbox> sandbox = found->second;
   sandboxes_.erase(found);
+  for (auto& [name, value] : sandbox->secrets) Wipe(value);
+  sandbox->secrets.clear();
   sandbox->closed = true;
   for (const auto& listener : sandbox->listeners) listener->Cut();
   sandbox->listeners.clear();

@@ -25,7 +25,7 @@ def inside(w, *rules, trust=True, names=("api.example.test",), handler=None):
     read = lambda name: open(os.path.join(w.dir, name)).read()
     if trust:
         w.tell({"op": "trust", "certificates": read("ca.pem")})
-    w.tell({"op": "secret", "name": "TOKEN", "value": VALUE})
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     w.open([*rules, LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")})
     return ["--cacert", w.dir + "/sb.pem"]
 
