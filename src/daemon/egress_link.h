@@ -23,6 +23,7 @@ struct Border {
   std::vector<sys::Fd> sockets;  // ours: they outlive a cloche-egress that dies
   Json rules = Json::array();
   Json limits = Json::object();
+  Json authority;  // null: TLS is not ended
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more
 };
@@ -31,8 +32,9 @@ struct Border {
 // When it dies it is started again, with everything it had.
 class EgressLink {
  public:
-  EgressLink(asio::io_context& io, SpawnLink& spawn, std::string log_path)
+  EgressLink(asio::io_context& io, Mode mode, SpawnLink& spawn, std::string log_path)
       : io_(io),
+        mode_(mode),
         spawn_(spawn),
         log_path_(std::move(log_path)),
         socket_(io),
@@ -46,8 +48,9 @@ class EgressLink {
   Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
-  void Drain();          // takes in what it has said already
-  void CheckResolver();  // tells it when the machine's name servers are others
+  void Drain();      // takes in what it has said already
+  void CheckHost();  // tells it when the machine's name servers, or whom it believes, are others
+  void SetAuthority(const std::string& sandbox, Json authority);  // before the rules that need it
   Json Describe() const;
 
  private:
@@ -81,12 +84,14 @@ class EgressLink {
   void BePatient();  // for a while, from now on
   void ForgetWaiting();
   void SendResolver();
+  void SendTrust();  // once, when it is first needed, and when it has changed
   void Cut();
   void TellDeath();  // once
   void SayGoodbyeLater();
   void SayGoodbye(bool all);  // to those who had their time; and hang up when nobody is left
 
   asio::io_context& io_;
+  Mode mode_;
   SpawnLink& spawn_;
   std::string log_path_;
   asio::posix::stream_descriptor socket_;
@@ -101,7 +106,8 @@ class EgressLink {
   uint64_t deaths_ = 0, dropped_ = 0;
   std::string last_death_;
   std::chrono::steady_clock::time_point started_{};
-  int64_t resolver_stamp_ = 0;
+  int64_t resolver_stamp_ = 0, trust_stamp_ = 0;
+  bool trust_sent_ = false;
 };
 
 }  // namespace cloche::daemon
