@@ -61,6 +61,7 @@ enum class InitOp : uint32_t {
                  // namespace: rootless nobody may look at init to find it
   kOwner = 11,   // to init; answered by the same: which process has a socket at port `value`?
                  // `pid` (0: none is found) and its `name`
+  kMounts = 12,  // to init; answered by the same, with its mount namespace, for the same reason
 };
 
 enum class ExecStage : uint32_t {

@@ -29,6 +29,9 @@ enum class SpawnOp : uint32_t {
   kConnect = 18,  // the same fds; the reply has a connection to port `argument` on its loopback
   kEgress = 19,   // starts cloche-egress; fds: its end of the socket to cloched, its log. The reply
                   // comes when it has ended
+  kTrust = 20,    // makes `sandbox` (running) believe a certificate authority. fds: its owner's
+                  // socket, a sealed memfd with certificates (PEM), the first of which it is, the
+                  // others for a base that believes none; rootless init's mount namespace
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here

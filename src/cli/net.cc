@@ -66,6 +66,16 @@ void PrintNetwork(const Json& network) {
                                                 : "open to what is granted, closed to all else"});
   if (const std::string proxy = Text(network, "proxy"); !proxy.empty())
     facts.AddRow({"proxy inside", proxy + " (HTTP CONNECT and SOCKS5; nobody has to use it)"});
+  std::string ended;
+  for (const Json& rule : Field(network, "rules"))
+    if (Text(rule, "tls") == "ended") ended += (ended.empty() ? "" : ", ") + Text(rule, "id");
+  const std::string authority = Text(Field(network, "authority"), "sha256");
+  if (!ended.empty() || !authority.empty())
+    facts.AddRow(
+        {"TLS", fmt::format("{}{}", ended.empty() ? "passes through" : "is ended for " + ended,
+                            authority.empty() ? ""
+                                              : ", by an authority of its own: sha256 " +
+                                                    authority.substr(0, 16))});
   if (Number(totals, "records") > 0)
     facts.AddRow(
         {"so far", fmt::format("{:.0f} let through, {:.0f} refused, {}", Number(totals, "allowed"),

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "daemon/host_trust.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/stream.h"
@@ -23,6 +24,7 @@ constexpr size_t kMostMessage = 64 << 10;
 constexpr int kMessagesPerTurn = 64;
 constexpr size_t kMostHosts = 500;
 constexpr size_t kMostHostBytes = 32 << 10;  // so that the message stays below its limit
+constexpr size_t kMostTrustBytes = 48 << 10;
 constexpr size_t kMostServers = 16, kMostServerText = 256;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
@@ -195,6 +197,7 @@ Status EgressLink::Start() {
   process_ = spawn_.Send(request, fds);
   socket_.assign(ours.Release());
   started_ = std::chrono::steady_clock::now();
+  trust_sent_ = false;
   return {};
 }
 
@@ -372,6 +375,7 @@ void EgressLink::Cut() {
 void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
   const Border& border = guarded.border;
   SendSecretsOf(sandbox, guarded);  // before its first request can come
+  if (!border.authority.is_null() && !trust_sent_) SendTrust();
   guarded.opened_with = guarded.rules_sent;
   guarded.error.clear();
   Json message = {{"op", "open"},
@@ -380,6 +384,7 @@ void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
                   {"rules", border.rules},
                   {"limits", border.limits}};
   if (!border.name.empty()) message["name"] = border.name;
+  if (!border.authority.is_null()) message["ca"] = border.authority;
   std::vector<int> fds;
   for (const sys::Fd& each : border.sockets) fds.push_back(each.get());
   Send(message, fds);
@@ -405,8 +410,33 @@ void EgressLink::SendResolver() {
   Send(message);
 }
 
-void EgressLink::CheckResolver() {
+void EgressLink::SetAuthority(const std::string& sandbox, Json authority) {
+  const auto found = guarded_.find(sandbox);
+  if (found == guarded_.end()) return;
+  found->second.border.authority = std::move(authority);
+  if (!ready_) return;  // it goes with it when it is opened
+  if (!trust_sent_) SendTrust();
+  const Json message = {
+      {"op", "authority"}, {"sandbox", sandbox}, {"ca", found->second.border.authority}};
+  Send(message);
+}
+
+void EgressLink::SendTrust() {
+  trust_stamp_ = HostTrustStamp(mode_);
+  trust_sent_ = true;
+  const std::vector<std::string> parts = CertificatesInParts(ReadHostTrust(mode_), kMostTrustBytes);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Json message = {{"op", "trust"},
+                          {"certificates", parts[i]},
+                          {"first", i == 0},
+                          {"more", i + 1 < parts.size()}};
+    Send(message);
+  }
+}
+
+void EgressLink::CheckHost() {
   if (ready_ && ResolverStamp() != resolver_stamp_) SendResolver();
+  if (ready_ && trust_sent_ && HostTrustStamp(mode_) != trust_stamp_) SendTrust();
 }
 
 Json EgressLink::Describe() const {

@@ -27,6 +27,7 @@ struct Border {
   Json rules = Json::array();
   Json limits = Json::object();
   std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
+  Json authority;                         // null: TLS is not ended
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more
 };
@@ -35,8 +36,9 @@ struct Border {
 // When it dies it is started again, with everything it had.
 class EgressLink {
  public:
-  EgressLink(asio::io_context& io, SpawnLink& spawn, std::string log_path)
+  EgressLink(asio::io_context& io, Mode mode, SpawnLink& spawn, std::string log_path)
       : io_(io),
+        mode_(mode),
         spawn_(spawn),
         log_path_(std::move(log_path)),
         socket_(io),
@@ -51,8 +53,9 @@ class EgressLink {
   void SendSecrets(const std::string& sandbox);           // as they are now
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
-  void Drain();          // takes in what it has said already
-  void CheckResolver();  // tells it when the machine's name servers are others
+  void Drain();      // takes in what it has said already
+  void CheckHost();  // tells it when the machine's name servers, or whom it believes, are others
+  void SetAuthority(const std::string& sandbox, Json authority);  // before the rules that need it
   Json Describe() const;
 
  private:
@@ -87,12 +90,14 @@ class EgressLink {
   void BePatient();  // for a while, from now on
   void ForgetWaiting();
   void SendResolver();
+  void SendTrust();  // once, when it is first needed, and when it has changed
   void Cut();
   void TellDeath();  // once
   void SayGoodbyeLater();
   void SayGoodbye(bool all);  // to those who had their time; and hang up when nobody is left
 
   asio::io_context& io_;
+  Mode mode_;
   SpawnLink& spawn_;
   std::string log_path_;
   asio::posix::stream_descriptor socket_;
@@ -107,7 +112,8 @@ class EgressLink {
   uint64_t deaths_ = 0, dropped_ = 0;
   std::string last_death_;
   std::chrono::steady_clock::time_point started_{};
-  int64_t resolver_stamp_ = 0;
+  int64_t resolver_stamp_ = 0, trust_stamp_ = 0;
+  bool trust_sent_ = false;
 };
 
 }  // namespace cloche::daemon

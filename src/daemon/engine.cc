@@ -52,6 +52,7 @@ Command Engine::ImageOf(const CommandRequest& request, const Sandbox& sandbox) c
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
   AddNetworkVariables(sandbox, image.env);
   AddSecretVariables(sandbox, image.env);
+  AddTrustVariables(sandbox, request.env_names, image.env);
   image.pty = request.pty.has_value();
   image.wants_stdin = request.wants_stdin;
   if (request.pty) {
@@ -82,7 +83,7 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       spawn_(spawn),
       registry_(registry),
       cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
-      egress_(io, spawn, directories_.state + "/daemon/egress.log"),
+      egress_(io, mode, spawn, directories_.state + "/daemon/egress.log"),
       vault_(directories_.state + "/daemon") {
   ServeNetworks();
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
@@ -142,6 +143,7 @@ std::shared_ptr<Sandbox> Engine::MakeSandbox(const std::string& id, uint32_t own
 Task<void> Engine::RemoveRest(std::string id) {
   SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDiscard, id);
   if (answer.reply.value == 0) (void)registry_.Remove(id);
+  RemoveAuthorities(id);
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
@@ -294,6 +296,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
         "make a new sandbox, or a larger budget with --commands");
   const bool woken = sandbox->state == Sandbox::State::kStopped;
   CLOCHE_CO_TRY(co_await Awaken(sandbox, client, &steps));
+  CLOCHE_CO_TRY(co_await RenewAuthority(sandbox, client));
   if (sandbox->request.snapshot_commands && sandbox->keep) {
     SnapshotRequest unnamed;
     auto saved = co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kCommand, &steps);
@@ -396,6 +399,7 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
   if (sandbox->keep && answer.reply.value == 0 && !registry_.Remove(sandbox->id))
     unforgotten_.push_back(sandbox->id);
   if (sandbox->keep) RemoveLogs(sandbox->id);
+  if (sandbox->keep) RemoveAuthorities(sandbox->id);
   if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   co_return Json{{"added", answer.reply.added},
                  {"changed", answer.reply.changed},
@@ -496,7 +500,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
-    egress_.CheckResolver();
+    egress_.CheckHost();
     vault_.KeepCounts();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });

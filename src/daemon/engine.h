@@ -54,6 +54,7 @@ Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret);
 // Whether its hosts are what the rule is about.
 bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule);
+bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some are about requests
 
 std::string NewId(const char* prefix);
 
@@ -164,7 +165,7 @@ class Engine {
   Task<void> WatchRefusals(std::weak_ptr<Sandbox> weak, std::shared_ptr<SandboxNetwork> network);
   void NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event);
   Task<Result<SpawnAnswer>> AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
-                                      uint64_t argument, Client client);
+                                      uint64_t argument, Client client, int memory = -1);
   void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;
   // As cloche-egress reads them. All of them are checked, also those that have expired.
   Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
@@ -173,6 +174,18 @@ class Engine {
   Task<void> SecretChanged(uint32_t owner, std::string name);
   void CountSecretUses(uint32_t owner, const Json& event);
   void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;
+  // trust.cc
+  std::string AuthorityPath(const std::string& id) const;
+  Result<Authority> AuthorityOf(Sandbox& sandbox);  // makes it where there is none
+  Task<Status> LayTrust(std::shared_ptr<Sandbox> sandbox, Authority authority, Client client);
+  // The sandbox believes it from now on; the answer is for cloche-egress.
+  Task<Result<Json>> PrepareAuthority(std::shared_ptr<Sandbox> sandbox, Client client);
+  Task<Status> GiveAuthority(std::shared_ptr<Sandbox> sandbox,
+                             Client client);  // its border is open
+  Task<Status> RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client);
+  void RemoveAuthorities(const std::string& id);  // "" = those of nobody
+  void AddTrustVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
+                         std::vector<std::string>& env) const;
   // While it is our turn: starts what is stopped.
   Task<Status> Awaken(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps);
   // Returns when each answers, has failed, or has had its time.

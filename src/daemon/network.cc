@@ -203,11 +203,13 @@ Task<void> Engine::WatchRefusals(std::weak_ptr<Sandbox> weak,
 
 // The sockets of its border, made by spawn inside.
 Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
-                                            uint64_t argument, Client client) {
+                                            uint64_t argument, Client client, int memory) {
   std::vector<int> fds(1, client.socket);
+  if (memory >= 0) fds.push_back(memory);
   sys::Fd witness;
   if (mode_ == Mode::kRootless) {
-    auto made = co_await sandbox->NetworkSocket();
+    auto made = co_await sandbox->AskForNamespace(op == SpawnOp::kTrust ? InitOp::kMounts
+                                                                        : InitOp::kSocket);
     if (!made) co_return std::unexpected(made.error());
     witness = std::move(*made);
     fds.push_back(witness.get());
@@ -222,6 +224,8 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
 Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
   auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
+  const uint64_t life = sandbox->launches;
+  NetworkOf(*sandbox)->believes.clear();
   auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
   if (!answer) co_return std::unexpected(answer.error());
   if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
@@ -237,6 +241,11 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   border.name = sandbox->name;
   border.rules = std::move(*rules);
   border.limits = sandbox->request.network.limits;
+  if (NeedsAuthority(border.rules)) {
+    auto prepared = co_await PrepareAuthority(sandbox, client);
+    if (!prepared) co_return std::unexpected(prepared.error());
+    border.authority = std::move(*prepared);
+  }
   const uint16_t proxy_port = PortOf(answer->fds[kProxySocket].get());
   for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
   border.sockets = std::move(answer->fds);
@@ -260,7 +269,6 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
   };
-  const uint64_t life = sandbox->launches;
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
   if (sandbox->state != Sandbox::State::kRunning || sandbox->launches != life) {
     egress_.Close(sandbox->id);
@@ -282,6 +290,7 @@ void Engine::CloseNetwork(Sandbox& sandbox) {
   if (!sandbox.network) return;
   if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
   sandbox.network->proxy_port = 0;
+  sandbox.network->believes.clear();
   sandbox.network->ask_owner = nullptr;
   boost::system::error_code ignored;
   (void)sandbox.network->refusals.close(ignored);
@@ -338,9 +347,11 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
   Status done;
   if (open) egress_.SendSecrets(sandbox->id);
-  if (open)
+  if (open && NeedsAuthority(*rules) && sandbox->network->believes.empty())
+    done = co_await GiveAuthority(sandbox, client);
+  if (open && done)
     co_await egress_.SetRules(sandbox->id, *rules);
-  else if (sandbox->state == Sandbox::State::kRunning && !rules->empty())
+  else if (!open && sandbox->state == Sandbox::State::kRunning && !rules->empty())
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
     sandbox->request.network = before;
@@ -357,7 +368,11 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
   Json rules = Json::array();
   for (const NetworkRule& each : sandbox.request.network.rules) {
     Json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
-    if (const auto compiled = Compile(each)) rule["kind"] = egress::KindName(compiled->kind);
+    if (const auto compiled = Compile(each)) {
+      rule["kind"] = egress::KindName(compiled->kind);
+      if (compiled->kind == egress::Kind::kHttps)
+        rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ? "ended" : "passed";
+    }
     if (each.expires) {
       rule["expires"] = *each.expires;
       rule["expires_in_s"] = std::max(0.0, *each.expires - now);
@@ -392,6 +407,9 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
                                {"variable", grant.variable},
                                {"state", there ? "granted" : "removed"}});
   }
+  if (open && !sandbox.network->believes.empty())
+    json["authority"] = {{"sha256", sandbox.network->believes},
+                         {"expires", sandbox.network->authority->ends}};
   if (open) json["proxy"] = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
   return json;
 }

@@ -114,6 +114,7 @@ Status Engine::Load() {
     if (row.state == "running") CLOCHE_TRY(Save(*sandbox));
   }
   RemoveLogs("");
+  RemoveAuthorities("");
   return {};
 }
 

@@ -176,7 +176,7 @@ Task<Result<bool>> Sandbox::Pause() {
                  "try again, or stop it first: cloche stop " + id);
 }
 
-Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
+Task<Result<sys::Fd>> Sandbox::AskForNamespace(InitOp which) {
   while (socket_asked_) {  // one at a time
     const std::shared_ptr<Event> other = socket_asked_;
     co_await other->Wait();
@@ -184,12 +184,13 @@ Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
   }
   const std::shared_ptr<Event> answered = std::make_shared<Event>(io_);
   socket_asked_ = answered;
+  asked_for_ = which;
   asio::steady_timer patience(io_, kPausePatience);
   patience.async_wait([answered](boost::system::error_code error) {
     if (!error) answered->Set();
   });
   InitMessage message{};
-  message.op = InitOp::kSocket;
+  message.op = which;
   if (control_.is_open() &&
       sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
     co_await answered->Wait();
@@ -277,7 +278,8 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kPaused && message.value == 1) {
     Resume();  // too late: nobody waits for it any more
   }
-  if (message.op == InitOp::kSocket && socket_asked_ && !fds.empty()) {
+  const bool is_namespace = message.op == InitOp::kSocket || message.op == InitOp::kMounts;
+  if (is_namespace && socket_asked_ && message.op == asked_for_ && !fds.empty()) {
     socket_ = std::move(fds[0]);
     socket_asked_->Set();
     return;

@@ -92,8 +92,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // Without a cgroup to freeze, init stops everybody for a moment. False: there is no need to.
   Task<Result<bool>> Pause();
   void Resume();
-  // One that init made: it leads to the network namespace.
-  Task<Result<sys::Fd>> NetworkSocket();
+  // A descriptor that init made: kSocket leads to its network namespace, kMounts is the other.
+  Task<Result<sys::Fd>> AskForNamespace(InitOp which);
   void AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
@@ -137,6 +137,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
   std::shared_ptr<Event> socket_asked_;
+  InitOp asked_for_{};
   sys::Fd socket_;
   std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
 };

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/authority.h"
 #include "daemon/event.h"
 #include "daemon/network_log.h"
 
@@ -32,7 +33,9 @@ class SandboxNetwork {
       : log(std::move(log_path)), refusals(io) {}
 
   NetworkLog log;
-  uint16_t proxy_port = 0;     // inside; 0: not open
+  uint16_t proxy_port = 0;  // inside; 0: not open
+  std::optional<Authority> authority;
+  std::string believes;        // the SHA-256 of the one that was laid into this life
   std::set<std::string> told;  // destinations whose refusal was told
   // Asks init whose socket that is; NameOwner is the answer. Unset: nobody is asked.
   std::function<void(uint16_t source_port)> ask_owner;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMostContexts = 1024;
 constexpr long kDay = 24 * 60 * 60;
+constexpr long kLife = 7 * kDay;  // of a certificate; another is made long before
 
 // We speak HTTP/1.1 and nothing else, whatever is offered.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
@@ -49,7 +50,7 @@ X509* Issue(X509* issuer, EVP_PKEY* issuer_key, EVP_PKEY* key, const std::string
   BN_free(number);
   X509_set_version(certificate, X509_VERSION_3);
   X509_gmtime_adj(X509_getm_notBefore(certificate), -kDay);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), 30 * kDay);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), kLife);
   X509_set_pubkey(certificate, key);
   X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
   const std::string shown = name.substr(0, 64);  // as long as a common name may be
@@ -87,16 +88,21 @@ Result<std::shared_ptr<Certificates>> Certificates::Make(const CertificateAuthor
 }
 
 Certificates::~Certificates() {
-  for (const auto& [name, context] : contexts_) SSL_CTX_free(context);
+  for (const auto& [name, each] : contexts_) SSL_CTX_free(each.context);
   X509_free(certificate_);
   EVP_PKEY_free(key_);
   EVP_PKEY_free(own_key_);
 }
 
 SSL_CTX* Certificates::ContextFor(const std::string& name, bool is_address) {
-  if (const auto found = contexts_.find(name); found != contexts_.end()) return found->second;
+  const time_t now = time(nullptr);
+  if (const auto found = contexts_.find(name); found != contexts_.end()) {
+    if (now - found->second.made < kDay) return found->second.context;
+    SSL_CTX_free(found->second.context);
+    contexts_.erase(found);
+  }
   if (contexts_.size() >= kMostContexts) {
-    for (const auto& [each, context] : contexts_) SSL_CTX_free(context);  // those in use stay
+    for (const auto& [each, made] : contexts_) SSL_CTX_free(made.context);  // those in use stay
     contexts_.clear();
   }
   X509* certificate = Issue(certificate_, key_, own_key_, name, is_address);
@@ -113,7 +119,8 @@ SSL_CTX* Certificates::ContextFor(const std::string& name, bool is_address) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
-  return contexts_[name] = context;
+  contexts_[name] = Context{context, now};
+  return context;
 }
 
 std::unique_ptr<Tls> Certificates::Accept(const std::string& name, bool is_address) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,11 @@ class Certificates {
   x509_st* certificate_ = nullptr;
   evp_pkey_st* key_ = nullptr;
   evp_pkey_st* own_key_ = nullptr;  // of the certificates we make
-  std::map<std::string, ssl_ctx_st*> contexts_;
+  struct Context {
+    ssl_ctx_st* context = nullptr;
+    time_t made = 0;
+  };
+  std::map<std::string, Context> contexts_;
 };
 
 }  // namespace cloche::egress

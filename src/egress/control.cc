@@ -63,6 +63,15 @@ Result<SocketUse> ReadSocket(const json& value) {
   return Bad("sockets", "want tcp4, tcp6, dns4, dns6 or proxy4");
 }
 
+Result<CertificateAuthority> ReadAuthority(const json& object) {
+  if (!object.is_object()) return Bad("ca", "must be an object");
+  CLOCHE_TRY(OnlyKnown(object, {"certificate", "key"}));
+  CertificateAuthority ca;
+  CLOCHE_TRY(ReadText(object, "certificate", ca.certificate));
+  CLOCHE_TRY(ReadText(object, "key", ca.key));
+  return ca;
+}
+
 Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) {
   CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "name", "sockets", "rules", "limits", "ca"}));
   OpenMessage message{.sandbox = sandbox};
@@ -78,11 +87,7 @@ Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) 
     ASSIGN_OR_RETURN(message.limits, ReadLimits(object["limits"]));
   }
   if (object.contains("ca")) {
-    if (!object["ca"].is_object()) return Bad("ca", "must be an object");
-    CertificateAuthority ca;
-    CLOCHE_TRY(ReadText(object["ca"], "certificate", ca.certificate));
-    CLOCHE_TRY(ReadText(object["ca"], "key", ca.key));
-    message.ca = std::move(ca);
+    ASSIGN_OR_RETURN(message.ca, ReadAuthority(object["ca"]));
   }
   return message;
 }
@@ -142,12 +147,14 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
   CLOCHE_TRY(ReadText(object, "op", op));
   if (op == "resolver") return ReadResolver(object);
   if (op == "trust") {
-    CLOCHE_TRY(OnlyKnown(object, {"op", "certificates", "first"}));
+    CLOCHE_TRY(OnlyKnown(object, {"op", "certificates", "first", "more"}));
     TrustMessage message;
     CLOCHE_TRY(ReadText(object, "certificates", message.certificates));
-    if (object.contains("first")) {
-      if (!object["first"].is_boolean()) return Bad("first", "must be true or false");
-      message.first = object["first"].get<bool>();
+    for (const auto& [key, value] :
+         {std::pair("first", &message.first), std::pair("more", &message.more)}) {
+      if (!object.contains(key)) continue;
+      if (!object[key].is_boolean()) return Bad(key, "must be true or false");
+      *value = object[key].get<bool>();
     }
     return message;
   }
@@ -159,6 +166,11 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "rules"}));
     ASSIGN_OR_RETURN(std::vector<Rule> rules, RulesFromJson(object.value("rules", json())));
     return RulesMessage{sandbox, std::move(rules)};
+  }
+  if (op == "authority") {
+    CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "ca"}));
+    ASSIGN_OR_RETURN(CertificateAuthority ca, ReadAuthority(object.value("ca", json())));
+    return AuthorityMessage{sandbox, std::move(ca)};
   }
   if (op == "limits") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "limits"}));

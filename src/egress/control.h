@@ -59,6 +59,10 @@ struct ResolverMessage {
   std::vector<std::pair<IpAddress, uint16_t>> nameservers;
   std::vector<std::pair<IpAddress, std::string>> hosts;
 };
+struct AuthorityMessage {
+  std::string sandbox;
+  CertificateAuthority ca;
+};
 struct SecretMessage {
   std::string sandbox;
   std::string name, value;  // an empty value forgets it
@@ -66,10 +70,11 @@ struct SecretMessage {
 struct TrustMessage {
   std::string certificates;  // PEM; may come in parts, `first` begins anew
   bool first = true;
+  bool more = false;  // nothing changes before the last part
 };
 
 using ControlMessage = std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage,
-                                    ResolverMessage, SecretMessage, TrustMessage>;
+                                    ResolverMessage, AuthorityMessage, SecretMessage, TrustMessage>;
 
 // Unknown operations and fields are refused. `sandbox` is told even then, when it could be read: a
 // sandbox whose rules cannot be read has none.

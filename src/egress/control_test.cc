@@ -32,6 +32,19 @@ TEST(Control, MessagesAreRead) {
   EXPECT_TRUE(ParseControlMessage(R"({"op":"close","sandbox":"sb_x"})", sandbox));
 }
 
+TEST(Control, AuthorityAndTrustAreRead) {
+  std::string sandbox;
+  const auto authority = ParseControlMessage(
+      R"({"op":"authority","sandbox":"sb_x","ca":{"certificate":"c","key":"k"}})", sandbox);
+  ASSERT_TRUE(authority) << authority.error().message;
+  EXPECT_EQ(std::get<AuthorityMessage>(*authority).sandbox, "sb_x");
+  EXPECT_EQ(std::get<AuthorityMessage>(*authority).ca.key, "k");
+  const auto trust = ParseControlMessage(R"({"op":"trust","certificates":"c"})", sandbox);
+  ASSERT_TRUE(trust);
+  EXPECT_TRUE(std::get<TrustMessage>(*trust).first);
+  EXPECT_FALSE(std::get<TrustMessage>(*trust).more);
+}
+
 TEST(Control, NameServersNobodyCanAskAreLeftOut) {
   std::string sandbox;
   const auto message = ParseControlMessage(
@@ -63,6 +76,10 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"resolver","nameservers":[1]})",
            R"({"op":"resolver","hosts":[["1.2.3.4"]]})",
            R"({"op":"grant","sandbox":"s"})",
+           R"({"op":"authority","sandbox":"s"})",
+           R"({"op":"authority","sandbox":"s","ca":{"certificate":"x"}})",
+           R"({"op":"authority","sandbox":"s","ca":{"certificate":"x","key":"y","more":1}})",
+           R"({"op":"trust","certificates":"","more":1})",
        })
     EXPECT_FALSE(ParseControlMessage(bad, sandbox)) << bad;
   EXPECT_FALSE(ParseControlMessage(R"({"op":"rules","sandbox":"sb_y","rules":"x"})", sandbox));

@@ -87,7 +87,8 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
     resolver_.Configure(std::move(*resolver));
   if (auto* secret = std::get_if<SecretMessage>(&*message)) Do(std::move(*secret));
   if (auto* trust = std::get_if<TrustMessage>(&*message))
-    trust_.Add(trust->certificates, trust->first);
+    trust_.Add(trust->certificates, trust->first, trust->more);
+  if (auto* authority = std::get_if<AuthorityMessage>(&*message)) Do(*authority);
 }
 
 void Server::Do(SecretMessage message) {
@@ -100,6 +101,15 @@ void Server::Do(SecretMessage message) {
   } else {
     secrets[message.name] = std::move(message.value);
   }
+}
+
+// New connections meet it. Those that are open were promised another one, or none.
+void Server::Do(const AuthorityMessage& message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  if (found == sandboxes_.end()) return Complain(message.sandbox, "authority: no such sandbox");
+  auto certificates = Certificates::Make(message.ca);
+  if (!certificates) return Complain(message.sandbox, certificates.error().message);
+  found->second->certificates = std::move(*certificates);
 }
 
 void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {

@@ -28,6 +28,7 @@ class Server {
   void Do(RulesMessage message);
   void Do(LimitsMessage message);
   void Do(const CloseMessage& message);
+  void Do(const AuthorityMessage& message);
   void Do(SecretMessage message);
   void Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd);
   Task<void> Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,

@@ -103,9 +103,10 @@ Trust::Trust() : context_(SSL_CTX_new(TLS_client_method())) {
 
 Trust::~Trust() { SSL_CTX_free(context_); }
 
-void Trust::Add(std::string_view pem, bool first) {
+void Trust::Add(std::string_view pem, bool first, bool more) {
   if (first) pem_.clear();
   pem_ += pem;
+  if (more) return;
   X509_STORE* store = X509_STORE_new();
   BIO* text = BIO_new_mem_buf(pem_.data(), static_cast<int>(pem_.size()));
   while (X509* certificate = PEM_read_bio_X509(text, nullptr, nullptr, nullptr)) {

@@ -38,7 +38,8 @@ class Trust {
  public:
   Trust();
   ~Trust();
-  void Add(std::string_view pem, bool first);
+  // In parts: what was believed before is believed until the last of them came.
+  void Add(std::string_view pem, bool first, bool more);
   // To `name`, whose certificate must be good for it.
   std::unique_ptr<Tls> ConnectTo(const std::string& name, bool is_address);
 

@@ -372,6 +372,13 @@ void RunInit(int control, int pts) {
         Reply(control, reply, std::span<const int>(&made, made >= 0 ? 1 : 0));
         close(made);
       }
+      if (request.op == InitOp::kMounts) {
+        InitMessage reply{};
+        reply.op = InitOp::kMounts;
+        const int mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+        Reply(control, reply, std::span<const int>(&mounts, mounts >= 0 ? 1 : 0));
+        close(mounts);
+      }
     }
     for (int i = 0; i < fd_count; ++i) close(fds[i]);
   }

@@ -22,7 +22,8 @@ constexpr ptrdiff_t kMostConnectsOfOne = 32;
 }  // namespace
 
 Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const {
-  if (fds.size() != (mode_ == Mode::kSystem ? 1 : 2))
+  const bool trust = request.op == SpawnOp::kTrust;
+  if (fds.size() != (mode_ == Mode::kSystem ? 1u : 2u) + (trust ? 1u : 0u))
     return Failed(SpawnStage::kPlan, "network needs its owner", EBADMSG);
   auto found = ids_.find(request.sandbox);
   if (found == ids_.end()) return Failed(SpawnStage::kPlan, "sandbox runs not", ESRCH);
@@ -32,8 +33,9 @@ Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<con
     return Failed(SpawnStage::kPlan, "sandbox of somebody else", EPERM);
   if (request.op == SpawnOp::kConnect && (request.argument == 0 || request.argument > 65535))
     return Failed(SpawnStage::kPlan, "port", EINVAL);
-  // A program inside may let those who connect wait: that is at the cost of its owner alone.
-  const bool connects = request.op == SpawnOp::kConnect;
+  // A program inside may let those who connect or read a file wait: that is at the cost of its
+  // owner alone.
+  const bool connects = request.op == SpawnOp::kConnect || trust;
   const auto counts = [&](const auto& job) {
     if (job.second.request.op != request.op || !connects)
       return job.second.request.op == request.op;
@@ -50,7 +52,7 @@ void Server::StartNetworkJob(const SpawnRequest& request, std::span<const int> f
     return Answer(request, &checked.error());
   const int init = alive_.at(ids_.at(request.sandbox)).pidfd.get();
   StartProcess(request, "", nullptr, std::nullopt, [&](int answer) {
-    auto made = DoNetworkJob(request, init, mode_ == Mode::kSystem ? -1 : fds[1]);
+    auto made = DoNetworkJob(request, init, fds);
     SpawnReply reply = made ? ReplyTo(request) : FailureReply(request, made.error());
     std::vector<int> passed;
     if (made)
@@ -60,14 +62,20 @@ void Server::StartNetworkJob(const SpawnRequest& request, std::span<const int> f
 }
 
 Outcome<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, int init,
-                                                   int socket) const {
+                                                   std::span<const int> fds) const {
+  const int witness = mode_ == Mode::kSystem ? -1 : fds.back();
+  std::vector<sys::Fd> made;
+  if (request.op == SpawnOp::kTrust) {
+    if (auto laid = LayTrust(mode_ == Mode::kSystem ? init : witness, fds[1]); !laid)
+      return std::unexpected(laid.error());
+    return made;
+  }
   // Init's memory belongs to the user namespace that cloched was started in. Only root may look at
   // it through there: rootless a socket of init's shows the way.
   if (int error =
-          mode_ == Mode::kSystem ? sys::EnterNetworkOf(init) : sys::EnterNetworkOfSocket(socket);
+          mode_ == Mode::kSystem ? sys::EnterNetworkOf(init) : sys::EnterNetworkOfSocket(witness);
       error < 0)
     return Failed(SpawnStage::kNetwork, "enter network namespace", error);
-  std::vector<sys::Fd> made;
   if (request.op == SpawnOp::kConnect) {
     sys::Fd connected(sys::ConnectToLoopback(static_cast<uint16_t>(request.argument)));
     if (!connected.valid())

@@ -189,6 +189,7 @@ void Server::HandleRequest() {
         break;
       case SpawnOp::kNetwork:
       case SpawnOp::kConnect:
+      case SpawnOp::kTrust:
         StartNetworkJob(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
       case SpawnOp::kEgress:

@@ -87,7 +87,9 @@ class Server {
   void StartNetworkJob(const SpawnRequest& request, std::span<const int> fds);
   Outcome<void> CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const;
   Outcome<std::vector<sys::Fd>> DoNetworkJob(const SpawnRequest& request, int init,
-                                             int socket) const;
+                                             std::span<const int> fds) const;
+  // trust.cc
+  Outcome<void> LayTrust(int mounts, int certificates) const;
   void StartEgress(const SpawnRequest& request, std::span<const int> fds);
   int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
   Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;

@@ -67,6 +67,8 @@ int UnshareCgroupNamespace() { return Checked(syscall(SYS_unshare, CLONE_NEWCGRO
 int EnterOwnUserAndMountNamespace() {
   return Checked(syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS));
 }
+int EnterMountsOf(int process) { return setns(process, CLONE_NEWNS) < 0 ? -errno : 0; }
+
 int UnshareMountNamespace() { return Checked(syscall(SYS_unshare, CLONE_NEWNS)); }
 
 int KeepCapabilitiesAcrossIds() {

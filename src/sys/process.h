@@ -21,6 +21,7 @@ long CloneSandbox(int own_cgroup, int& pidfd);
 int UnshareCgroupNamespace();
 int EnterOwnUserAndMountNamespace();  // rootless: this process becomes privileged over itself
 int UnshareMountNamespace();
+int EnterMountsOf(int process);  // by its pidfd, or its mount namespace itself
 // File-system ids of a mapped root, while keeping our capabilities: an overlay remembers them.
 int KeepCapabilitiesAcrossIds();
 int SetFsIds(uid_t uid, gid_t gid);

@@ -15,8 +15,8 @@ SECRET = {**API, "secret": {"name": "TOKEN", "placeholder": PLACEHOLDER,
                             "where": ["header", "basic", "query", "json"]}}
 
 
-def inside(w, *rules, trust=True, names=("api.example.test",), handler=None):
-    context, ca = w.certificate(*names)
+def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=True):
+    context, _ = w.certificate(*names)
     w.zones["api.example.test"] = w.zones["other.test"] = ["127.0.0.1"]
     w.serve(443, handler or w.http, context=context)
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
@@ -26,7 +26,8 @@ def inside(w, *rules, trust=True, names=("api.example.test",), handler=None):
     if trust:
         w.tell({"op": "trust", "certificates": read("ca.pem")})
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
-    w.open([*rules, LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")})
+    authority = {"ca": {"certificate": read("sb.pem"), "key": read("sb.key")}} if ca else {}
+    w.open([*rules, LOOPBACK], **authority)
     return ["--cacert", w.dir + "/sb.pem"]
 
 
@@ -49,6 +50,30 @@ def test_large_bodies_and_http2_clients(w):
                  url + "/big20000000"), (200, "20000000 1.1"), "down")
     equal(w.curl(*ca, "-T", "-", url + "/up", input=b"u" * 5000000), (200, "PUT /up 5000000"), "up")
     equal(w.curl(*ca, url + "/events")[1].count("data:"), 3, "events")
+
+
+def test_an_authority_that_comes_later(w):
+    ca = inside(w, API, ca=False)
+    url = "https://api.example.test/v1"
+    equal(w.curl("--cacert", w.dir + "/ca.pem", url)[0], 200, "without one TLS passes")
+    read = lambda name: open(os.path.join(w.dir, name)).read()
+    rules = [{**API, "methods": ["GET"]}, LOOPBACK]
+    w.tell({"op": "authority", "sandbox": "sb_x", "ca": {"certificate": read("sb.pem"), "key": read("sb.key")}})
+    w.rules(rules)
+    equal(w.curl(*ca, url), (200, "GET /v1 0"), "now it is ended")
+    equal(w.curl(*ca, "-d", "x", url)[0], 403, "and rules about requests hold")
+
+
+def test_trust_in_parts(w):
+    ca = inside(w, {**API, "methods": ["GET"]})
+    url = "https://api.example.test/v1"
+    part = open(w.dir + "/ca.pem").read()
+    w.tell({"op": "trust", "certificates": "", "first": True, "more": True})
+    equal(w.curl(*ca, url)[0], 200, "nothing changes before the last part")
+    w.tell({"op": "trust", "certificates": part, "first": False})
+    equal(w.curl(*ca, url)[0], 200, "then it is believed")
+    w.tell({"op": "trust", "certificates": ""})
+    equal(w.curl(*ca, url)[0], 502, "and no longer")
 
 
 def test_plain_grants_stay_untouched(w):

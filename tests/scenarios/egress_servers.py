@@ -1,7 +1,8 @@
 """Servers on loopback that a sandbox may or may not reach: usage DIRECTORY (its names), then LOG. Ends with its parent.
 
 Each name of DIRECTORY/names is "NAME ADDRESS". HTTP at port H and TLS at port S of each address, a name server at 127.0.0.77:53
-that knows them, and everything that arrives as a line of LOG.
+that knows them, and everything that arrives as a line of LOG. A certificate and key of its own has an address where
+DIRECTORY/ADDRESS.pem is. What is below DIRECTORY/files is answered with, by its path.
 """
 import http.server
 import os
@@ -31,8 +32,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.flush()
                 time.sleep(0.1)
             return
+        file = PLACE + "/files" + self.path.partition("?")[0]
+        if os.path.isdir(PLACE + "/files") and not os.path.isfile(file) and "/repo.git/" in self.path:
+            return self.send_error(404)
         size = int(self.path[1:]) if self.path[1:].isdigit() else 0
         body = b"z" * size if size else f"hello from {self.server.server_address[0]}\n".encode()
+        if os.path.isfile(file):
+            body = open(file, "rb").read()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -62,7 +68,11 @@ def serve(address, tls):
     server.handle_error = lambda *_: None
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(PLACE + "/cert.pem", PLACE + "/key.pem")
+        own = f"{PLACE}/{address}.pem"
+        if os.path.exists(own):
+            context.load_cert_chain(own)
+        else:
+            context.load_cert_chain(PLACE + "/cert.pem", PLACE + "/key.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 

@@ -1,0 +1,132 @@
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "daemon/authority.h"
+#include "daemon/engine.h"
+#include "daemon/host_trust.h"
+#include "egress/rule.h"
+#include "sys/process.h"
+
+// The certificate authorities of sandboxes whose rules speak of requests.
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMostFallback = 2 << 20;
+
+int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Json ForEgress(const Authority& authority) {
+  return {{"certificate", authority.certificate}, {"key", authority.key}};
+}
+
+}  // namespace
+
+bool NeedsAuthority(const Json& rules) {
+  return std::ranges::any_of(rules, [](const Json& each) {
+    const auto rule = egress::RuleFromJson(nlohmann::json(each));
+    return rule && rule->kind == egress::Kind::kHttps && rule->LooksIntoRequests();
+  });
+}
+
+std::string Engine::AuthorityPath(const std::string& id) const {
+  return fmt::format("{}/daemon/authorities/{}.pem", directories_.state, id);
+}
+
+// That of a disposable sandbox is in memory only.
+Result<Authority> Engine::AuthorityOf(Sandbox& sandbox) {
+  std::optional<Authority>& held = NetworkOf(sandbox)->authority;
+  const std::string path = AuthorityPath(sandbox.id);
+  if (!held && sandbox.keep)
+    if (auto kept = ReadAuthority(path)) held = std::move(*kept);
+  if (held && LastsFrom(*held, Now())) return *held;
+  ASSIGN_OR_RETURN(Authority made, MakeAuthority(sandbox.id));
+  if (sandbox.keep) {
+    const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    std::error_code error;
+    std::filesystem::create_directory(directory, error);
+    if (!error) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, error);
+    if (error)
+      return Fail(Code::kUnavailable,
+                  fmt::format("make {}: {}", directory.string(), error.message()),
+                  "is the disk full?");
+    CLOCHE_TRY(KeepAuthority(made, path));
+  }
+  held = std::move(made);
+  return *held;
+}
+
+Task<Status> Engine::LayTrust(std::shared_ptr<Sandbox> sandbox, Authority authority,
+                              Client client) {
+  std::string text = authority.certificate;
+  for (const std::string& part : CertificatesInParts(ReadHostTrust(mode_), kMostFallback))
+    if (text.size() < kMostFallback) text += part;
+  const sys::Fd memory(sys::SealedMemfd("certificates", text.data(), text.size()));
+  if (!memory.valid()) co_return Fail(Code::kInternal, "write certificates: out of memory");
+  auto answer = co_await AskInside(sandbox, SpawnOp::kTrust, 0, client, memory.get());
+  if (!answer) co_return std::unexpected(answer.error());
+  if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
+  NetworkOf(*sandbox)->believes = authority.sha256;
+  co_return Status{};
+}
+
+Task<Result<Json>> Engine::PrepareAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto authority = AuthorityOf(*sandbox);
+  if (!authority) co_return std::unexpected(authority.error());
+  if (Status laid = co_await LayTrust(sandbox, *authority, client); !laid)
+    co_return std::unexpected(laid.error());
+  co_return ForEgress(*authority);
+}
+
+Task<Status> Engine::GiveAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto prepared = co_await PrepareAuthority(sandbox, client);
+  if (!prepared) co_return std::unexpected(prepared.error());
+  egress_.SetAuthority(sandbox->id, std::move(*prepared));
+  co_return Status{};
+}
+
+Task<Status> Engine::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
+  const std::shared_ptr<SandboxNetwork> network = sandbox->network;
+  if (!network || network->believes.empty() || !network->authority ||
+      LastsFrom(*network->authority, Now()))
+    co_return Status{};
+  co_return co_await GiveAuthority(sandbox, client);
+}
+
+void Engine::RemoveAuthorities(const std::string& id) {
+  std::error_code error;
+  if (!id.empty()) {
+    std::filesystem::remove(AuthorityPath(id), error);
+    return;
+  }
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directories_.state + "/daemon/authorities", error))
+    if (!sandboxes_.contains(entry.path().stem())) std::filesystem::remove(entry.path(), error);
+}
+
+// What the caller named himself stays as he wants it.
+void Engine::AddTrustVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
+                               std::vector<std::string>& env) const {
+  if (!sandbox.network || sandbox.network->believes.empty()) return;
+  for (const char* name : {"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+                           "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}) {
+    if (std::ranges::find(named, name) != named.end() ||
+        std::ranges::find(sandbox.request.env_names, name) != sandbox.request.env_names.end())
+      continue;
+    const std::string begin = std::string(name) + "=";
+    std::erase_if(env, [&](const std::string& each) { return each.starts_with(begin); });
+    env.push_back(begin + (strcmp(name, "NODE_EXTRA_CA_CERTS") == 0
+                               ? "/dev/cloche/ca.crt"
+                               : "/dev/cloche/ca-certificates.crt"));
+  }
+}
+
+}  // namespace cloche::daemon
