@@ -42,8 +42,8 @@ Result<Pipe> MakePipe() {
 
 // The daemon outlives this command: it gets what it needs to work, not the caller's secrets.
 std::vector<char*> DaemonEnvironment() {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "PATH=", "HOME=", "USER=", "LOGNAME=", "LANG=", "TMPDIR=", "TZ="};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "PATH=", "HOME=", "USER=", "LOGNAME=", "LANG=", "TMPDIR=", "TZ=", "SSL_CERT_FILE="};
   constexpr std::array<std::string_view, 8> kPrefixes = {"XDG_",  "CLOCHE_", "DBUS_", "LC_",
                                                          "ASAN_", "UBSAN_",  "LSAN_", "TSAN_"};
   std::vector<char*> kept;

@@ -31,7 +31,7 @@ read -r PORT < "$SERVERS/port"
 printf '127.0.2.%s %s.test\n' 1 api 2 git 3 npm 4 other > "$T/hosts"
 : > "$T/resolv.conf"
 chmod 644 "$T/hosts" "$T/resolv.conf" "$T/ca.pem"
-CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_TRUSTED_CERTIFICATES="$T/ca.pem")
+CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS=/dev/null SSL_CERT_FILE="$T/ca.pem")
 restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
 restart_daemon
 heard() { grep -qe "$1" "$LOG" || { echo "the servers did not hear '$1'" >&2; cat "$LOG" >&2; false; }; }
