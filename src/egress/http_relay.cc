@@ -47,8 +47,8 @@ struct Extras {
   ~Extras() {
     for (SecretInUse& each : secrets) Wipe(each.value);
   }
-  std::vector<SecretInUse> secrets;
-  std::string body;  // read already, and to be sent with the head
+  std::vector<SecretInUse> secrets;  // put in, or at least masked
+  std::string body;                  // read already, and to be sent with the head
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -85,8 +85,11 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    const std::string* coding = extras.secrets.empty() ? nullptr : answer->Find("Content-Encoding");
-    if (coding != nullptr && !SameText(*coding, "identity")) {
+    const bool coded =
+        std::any_of(answer->headers.begin(), answer->headers.end(), [](const Header& header) {
+          return SameText(header.name, "Content-Encoding") && !SameText(header.value, "identity");
+        });
+    if (coded && !extras.secrets.empty()) {
       why =
           "its answer is compressed, although it was asked not to: a secret in it could not be "
           "seen";
@@ -202,9 +205,9 @@ void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) 
 }
 
 // Secrets that belong to this host take the place of their placeholders.
-Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, RequestHead& request,
+Task<bool> PutIn(Connection& connection, const RequestDecision& decision, RequestHead& request,
                  Extras& extras) {
-  for (const SecretUse& use : uses) {
+  for (const SecretUse& use : decision.secrets) {
     const auto found = connection.sandbox->secrets.find(use.name);
     if (found == connection.sandbox->secrets.end()) {
       const std::string reason = fmt::format("{} is granted with secret {}, which there is no more",
@@ -216,6 +219,11 @@ Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, Req
     extras.secrets.push_back({use, found->second});
   }
   PutSecretsIn(request, extras.secrets);
+  for (const std::string& name : decision.masked) {
+    const auto found = connection.sandbox->secrets.find(name);
+    if (found != connection.sandbox->secrets.end())
+      extras.secrets.push_back({SecretUse{.name = name}, found->second});
+  }
   // Answers must come whole and readable, or what they echo could not be found.
   for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
   request.headers.push_back({"Accept-Encoding", "identity"});
@@ -305,8 +313,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   }
   ++connection.record.requests;
   Extras extras;
-  if (!decision.secrets.empty()) {
-    const bool ready = co_await PutIn(connection, decision.secrets, request, extras);
+  if (!decision.masked.empty()) {
+    const bool ready = co_await PutIn(connection, decision, request, extras);
     if (!ready) co_return false;
   }
   if (connection.upstream == nullptr) {
