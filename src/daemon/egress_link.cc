@@ -136,9 +136,16 @@ void EgressLink::SendSecrets(const std::string& sandbox) {
   if (found != guarded_.end() && ready_) SendSecretsOf(sandbox, found->second);
 }
 
-void EgressLink::SendSecretsOf(const std::string& sandbox, const Guarded& guarded) {
+void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
   if (!guarded.border.secrets) return;
-  for (auto& [name, value] : guarded.border.secrets()) {
+  SecretValues values = guarded.border.secrets();
+  std::set<std::string> before = std::exchange(guarded.secrets_sent, {});
+  for (const auto& [name, value] : values) {
+    before.erase(name);
+    guarded.secrets_sent.insert(name);
+  }
+  for (const std::string& name : before) values.emplace_back(name, "");  // not granted any more
+  for (auto& [name, value] : values) {
     Json message = {{"op", "secret"}, {"sandbox", sandbox}, {"name", name}, {"value", value}};
     Wipe(value);
     Send(message);

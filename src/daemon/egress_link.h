@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,7 @@ class EgressLink {
     uint64_t rules_sent = 0, rules_taken = 0;
     uint64_t opened_with = 0;  // the rules that went with its sockets
     std::string error;         // why it was not opened
+    std::set<std::string> secrets_sent;
   };
   // A sandbox that was closed: the ends of its connections still come.
   struct Closing {
@@ -84,7 +86,7 @@ class EgressLink {
   void Handle(const std::string& text);
   void Send(const Json& message, const std::vector<int>& fds = {});
   void SendOpen(const std::string& sandbox, Guarded& guarded);
-  void SendSecretsOf(const std::string& sandbox, const Guarded& guarded);
+  void SendSecretsOf(const std::string& sandbox, Guarded& guarded);
   void SendWaiting();
   void SendWaitingLater();
   void BePatient();  // for a while, from now on

@@ -355,6 +355,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
     sandbox->request.network = before;
+    egress_.SendSecrets(sandbox->id);
     co_return done;
   }
   if (sandbox->network) sandbox->network->told.clear();
