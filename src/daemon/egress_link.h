@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/launch_plan.h"
 #include "base/result.h"
 #include "daemon/event.h"
 #include "daemon/spawn_link.h"

@@ -148,9 +148,14 @@ Task<void> Engine::RemoveRest(std::string id) {
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
   CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
-  CLOCHE_CO_TRY(CompileNetwork(request.network, client.peer.uid));
+  const auto rules = CompileNetwork(request.network, client.peer.uid);
+  if (!rules) co_return std::unexpected(rules.error());
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
+  if (NeedsAuthority(*rules))
+    planned->differences.push_back(
+        {"an authority of the sandbox's own is believed, and covers the bundle of certificates",
+         "rules about requests in HTTPS need TLS to be ended at the border"});
   Json explained = {{"id", planned->plan.sandbox_id},
                     {"text", PlannedToText(*planned)},
                     {"differences_text", DifferencesToText(*planned)}};

@@ -111,7 +111,8 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
     if (grant.variable.empty()) grant.variable = info.variable;
     if (std::ranges::find(network.rules, grant.name, &NetworkRule::secret) == network.rules.end())
       for (const std::string& host : info.hosts)
-        network.rules.push_back({.text = host, .secret = grant.name});
+        network.rules.push_back(
+            {.id = "", .allow = true, .text = host, .expires = {}, .secret = grant.name});
   }
   for (const NetworkRule& each : network.rules) {
     if (each.secret.empty()) continue;

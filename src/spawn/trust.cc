@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -41,11 +42,9 @@ std::string CertificatesIn(std::string_view text, size_t count = SIZE_MAX) {
     const size_t begin = text.find(kBegin);
     if (begin == text.npos) break;
     text.remove_prefix(begin + kBegin.size());
-    const size_t end = text.find(kEnd);
-    if (end == text.npos) break;
-    const std::string_view body = text.substr(0, end);
-    if (body.find_first_not_of(kBody) != body.npos) continue;
-    found.append(kBegin).append(body).append(kEnd).append("\n");
+    const size_t end = std::min(text.find_first_not_of(kBody), text.size());
+    if (!text.substr(end).starts_with(kEnd)) continue;
+    found.append(kBegin).append(text.substr(0, end)).append(kEnd).append("\n");
     text.remove_prefix(end + kEnd.size());
   }
   return found;

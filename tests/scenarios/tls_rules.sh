@@ -141,6 +141,8 @@ check "this one does" exits 0
 check "nor do two share one" test "$(authority other)" != "$(authority box)"
 try cloche net box
 check "net tells for which rules" mentions 'TLS .*is ended for r1'
+try cloche explain --differences "${grants[@]}"
+check "explain tells of it" mentions "authority of the sandbox's own"
 
 # --- While it runs, and afterwards.
 cloche new --name later > "$T/log" 2>&1
