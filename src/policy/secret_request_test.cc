@@ -12,7 +12,7 @@ TEST(SecretRequest, SaysWhereTheValueMayGoAndLeavesNoneBehind) {
   const auto request = ParseSecretRequest(body);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->value, "the-real-value");
-  EXPECT_EQ(request->where, (std::vector<std::string>{"header", "basic"}));
+  EXPECT_EQ(request->where, (std::vector<std::string>{"basic", "header"}));
   EXPECT_EQ(body.dump().find("real"), std::string::npos);
 }
 

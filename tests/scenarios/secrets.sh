@@ -144,7 +144,8 @@ check "in a JSON body" prints right
 holds_value() { grep -qaF -f <(printf '%s\n' "$VALUE" "$(printf %s "$VALUE" | base64)") "$@"; }
 box sh -c 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; find ~ /tmp /dev/cloche /etc/ssl -xdev -type f -size -1000k -exec cat {} + ' \
   > "$T/inside" 2> "$T/log"
-check "the search sees what is inside" grep -qa 'ghp_cloche' "$T/inside"
+check "the search finds what is there" holds_value <(printf 'x%sx' "$VALUE")
+check "it sees what is inside" grep -qa 'ghp_cloche' "$T/inside"
 check "the sandbox never held it" not holds_value "$T/inside"
 cloche snapshot box --name one > "$T/log" 2>&1
 sync
@@ -155,7 +156,7 @@ check "nor in any answer" not holds_value "$T/answers"
 for pid in $(our_processes); do cat "/proc/$pid/environ" "/proc/$pid/cmdline"; done > "$T/ours" 2> /dev/null
 check "nor in the environment or the arguments of a process" not holds_value "$T/ours"
 undumpable() { is "$(for pid in $(our_processes); do case $(readlink "/proc/$pid/exe") in */cloched | */cloche-egress)
-  stat -c %u "/proc/$pid"; sed -n 's/^Max core file size *\([0-9]*\).*/\1/p' "/proc/$pid/limits" ;; esac; done | sort -u)" 0; }
+  stat -c %u "/proc/$pid/environ"; sed -n 's/^Max core file size *\([0-9]*\).*/\1/p' "/proc/$pid/limits" ;; esac; done | sort -u)" 0; }
 check "and no process that has it leaves a core" undumpable
 
 # --- What is told of it.
