@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -56,6 +57,7 @@ Result<std::string> TooLong() {
 // A line of standard input, or all of it; never shown.
 Result<std::string> ReadValue(const std::string& name) {
   std::string value;
+  (void)prctl(PR_SET_DUMPABLE, 0);
   value.reserve(kMostSecret + 1);  // nothing is left behind by growing
   const bool asked = isatty(STDIN_FILENO) == 1;
   const SilentTerminal* silent = nullptr;

@@ -129,13 +129,17 @@ Status Replace(const std::string& directory, const std::string& path, std::strin
   const sys::Fd file(
       open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return Errno("write", draft);
-  for (size_t at = 0; at < content.size();) {
+  bool written = true;
+  for (size_t at = 0; at < content.size() && written;) {
     const ssize_t wrote = write(file.get(), content.data() + at, content.size() - at);
-    if (wrote < 0 && errno != EINTR) return Errno("write", draft);
     if (wrote > 0) at += static_cast<size_t>(wrote);
+    written = wrote > 0 || (wrote < 0 && errno == EINTR);
   }
-  if (durable && fsync(file.get()) < 0) return Errno("write", draft);
-  if (rename(draft.c_str(), path.c_str()) < 0) return Errno("write", path);
+  if (!written || (durable && fsync(file.get()) < 0) || rename(draft.c_str(), path.c_str()) < 0) {
+    const auto failed = Errno("write", path);
+    unlink(draft.c_str());
+    return failed;
+  }
   const sys::Fd parent(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (durable && (!parent.valid() || fsync(parent.get()) < 0)) return Errno("write", directory);
   return {};

@@ -224,6 +224,8 @@ Task<bool> PutIn(Connection& connection, const RequestDecision& decision, Reques
     if (found != connection.sandbox->secrets.end())
       extras.secrets.push_back({SecretUse{.name = name}, found->second});
   }
+  for (const std::string& value : connection.sandbox->rotated_secrets)
+    extras.secrets.push_back({SecretUse{}, value});
   // Answers must come whole and readable, or what they echo could not be found.
   for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
   request.headers.push_back({"Accept-Encoding", "identity"});

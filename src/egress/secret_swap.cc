@@ -60,6 +60,11 @@ std::array<std::string, 3> InBase64(std::string_view value, size_t before) {
   return {all.substr(first, last - first), all.substr(first, end - first), all.substr(first)};
 }
 
+size_t Beginning(std::string_view text, size_t at) {
+  return static_cast<size_t>(static_cast<unsigned char>(text[at])) << 8 |
+         static_cast<unsigned char>(text[at + 1]);
+}
+
 void PutIntoBasic(std::string& value, SecretInUse& secret) {
   constexpr std::string_view kBasic = "Basic ";
   std::string pair;
@@ -133,13 +138,17 @@ void Masker::Add(std::string needle) {
       std::find(needles_.begin(), needles_.end(), needle) != needles_.end())
     return;
   longest_ = std::max(longest_, needle.size());
+  beginnings_.set(Beginning(needle, 0));
   needles_.push_back(std::move(needle));
 }
 
 void Masker::Find(std::string_view text, std::string& covered) const {
-  for (const std::string& needle : needles_) {
-    for (size_t at = text.find(needle); at != text.npos; at = text.find(needle, at + 1))
-      covered.replace(at, needle.size(), needle.size(), '*');
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    if (!beginnings_[Beginning(text, at)]) continue;
+    for (const std::string& needle : needles_) {
+      if (text.substr(at).starts_with(needle))
+        covered.replace(at, needle.size(), needle.size(), '*');
+    }
   }
 }
 

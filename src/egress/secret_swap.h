@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ class Masker {
   void Find(std::string_view text, std::string& covered) const;
   void Add(std::string needle);
   std::vector<std::string> needles_;
+  std::bitset<1 << 16> beginnings_;  // the first two bytes of each: most of a text is passed by
   size_t longest_ = 0;
   std::string held_;     // as it came
   std::string covered_;  // the same with stars: what overlaps is found in what came

@@ -21,6 +21,7 @@ constexpr int kAcceptAtOnce = 64;
 constexpr int64_t kBreatheMs = 100;
 constexpr int kMostSockets = 16;
 constexpr uint64_t kMostOfOne = 1024;  // connections of a sandbox
+constexpr size_t kMostRotated = 8;
 
 }  // namespace
 
@@ -93,14 +94,21 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
 
 void Server::Do(SecretMessage message) {
   const auto found = sandboxes_.find(message.sandbox);
-  auto& secrets =
-      found == sandboxes_.end() ? early_secrets_[message.sandbox] : found->second->secrets;
-  Wipe(secrets[message.name]);
-  if (message.value.empty()) {
-    secrets.erase(message.name);
-  } else {
-    secrets[message.name] = std::move(message.value);
+  const bool open = found != sandboxes_.end();
+  auto& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
+  std::string& value = secrets[message.name];
+  if (open && !value.empty() && !message.value.empty() && value != message.value) {
+    auto& rotated = found->second->rotated_secrets;
+    if (rotated.size() == kMostRotated) {
+      Wipe(rotated.front());
+      rotated.erase(rotated.begin());
+    }
+    rotated.push_back(value);
   }
+  Wipe(value);
+  value = message.value;
+  Wipe(message.value);
+  if (value.empty()) secrets.erase(message.name);
 }
 
 // New connections meet it. Those that are open were promised another one, or none.
@@ -231,6 +239,7 @@ void Server::Do(const CloseMessage& message) {
   const std::shared_ptr<Sandbox> sandbox = found->second;
   sandboxes_.erase(found);
   for (auto& [name, value] : sandbox->secrets) Wipe(value);
+  for (std::string& value : sandbox->rotated_secrets) Wipe(value);
   sandbox->secrets.clear();
   sandbox->closed = true;
   for (const auto& listener : sandbox->listeners) listener->Cut();

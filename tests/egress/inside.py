@@ -178,6 +178,16 @@ def test_what_was_sent_does_not_come_back_by_another_rule(w):
     equal(w.curl(*ca, "https://api.example.test/notes"), (200, "*" * len(VALUE)), "beside its path")
 
 
+def test_a_value_that_was_rotated_is_still_masked(w):
+    def tell(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
+    ca = inside(w, SECRET, handler=tell)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
+    equal(w.curl(*ca, "https://api.example.test/"), (200, "*" * len(VALUE)), "the old one")
+
+
 def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):
     ca = inside(w, SECRET)
     words = [*ca, "-H", f"X: {PLACEHOLDER}", "https://api.example.test/"]

@@ -147,8 +147,10 @@ box sh -c 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; find ~ /tmp /dev/
 check "the search finds what is there" holds_value <(printf 'x%sx' "$VALUE")
 check "it sees what is inside" grep -qa 'ghp_cloche' "$T/inside"
 check "the sandbox never held it" not holds_value "$T/inside"
+try box sh -c "cat '$STATE/daemon/vault.key' '$STATE/daemon/vault.json'"
+check "nor sees the vault" prints_nothing
 cloche snapshot box --name one > "$T/log" 2>&1
-sync
+sync -f "$STATE"
 check "it is not in what the daemon keeps: uppers, snapshots, registry, logs" not holds_value -r "$STATE"
 cloche ls --json > "$T/answers"; cloche show box --json >> "$T/answers"; cloche secret ls --json >> "$T/answers"
 cloche net box --json >> "$T/answers"; cloche net box log --json >> "$T/answers"; cloche explain --secret token >> "$T/answers"
@@ -179,6 +181,8 @@ for name in token git-token; do printf '%s\n' "$NEXT" | cloche secret rotate $na
 VALUE=$NEXT
 try box sh -c "$use https://api.test:$PORT/bearer"
 check "rotated, it goes there at once" prints right
+try box sh -c "curl -sS -m 30 -u \"x:\$GIT_TOKEN\" https://git.test:$PORT/basic"
+check "and its neighbour's" prints right
 check "what stands for it stays" is "$(box sh -c 'echo $TOKEN')" "$before"
 try cloche fork box --json
 fork=$(field 0.id)
