@@ -49,6 +49,9 @@ Status Serve(const Options& options, bool& announced) {
   ASSIGN_OR_RETURN(auto spawn,
                    daemon::SpawnLink::Start(io, place.spawn_program(), place.directories().state));
   CLOCHE_TRY(place.GiveUpRoot());
+  // It opens the vault. What it starts is dumpable again when it executes.
+  if (const int error = sys::ForbidCoreDumps(); error < 0)
+    return Fail(Code::kInternal, fmt::format("forbid core dumps: {}", strerror(-error)));
 
   std::unique_ptr<daemon::Registry> registry;
   std::unique_ptr<daemon::Engine> engine;

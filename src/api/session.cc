@@ -175,6 +175,8 @@ Task<Response> Session::Route(const Request& request) {
     co_return co_await ServeSandboxes(engine_, client_, request);
   if (!path.empty() && path[0] == "snapshots")
     co_return co_await ServeSnapshots(engine_, client_, request);
+  if (!path.empty() && path[0] == "secrets")
+    co_return co_await ServeSecrets(engine_, client_, request);
   if (path.size() == 1 && path[0] == "run")
     co_return ErrorResponse(
         {Code::kInvalid, "run: the answer is a stream", "send Upgrade: cloche-stream"});

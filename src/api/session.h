@@ -83,6 +83,7 @@ bool IsPortRequest(const Request& request);
 Task<Result<sys::Fd>> OpenPort(Engine& engine, Client client, const Request& request);
 Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::string received);
 Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request);
+Task<Response> ServeSecrets(Engine& engine, const Client& client, const Request& request);
 Response ServeDoctor(Engine& engine);
 
 }  // namespace cloche::api

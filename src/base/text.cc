@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <fmt/core.h>
+#include <string.h>
 
 #include <algorithm>
 #include <array>
@@ -216,6 +217,12 @@ std::string EscapeForTerminal(std::string_view text) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+void Wipe(std::string& text) {
+  text.resize(text.capacity());  // what was shortened is still there
+  explicit_bzero(text.data(), text.size());
+  text.clear();
 }
 
 bool IsUtf8(std::string_view text) {

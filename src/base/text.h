@@ -24,6 +24,9 @@ Result<uint64_t> ParseCount(std::string_view text);
 
 bool IsUtf8(std::string_view text);
 
+// Overwrites what must not stay in memory, then empties it.
+void Wipe(std::string& text);
+
 // Every text that a sandbox or a remote side could have chosen goes through here before it reaches
 // a terminal. Control characters (newline too), bidirectional and invisible characters and bytes
 // that are not UTF-8 become \xNN or \u{NNNN}; everything printable stays as it is.

@@ -35,6 +35,7 @@ constexpr std::array kCommands = {
     Entry{"services", "list, read or restart the services of a sandbox", Services},
     Entry{"net", "show or change what a sandbox may reach, and read what it did", Net},
     Entry{"port", "reach a server inside a sandbox from this machine", Port},
+    Entry{"secret", "keep secrets that sandboxes use without holding them", Secret},
     Entry{"snapshot", "save the state of a sandbox", TakeSnapshot},
     Entry{"snapshots", "list, name or remove the saved states of a sandbox", Snapshots},
     Entry{"rollback", "return a sandbox to a saved state", Rollback},

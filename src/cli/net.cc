@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
+#include "cli/request.h"
 #include "cli/sandbox_view.h"
 
 namespace cloche::cli {
@@ -16,6 +17,7 @@ namespace {
 
 struct NetFlags {
   std::string lasts;
+  std::string secret;
   bool follow = false;
   bool json = false;
 };
@@ -85,10 +87,18 @@ void PrintNetwork(const Json& network) {
                      Number(egress, "deaths") == 1 ? "" : "s", Text(egress, "last_death"))});
   std::string text = facts.Render(false);
   if (const Json& rules = Field(network, "rules"); !rules.empty()) {
-    Table table({"ID", "ACTION", "KIND", "RULE", "ENDS"});
+    Table table({"ID", "ACTION", "KIND", "RULE", "ENDS", "SECRET"});
     for (const Json& rule : rules)
       table.AddRow({Text(rule, "id"), Text(rule, "action"), Text(rule, "kind"), Text(rule, "rule"),
-                    Ends(rule)});
+                    Ends(rule), Text(rule, "secret")});
+    text += "\n" + table.Render(colour);
+  }
+  if (const Json& secrets = Field(network, "secrets"); !secrets.empty()) {
+    Table table({"SECRET", "VARIABLE", "STATE"});
+    for (const Json& each : secrets)
+      table.AddRow({Text(each, "name"), Text(each, "variable"),
+                    Text(each, "state") == "removed" ? "removed: requests with it are refused"
+                                                     : Text(each, "state")});
     text += "\n" + table.Render(colour);
   }
   if (const Json& open = Field(network, "connections"); !open.empty()) {
@@ -115,6 +125,8 @@ std::string LogLine(const Json& record) {
     text += fmt::format("  {}[{:.0f}]", EscapeForTerminal(process), Number(record, "pid"));
   if (const std::string rule = Text(record, "rule"); !rule.empty())
     text += "  " + EscapeForTerminal(rule);
+  if (const std::string secret = Text(record, "secret"); !secret.empty())
+    text += "  with secret " + EscapeForTerminal(secret);
   if (const std::string reason = Text(record, "reason"); !reason.empty())
     text += "  " + EscapeForTerminal(reason);
   return text + "\n";
@@ -144,6 +156,7 @@ Result<Json> ChangeBody(const std::string& action, const std::vector<std::string
   Json list = Json::array();
   for (const std::string& each : rules) {
     Json rule = {{"action", action}, {"rule", each}};
+    if (!flags.secret.empty()) rule["secret"] = flags.secret.substr(0, flags.secret.find(':'));
     if (!flags.lasts.empty()) {
       const auto seconds = ParseDuration(flags.lasts);
       if (!seconds)
@@ -153,7 +166,9 @@ Result<Json> ChangeBody(const std::string& action, const std::vector<std::string
     }
     list.push_back(std::move(rule));
   }
-  return Json{{"add", std::move(list)}};
+  Json body = Json{{"add", std::move(list)}};
+  if (!flags.secret.empty()) body["secrets"] = Json::array({SecretGrantBody(flags.secret)});
+  return body;
 }
 
 }  // namespace
@@ -167,6 +182,9 @@ int Net(Arguments arguments) {
       ->required();
   app.add_option("--for", flags.lasts, "with allow or deny: this long, e.g. 10m")
       ->type_name("TIME");
+  app.add_option("--secret", flags.secret,
+                 "with allow: requests there may use it; without a rule, those to all its hosts")
+      ->type_name("NAME[:VARIABLE]");
   app.add_flag("-f,--follow", flags.follow, "with log: and what happens from now on");
   AddJsonFlag(app, flags.json);
   if (auto status = Parse(app, "SANDBOX [show] | allow RULE... | deny RULE... | forget ID... | log",
@@ -174,7 +192,9 @@ int Net(Arguments arguments) {
     return *status;
   const std::string action = words.size() > 1 ? words[1] : "show";
   const bool changes = action == "allow" || action == "deny" || action == "forget";
-  if (!(changes ? words.size() > 2 : (action == "show" || action == "log") && words.size() <= 2))
+  const bool grants = action == "allow" && !flags.secret.empty();
+  if (!(grants ||
+        (changes ? words.size() > 2 : (action == "show" || action == "log") && words.size() <= 2)))
     return PrintError(
         {Code::kInvalid, "net: what is to be done with " + words[0] + "?", "cloche net --help"},
         flags.json);

@@ -75,6 +75,8 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
   AddList(app, "--allow", flags.allow,
           "let it reach this, e.g. api.example.com:443 (docs/network.md)", "RULE");
   AddList(app, "--deny", flags.deny, "but not this: deny goes over allow", "RULE");
+  AddList(app, "--secret", flags.secrets,
+          "let it use this secret without holding it (docs/secrets.md)", "NAME[:VARIABLE]");
   AddList(app, "--net-limit", flags.net_limits,
           "connections, requests_per_second, bytes_up or bytes_down", "NAME=VALUE");
   app.add_flag("--proxy-env", flags.proxy_env,

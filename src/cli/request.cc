@@ -58,6 +58,8 @@ Status AddNetwork(Body& body, const SandboxFlags& flags) {
        {std::pair{"allow", &flags.allow}, std::pair{"deny", &flags.deny}})
     for (const std::string& rule : *rules)
       network["rules"].push_back({{"action", action}, {"rule", rule}});
+  for (const std::string& secret : flags.secrets)
+    network["secrets"].push_back(SecretGrantBody(secret));
   if (flags.proxy_env) network["proxy_env"] = true;
   for (const std::string& limit : flags.net_limits) {
     const size_t equals = limit.find('=');
@@ -252,6 +254,13 @@ Result<std::string> SnapshotTarget(std::string_view ref, std::string_view rest) 
   if (ref.empty())
     return Fail(Code::kInvalid, "no snapshot named", "cloche snapshots SANDBOX shows them");
   return fmt::format("/v1/snapshots/{}{}", EncodeSegment(ref), rest);
+}
+
+Body SecretGrantBody(const std::string& text) {
+  const size_t colon = text.find(':');
+  Body grant = {{"name", text.substr(0, colon)}};
+  if (colon != std::string::npos) grant["variable"] = text.substr(colon + 1);
+  return grant;
 }
 
 Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest) {

@@ -40,6 +40,7 @@ struct SandboxFlags {
   std::vector<std::string> labels;       // k=v
   std::vector<std::string> env;          // NAME or NAME=value, wanted although not on the allowlist
   std::vector<std::string> allow, deny;  // rules about destinations
+  std::vector<std::string> secrets;      // NAME or NAME:VARIABLE
   std::vector<std::string> net_limits;   // NAME=VALUE
   bool proxy_env = false;
   bool drop_root = false;
@@ -92,6 +93,8 @@ std::string FindProject(const std::string& cwd, const std::string& home,
 
 Result<std::string> SnapshotTarget(std::string_view ref, std::string_view rest = "");
 // "/v1/sandboxes/REF" with REF as one path segment, whatever is in it.
+// NAME or NAME:VARIABLE, as the API takes it.
+Body SecretGrantBody(const std::string& text);
 Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest = "");
 std::string EncodeSegment(std::string_view text);
 

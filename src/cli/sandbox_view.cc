@@ -155,6 +155,11 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
     facts.AddRow({"base commit", commit});
   if (const std::string pinned = Text(sandbox, "project_file"); !pinned.empty())
     facts.AddRow({"cloche.toml", "as it was then, " + pinned});
+  std::string secrets;
+  for (const Json& each : Field(sandbox, "secrets"))
+    secrets += fmt::format("{}{} as {}", secrets.empty() ? "" : ", ", Text(each, "name"),
+                           Text(each, "variable"));
+  if (!secrets.empty()) facts.AddRow({"secrets", secrets});
   if (const std::string behind = DescribeStaleness(stale); !behind.empty())
     facts.AddRow({"stale", behind});
   for (const Json& path : Field(stale, "both_paths"))
@@ -179,7 +184,10 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
 std::string DescribeDropped(const Json& explanation, bool colour) {
   std::string text;
   for (const auto& [key, heading] :
-       {std::pair{"dropped_secrets", "Variables not passed: they look like secrets"},
+       {std::pair{
+            "dropped_secrets",
+            "Variables not passed: they look like secrets (`cloche secret set` keeps one for use "
+            "inside)"},
         std::pair{"dropped_env", "Variables not passed: not on the allowlist"}})
     if (const Json& names = Field(explanation, key); !names.empty())
       text += Heading(heading, colour) + Lines(names);

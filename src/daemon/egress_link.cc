@@ -131,6 +131,28 @@ Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
   if (!taken()) Cut();  // it does not listen: another one does
 }
 
+void EgressLink::SendSecrets(const std::string& sandbox) {
+  const auto found = guarded_.find(sandbox);
+  if (found != guarded_.end() && ready_) SendSecretsOf(sandbox, found->second);
+}
+
+void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
+  if (!guarded.border.secrets) return;
+  SecretValues values = guarded.border.secrets();
+  std::set<std::string> before = std::exchange(guarded.secrets_sent, {});
+  for (const auto& [name, value] : values) {
+    before.erase(name);
+    guarded.secrets_sent.insert(name);
+  }
+  for (const std::string& name : before) values.emplace_back(name, "");  // not granted any more
+  for (auto& [name, value] : values) {
+    Json message = {{"op", "secret"}, {"sandbox", sandbox}, {"name", name}, {"value", value}};
+    Wipe(value);
+    Send(message);
+    Wipe(message["value"].get_ref<std::string&>());
+  }
+}
+
 void EgressLink::Close(const std::string& sandbox) {
   const auto found = guarded_.find(sandbox);
   if (found == guarded_.end()) return;
@@ -296,7 +318,7 @@ void EgressLink::Send(const Json& message, const std::vector<int>& fds) {
   if (outgoing_.empty()) {
     const long sent =
         sys::SendMessage(socket_.native_handle(), next.text.data(), next.text.size(), fds);
-    if (sent >= 0) return;
+    if (sent >= 0) return Wipe(next.text);
     if (sent != -EAGAIN) return Cut();
   }
   // Ours: the sandbox may be closed before its sockets went.
@@ -331,6 +353,7 @@ void EgressLink::SendWaiting() {
         sys::SendMessage(socket_.native_handle(), next.text.data(), next.text.size(), fds);
     if (sent == -EAGAIN) return SendWaitingLater();
     if (sent < 0) return Cut();
+    Wipe(outgoing_.front().text);
     outgoing_.pop_front();
     BePatient();
   }
@@ -354,6 +377,7 @@ void EgressLink::Cut() {
 
 void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
   const Border& border = guarded.border;
+  SendSecretsOf(sandbox, guarded);  // before its first request can come
   if (!border.authority.is_null() && !trust_sent_) SendTrust();
   guarded.opened_with = guarded.rules_sent;
   guarded.error.clear();

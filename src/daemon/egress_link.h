@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/launch_plan.h"
@@ -17,6 +19,8 @@
 
 namespace cloche::daemon {
 
+using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; to be wiped
+
 // One sandbox's border, as cloche-egress is given it.
 struct Border {
   std::string name;
@@ -24,7 +28,8 @@ struct Border {
   std::vector<sys::Fd> sockets;  // ours: they outlive a cloche-egress that dies
   Json rules = Json::array();
   Json limits = Json::object();
-  Json authority;  // null: TLS is not ended
+  std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
+  Json authority;                         // null: TLS is not ended
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more
 };
@@ -47,6 +52,7 @@ class EgressLink {
 
   Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
   Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
+  void SendSecrets(const std::string& sandbox);           // as they are now
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
   void Drain();      // takes in what it has said already
@@ -61,6 +67,7 @@ class EgressLink {
     uint64_t rules_sent = 0, rules_taken = 0;
     uint64_t opened_with = 0;  // the rules that went with its sockets
     std::string error;         // why it was not opened
+    std::set<std::string> secrets_sent;
   };
   // A sandbox that was closed: the ends of its connections still come.
   struct Closing {
@@ -81,6 +88,7 @@ class EgressLink {
   void Handle(const std::string& text);
   void Send(const Json& message, const std::vector<int>& fds = {});
   void SendOpen(const std::string& sandbox, Guarded& guarded);
+  void SendSecretsOf(const std::string& sandbox, Guarded& guarded);
   void SendWaiting();
   void SendWaitingLater();
   void BePatient();  // for a while, from now on

@@ -51,6 +51,7 @@ Command Engine::ImageOf(const CommandRequest& request, const Sandbox& sandbox) c
   if (image.other_cwd.empty()) image.env.push_back("PWD=" + image.cwd);
   image.env.push_back("CLOCHE_SANDBOX=" + sandbox.id);
   AddNetworkVariables(sandbox, image.env);
+  AddSecretVariables(sandbox, image.env);
   AddTrustVariables(sandbox, request.env_names, image.env);
   image.pty = request.pty.has_value();
   image.wants_stdin = request.wants_stdin;
@@ -82,7 +83,8 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       spawn_(spawn),
       registry_(registry),
       cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
-      egress_(io, mode, spawn, directories_.state + "/daemon/egress.log") {
+      egress_(io, mode, spawn, directories_.state + "/daemon/egress.log"),
+      vault_(directories_.state + "/daemon") {
   ServeNetworks();
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
 }
@@ -145,10 +147,12 @@ Task<void> Engine::RemoveRest(std::string id) {
 }
 
 Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
-  CLOCHE_CO_TRY(CheckNetwork(request.network, mode_));
+  CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
+  const auto rules = CompileNetwork(request.network, client.peer.uid);
+  if (!rules) co_return std::unexpected(rules.error());
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
-  if (EndsTls(request.network, mode_))
+  if (NeedsAuthority(*rules))
     planned->differences.push_back(
         {"an authority of the sandbox's own is believed, and covers the bundle of certificates",
          "rules about requests in HTTPS need TLS to be ended at the border"});
@@ -230,7 +234,9 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
     co_return Fail(Code::kInvalid, "services: their data is not in the sandbox yet",
                    "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                    "does it");
-  CLOCHE_CO_TRY(CheckNetwork(request.network, mode_));
+  for (SecretGrant& grant : request.network.secrets) grant.id = grant.placeholder = "";
+  CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
+  CLOCHE_CO_TRY(CompileNetwork(request.network, client.peer.uid));
   NumberRules(request.network);
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
@@ -486,6 +492,7 @@ void Engine::Close() {
     (void)Save(*sandbox);
     sandbox->Detach(sandbox->reason);
   }
+  vault_.KeepCounts();
 }
 
 void Engine::StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave) {
@@ -499,6 +506,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     co_await timer.async_wait(kAwait);
     EnforceTimes();
     egress_.CheckHost();
+    vault_.KeepCounts();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_.use_count() > 1;

@@ -14,7 +14,10 @@
 #include "daemon/sandbox.h"
 #include "daemon/snapshot.h"
 #include "daemon/spawn_link.h"
+#include "daemon/vault.h"
+#include "egress/rule.h"
 #include "policy/request.h"
+#include "policy/secret_request.h"
 #include "policy/snapshot_request.h"
 
 namespace cloche::daemon {
@@ -48,8 +51,9 @@ class Turn {
 // A sandbox serves one agent, and so does a fresh twin of it.
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 
-Status CheckNetwork(const NetworkRequest& network, Mode mode);
-bool EndsTls(const NetworkRequest& network, Mode mode);
+const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret);
+// Whether its hosts are what the rule is about.
+bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule);
 bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some are about requests
 
 std::string NewId(const char* prefix);
@@ -106,6 +110,11 @@ class Engine {
   std::shared_ptr<SandboxNetwork> NetworkOf(Sandbox& sandbox);
   // A connection to a port on its loopback.
   Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
+  // secrets.cc
+  Task<Result<SecretInfo>> SetSecret(std::string name, SecretRequest request, Client client);
+  Task<Result<SecretInfo>> RotateSecret(std::string name, std::string value, Client client);
+  Task<Status> RemoveSecret(std::string name, Client client);
+  Result<Json> SecretsJson(const Client& client, const std::string& only = "");
   // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
   // the state stays as it is while this is held. It ends early when the client goes away, and when
   // the sandbox is stopped or removed, which then need not wait for it.
@@ -158,6 +167,13 @@ class Engine {
   Task<Result<SpawnAnswer>> AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
                                       uint64_t argument, Client client, int memory = -1);
   void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;
+  // As cloche-egress reads them. All of them are checked, also those that have expired.
+  Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
+  Status GrantSecrets(NetworkRequest& network, uint32_t owner);
+  SecretValues ValuesFor(const Sandbox& sandbox) const;
+  Task<void> SecretChanged(uint32_t owner, std::string name);
+  void CountSecretUses(uint32_t owner, const Json& event);
+  void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;
   // trust.cc
   std::string AuthorityPath(const std::string& id) const;
   Result<Authority> AuthorityOf(Sandbox& sandbox);  // makes it where there is none
@@ -238,6 +254,7 @@ class Engine {
   HostWatch watch_;
   HostFacts facts_;
   EgressLink egress_;
+  Vault vault_;
   LogBudget logs_;
   PlanMemory plans_;
   std::map<uint32_t, KnownPerson> people_;

@@ -39,23 +39,6 @@ Result<egress::Rule> Compile(const NetworkRule& written) {
   return rule;
 }
 
-// As cloche-egress reads them. All of them are checked, also those that have expired.
-Result<Json> Compile(const NetworkRequest& network, Mode mode) {
-  Json list = Json::array();
-  if (network.rules.empty()) return list;
-  const double now = Now();
-  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read(mode));
-  for (const NetworkRule& each : network.rules) {
-    ASSIGN_OR_RETURN(const egress::Rule rule, Compile(each));
-    CLOCHE_TRY(production.Check(rule));
-    if (!IsExpired(each, now)) list.push_back(egress::ToJson(rule));
-  }
-  for (const egress::Rule& each : production.denials()) list.push_back(egress::ToJson(each));
-  if (list.dump().size() > kMostRuleBytes)
-    return Fail(Code::kInvalid, "read rules: they are too long together", "give fewer");
-  return list;
-}
-
 uint16_t PortOf(int socket) {
   sockaddr_in address{};
   socklen_t size = sizeof address;
@@ -95,15 +78,39 @@ std::string Blocked(const Sandbox& sandbox, const Json& record) {
 
 }  // namespace
 
-Status CheckNetwork(const NetworkRequest& network, Mode mode) {
-  auto rules = Compile(network, mode);
-  if (!rules) return std::unexpected(rules.error());
-  return {};
-}
-
-bool EndsTls(const NetworkRequest& network, Mode mode) {
-  const auto rules = Compile(network, mode);
-  return rules && NeedsAuthority(*rules);
+Result<Json> Engine::CompileNetwork(const NetworkRequest& network, uint32_t owner) const {
+  Json list = Json::array();
+  if (network.rules.empty()) return list;
+  const double now = Now();
+  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read(mode_));
+  for (const NetworkRule& each : network.rules) {
+    ASSIGN_OR_RETURN(egress::Rule rule, Compile(each));
+    CLOCHE_TRY(production.Check(rule));
+    if (!each.secret.empty()) {
+      const SecretGrant* grant = GrantOf(network, each.secret);
+      if (!grant)
+        return Fail(Code::kInvalid, "read rules: one carries a secret that is not granted",
+                    "grant it: --secret NAME");
+      rule.secret = egress::SecretUse{.name = grant->name, .placeholder = grant->placeholder};
+      // One that is gone has no value, and what comes by this rule is refused.
+      const auto info = vault_.Find(owner, each.secret);
+      if (info && info->id == grant->id) {
+        if (!MayGoTo(*info, rule)) continue;
+        for (const std::string& where : info->where) {
+          rule.secret->header |= where == "header";
+          rule.secret->basic |= where == "basic";
+          rule.secret->query |= where == "query";
+          rule.secret->json |= where == "json";
+        }
+      }
+      CLOCHE_TRY(egress::CheckRule(rule));
+    }
+    if (!IsExpired(each, now)) list.push_back(egress::ToJson(rule));
+  }
+  for (const egress::Rule& each : production.denials()) list.push_back(egress::ToJson(each));
+  if (list.dump().size() > kMostRuleBytes)
+    return Fail(Code::kInvalid, "read rules: they are too long together", "give fewer");
+  return list;
 }
 
 std::shared_ptr<SandboxNetwork> Engine::NetworkOf(Sandbox& sandbox) {
@@ -215,7 +222,7 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
 }
 
 Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto rules = Compile(sandbox->request.network, mode_);
+  auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
   const uint64_t life = sandbox->launches;
   NetworkOf(*sandbox)->believes.clear();
@@ -242,8 +249,14 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   const uint16_t proxy_port = PortOf(answer->fds[kProxySocket].get());
   for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
   border.sockets = std::move(answer->fds);
-  border.on_connection = [this, network, weak = std::weak_ptr(sandbox)](const Json& event) {
+  border.secrets = [this, weak = std::weak_ptr(sandbox)] {
+    const auto alive = weak.lock();
+    return alive ? ValuesFor(*alive) : SecretValues();
+  };
+  border.on_connection = [this, network, owner = sandbox->owner,
+                          weak = std::weak_ptr(sandbox)](const Json& event) {
     Json record;
+    CountSecretUses(owner, event);
     if (const auto alive = weak.lock())
       NetworkEvent(*alive, *network, event);
     else
@@ -300,23 +313,40 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
       co_return Fail(Code::kNotFound,
                      fmt::format("forget rule: {} has no {}", sandbox->id, EscapeForTerminal(gone)),
                      "cloche net " + sandbox->id + " show");
+  std::erase_if(wanted.secrets, [&](const SecretGrant& grant) {
+    return std::ranges::find(wanted.rules, grant.name, &NetworkRule::secret) == wanted.rules.end();
+  });
   for (NetworkRule& each : change.add) {
     // The same once more is the same, with a new end.
     std::erase_if(wanted.rules, [&](const NetworkRule& rule) {
-      return rule.text == each.text && rule.allow == each.allow;
+      return rule.text == each.text && rule.allow == each.allow && rule.secret == each.secret;
     });
+    if (!each.secret.empty() &&
+        std::ranges::find(change.secrets, each.secret, &SecretGrant::name) == change.secrets.end())
+      change.secrets.push_back({.name = each.secret, .variable = "", .id = "", .placeholder = ""});
     wanted.rules.push_back(std::move(each));
   }
+  for (SecretGrant& each : change.secrets) {
+    const auto held = std::ranges::find(wanted.secrets, each.name, &SecretGrant::name);
+    if (held == wanted.secrets.end()) {
+      wanted.secrets.push_back(std::move(each));
+      continue;
+    }
+    held->id.clear();  // granted anew: it may be another by now
+    if (!each.variable.empty()) held->variable = each.variable;
+  }
+  CLOCHE_CO_TRY(GrantSecrets(wanted, sandbox->owner));
   if (wanted.rules.size() > kMostNetworkRules)
     co_return Fail(Code::kInvalid,
                    fmt::format("change rules: more than {} are too many", kMostNetworkRules),
                    "forget some: cloche net " + sandbox->id + " forget ID");
   NumberRules(wanted);
-  auto rules = Compile(wanted, mode_);
+  auto rules = CompileNetwork(wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
   const NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
   Status done;
+  if (open) egress_.SendSecrets(sandbox->id);
   if (open && NeedsAuthority(*rules) && sandbox->network->believes.empty())
     done = co_await GiveAuthority(sandbox, client);
   if (open && done)
@@ -325,6 +355,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
     sandbox->request.network = before;
+    egress_.SendSecrets(sandbox->id);
     co_return done;
   }
   if (sandbox->network) sandbox->network->told.clear();
@@ -341,13 +372,14 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
     if (const auto compiled = Compile(each)) {
       rule["kind"] = egress::KindName(compiled->kind);
       if (compiled->kind == egress::Kind::kHttps)
-        rule["tls"] = compiled->LooksIntoRequests() ? "ended" : "passed";
+        rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ? "ended" : "passed";
     }
     if (each.expires) {
       rule["expires"] = *each.expires;
       rule["expires_in_s"] = std::max(0.0, *each.expires - now);
     }
     if (IsExpired(each, now)) rule["expired"] = true;
+    if (!each.secret.empty()) rule["secret"] = each.secret;
     rules.push_back(std::move(rule));
   }
   const char* state = open && egress_.IsOpen(sandbox.id)          ? "open"
@@ -369,6 +401,13 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
                  {"bytes_down", totals.bytes_down},
                  {"dropped", totals.dropped}}},
                {"egress", egress_.Describe()}};
+  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+    const auto info = vault_.Find(sandbox.owner, grant.name);
+    const bool there = info && info->id == grant.id;
+    json["secrets"].push_back({{"name", grant.name},
+                               {"variable", grant.variable},
+                               {"state", there ? "granted" : "removed"}});
+  }
   if (open && !sandbox.network->believes.empty())
     json["authority"] = {{"sha256", sandbox.network->believes},
                          {"expires", sandbox.network->authority->ends}};

@@ -503,6 +503,9 @@ Json Sandbox::ToJson() const {
                {"project", request.project},
                {"project_file", project_file_digest},
                {"services", ServicesJson()}};
+  json["secrets"] = Json::array();
+  for (const SecretGrant& grant : request.network.secrets)
+    json["secrets"].push_back({{"name", grant.name}, {"variable", grant.variable}});
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
   if (state == State::kRunning) {

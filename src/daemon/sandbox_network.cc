@@ -34,6 +34,11 @@ Json RecordOf(const Json& event) {
   for (const char* key : kNumbers)
     if (const auto found = event.find(key); found != event.end() && found->is_number())
       record[key] = *found;
+  if (const auto secrets = event.find("secrets"); secrets != event.end() && secrets->is_object()) {
+    std::string names;
+    for (const auto& [name, uses] : secrets->items()) names += (names.empty() ? "" : ", ") + name;
+    record["secret"] = names.substr(0, kMostText);
+  }
   return record;
 }
 

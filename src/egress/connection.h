@@ -25,7 +25,6 @@ struct Services {
   Resolver& resolver;
   PipePool& pipes;
   Trust& trust;
-  std::map<std::string, std::string>& secrets;  // values by name
 };
 
 // One connection of a sandbox, from accept to its record. The coroutine that serves it owns it.

@@ -122,28 +122,30 @@ Result<ControlMessage> ReadResolver(const json& object) {
   return message;
 }
 
+Result<ControlMessage> ReadSecretValue(json& object, const std::string& sandbox) {
+  SecretMessage message{.sandbox = sandbox};
+  CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "name", "value"}));
+  CLOCHE_TRY(ReadText(object, "name", message.name));
+  CLOCHE_TRY(ReadText(object, "value", message.value));
+  Wipe(object["value"].get_ref<std::string&>());
+  // In a header a line break would begin another one.
+  for (const char c : message.value) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+      return Bad("value", "has control characters in it");
+  }
+  return message;
+}
+
 }  // namespace
 
 Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& sandbox) {
   sandbox.clear();
   if (text.size() > kMostControlMessage) return Bad("message", "is too long");
-  const json object = json::parse(text, nullptr, false);
+  json object = json::parse(text, nullptr, false);
   if (!object.is_object()) return Bad("message", "is no JSON object");
   std::string op;
   CLOCHE_TRY(ReadText(object, "op", op));
   if (op == "resolver") return ReadResolver(object);
-  if (op == "secret") {
-    CLOCHE_TRY(OnlyKnown(object, {"op", "name", "value"}));
-    SecretMessage message;
-    CLOCHE_TRY(ReadText(object, "name", message.name));
-    CLOCHE_TRY(ReadText(object, "value", message.value));
-    // In a header a line break would begin another one.
-    for (const char c : message.value) {
-      if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-        return Bad("value", "has control characters in it");
-    }
-    return message;
-  }
   if (op == "trust") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "certificates", "first", "more"}));
     TrustMessage message;
@@ -159,6 +161,7 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
   CLOCHE_TRY(ReadText(object, "sandbox", sandbox));
   if (sandbox.empty() || sandbox.size() > 128) return Bad("sandbox", "is no id");
   if (op == "open") return ReadOpen(object, sandbox);
+  if (op == "secret") return ReadSecretValue(object, sandbox);
   if (op == "rules") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "rules"}));
     ASSIGN_OR_RETURN(std::vector<Rule> rules, RulesFromJson(object.value("rules", json())));

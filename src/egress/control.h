@@ -64,6 +64,7 @@ struct AuthorityMessage {
   CertificateAuthority ca;
 };
 struct SecretMessage {
+  std::string sandbox;
   std::string name, value;  // an empty value forgets it
 };
 struct TrustMessage {

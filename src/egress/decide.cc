@@ -110,6 +110,8 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
       return decision;
     }
     if (rule.LooksIntoRequests()) decision.reads_requests = true;
+    // What was put in there must not come back unseen, by whatever rule.
+    if (rule.secret) decision.must_read_requests = true;
     if (!rule.allow) {
       decision.must_read_requests = true;
       continue;
@@ -184,6 +186,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
       decision.allowed = false;
       return decision;
     }
+    if (rule.secret) decision.masked.push_back(rule.secret->name);
     if (rule.kind != kind || unclear || !CoversRequest(rule, request)) continue;
     // The rule that says most about the request: it may carry a secret.
     const bool better = decision.with == nullptr ||

@@ -38,7 +38,8 @@ struct ConnectionDecision : Decision {
   KindSet kinds;  // which rules would let it through
   // Rules that speak of methods, paths or secrets. Where they are, requests must be read.
   bool reads_requests = false;
-  // Such rules deny, or nothing else allows https: without reading requests nothing may pass.
+  // Such rules deny or carry a secret, or nothing else allows https: without reading requests
+  // nothing may pass.
   bool must_read_requests = false;
 };
 
@@ -64,6 +65,8 @@ struct Request {
 struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through
   std::vector<SecretUse> secrets;  // of all that do
+  // Those that go to this host by any rule: none may come back.
+  std::vector<std::string> masked;
 };
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now);

@@ -171,6 +171,23 @@ TEST(DecideRequest, AGrantCoversItsOwnSpelling) {
   EXPECT_FALSE(MayAsk(rules, "GET", "/v1/x", false, true));
 }
 
+TEST(DecideRequest, WhereASecretGoesNothingPassesUnread) {
+  Rule carries = Allow("POST https://api.example.com/v1");
+  carries.secret = SecretUse{.name = "token", .placeholder = "cloche-secret-0001", .header = true};
+  const std::vector<Rule> rules = {Allow("api.example.com:443"), carries,
+                                   Allow("other.example.com:443")};
+  const Target api = Named("api.example.com", 443);
+  EXPECT_TRUE(DecideConnection(rules, api, kNow).must_read_requests);
+  EXPECT_FALSE(DecideConnection(rules, Named("other.example.com", 443), kNow).must_read_requests);
+  const auto within = DecideRequest(rules, api, Kind::kHttps, {"POST", "/v1/x"}, kNow);
+  EXPECT_EQ(within.secrets.size(), 1u);
+  // What was sent by one request may come back by another.
+  const auto beside = DecideRequest(rules, api, Kind::kHttps, {"GET", "/notes"}, kNow);
+  EXPECT_TRUE(beside.allowed);
+  EXPECT_TRUE(beside.secrets.empty());
+  EXPECT_EQ(beside.masked, std::vector<std::string>{"token"});
+}
+
 TEST(Decide, DenialsSayWhatWouldHelp) {
   EXPECT_EQ(DenialText(Named("api.example.com", 443), "sb_x"),
             "api.example.com:443 is not granted to sb_x; grant it with: cloche net sb_x allow "

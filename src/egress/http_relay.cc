@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.h"
 #include "egress/dial.h"
 #include "egress/host_name.h"
 #include "egress/http_message.h"
@@ -40,8 +41,14 @@ struct Upload {
 
 // What goes with a request besides itself.
 struct Extras {
-  std::vector<SecretInUse> secrets;
-  std::string body;  // read already, and to be sent with the head
+  Extras() = default;
+  Extras(const Extras&) = delete;
+  Extras& operator=(const Extras&) = delete;
+  ~Extras() {
+    for (SecretInUse& each : secrets) Wipe(each.value);
+  }
+  std::vector<SecretInUse> secrets;  // put in, or at least masked
+  std::string body;                  // read already, and to be sent with the head
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -76,6 +83,16 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     const auto answer = ParseResponseHead(head, request.method);
     if (!answer) {
       why = answer.error().message;
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    const bool coded =
+        std::any_of(answer->headers.begin(), answer->headers.end(), [](const Header& header) {
+          return SameText(header.name, "Content-Encoding") && !SameText(header.value, "identity");
+        });
+    if (coded && !extras.secrets.empty()) {
+      why =
+          "its answer is compressed, although it was asked not to: a secret in it could not be "
+          "seen";
       co_return begun ? After::kClose : After::kFailed;
     }
     if (answer->status == 101 &&
@@ -148,6 +165,7 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
   refusal.reason = reason;
   refusal.rule = rule;
   refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
+  refusal.secrets.clear();
   connection.services.reports.Send(refusal);
 }
 
@@ -180,13 +198,20 @@ Task<bool> Redirect(Connection& connection, const RequestHead& request) {
   co_return false;
 }
 
+void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) {
+  for (const SecretInUse& each : secrets) {
+    if (each.put_in) ++connection.record.secrets[each.use.name];
+  }
+}
+
 // Secrets that belong to this host take the place of their placeholders.
-Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, RequestHead& request,
+Task<bool> PutIn(Connection& connection, const RequestDecision& decision, RequestHead& request,
                  Extras& extras) {
-  for (const SecretUse& use : uses) {
-    const auto found = connection.services.secrets.find(use.name);
-    if (found == connection.services.secrets.end()) {
-      const std::string reason = fmt::format("secret {} has no value", use.name);
+  for (const SecretUse& use : decision.secrets) {
+    const auto found = connection.sandbox->secrets.find(use.name);
+    if (found == connection.sandbox->secrets.end()) {
+      const std::string reason = fmt::format("{} is granted with secret {}, which there is no more",
+                                             connection.target.Text(), use.name);
       TellRefusal(connection, reason, connection.record.rule);
       co_await Answer(connection, 403, reason);
       co_return false;
@@ -194,10 +219,20 @@ Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, Req
     extras.secrets.push_back({use, found->second});
   }
   PutSecretsIn(request, extras.secrets);
+  for (const std::string& name : decision.masked) {
+    const auto found = connection.sandbox->secrets.find(name);
+    if (found != connection.sandbox->secrets.end())
+      extras.secrets.push_back({SecretUse{.name = name}, found->second});
+  }
+  for (const std::string& value : connection.sandbox->rotated_secrets)
+    extras.secrets.push_back({SecretUse{}, value});
   // Answers must come whole and readable, or what they echo could not be found.
-  for (const char* name : {"Accept-Encoding", "Range", "If-Range"}) request.Remove(name);
+  for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
   request.headers.push_back({"Accept-Encoding", "identity"});
-  if (!HasJsonSecrets(request, extras.secrets) || request.framing == Framing::kNone) co_return true;
+  if (!HasJsonSecrets(request, extras.secrets) || request.framing == Framing::kNone) {
+    CountUses(connection, extras.secrets);
+    co_return true;
+  }
   if (request.Find("Expect") != nullptr) {
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await connection.client.Write("HTTP/1.1 100 Continue\r\n\r\n", deadline);
@@ -212,6 +247,7 @@ Task<bool> PutIn(Connection& connection, const std::vector<SecretUse>& uses, Req
     co_return false;
   }
   extras.body = PutSecretsInJson(std::move(body), extras.secrets);
+  CountUses(connection, extras.secrets);
   request.Remove("Transfer-Encoding");
   request.Remove("Trailer");
   request.Remove("Content-Length");
@@ -279,8 +315,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   }
   ++connection.record.requests;
   Extras extras;
-  if (!decision.secrets.empty()) {
-    const bool ready = co_await PutIn(connection, decision.secrets, request, extras);
+  if (!decision.masked.empty()) {
+    const bool ready = co_await PutIn(connection, decision, request, extras);
     if (!ready) co_return false;
   }
   if (connection.upstream == nullptr) {

@@ -26,7 +26,7 @@ int Complain(const char* what, int error) {
 }  // namespace
 
 int Main() {
-  sys::SetDumpable(false);
+  if (const int error = sys::ForbidCoreDumps(); error < 0) return Complain("core dumps", error);
   signal(SIGPIPE, SIG_IGN);
   if (const int error = sys::SetNonBlocking(kControlSocket); error < 0)
     return Complain("it is started by cloched, with a socket as descriptor 3", error);

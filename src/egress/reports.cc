@@ -64,6 +64,7 @@ void Reports::Send(const Record& record, bool open) {
                                  {"state", open ? "open" : "end"}};
   if (!record.certificate_sha256.empty()) message["certificate_sha256"] = record.certificate_sha256;
   if (record.requests != 0) message["requests"] = record.requests;
+  if (!record.secrets.empty()) message["secrets"] = record.secrets;
   Flush();
   std::string text = Dump(message);
   if (answers_.empty() && events_.empty() && Put(text)) return;

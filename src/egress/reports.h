@@ -24,7 +24,8 @@ struct Record {
   uint64_t bytes_up = 0, bytes_down = 0;
   int64_t duration_ms = 0;
   std::string certificate_sha256;
-  uint64_t requests = 0;  // of http
+  uint64_t requests = 0;                    // of http
+  std::map<std::string, uint64_t> secrets;  // requests that each was put into
 };
 
 uint64_t NextConnectionNumber();

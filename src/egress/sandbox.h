@@ -25,6 +25,8 @@ struct Sandbox {
   SyntheticNames names;
   std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
   Usage usage;
+  std::map<std::string, std::string> secrets;  // values by name, of this sandbox alone
+  std::vector<std::string> rotated_secrets;    // the last ones that were replaced: still masked
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses
   bool closed = false;
   int64_t next_expiry = 0;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace cloche::egress {
 namespace {
@@ -12,12 +14,23 @@ constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr size_t kShortestNeedle = 6;  // shorter ones would cover half of every page
 
-void ReplaceAll(std::string& text, std::string_view what, std::string_view with) {
-  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size()))
+bool ReplaceAll(std::string& text, std::string_view what, std::string_view with) {
+  bool found = false;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
     text.replace(at, what.size(), with);
+    found = true;
+  }
+  return found;
 }
 
-std::string PercentEncoded(std::string_view bytes) {
+std::string InUpperCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string PercentEncoded(std::string_view bytes, bool lower = false) {
   std::string out;
   for (const char c : bytes) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -25,7 +38,8 @@ std::string PercentEncoded(std::string_view bytes) {
     if (plain) {
       out += c;
     } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      const std::string code = fmt::format("%{:02x}", static_cast<unsigned char>(c));
+      out += lower ? code : InUpperCase(code);
     }
   }
   return out;
@@ -37,31 +51,45 @@ std::string JsonText(std::string_view value) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-void PutIntoBasic(std::string& value, const SecretInUse& secret) {
+// What base64 has for `value` after `before` more bytes (modulo 3): with something behind it, at
+// the end, and there with padding. The digits that others have a part in are left out.
+std::array<std::string, 3> InBase64(std::string_view value, size_t before) {
+  const std::string all = EncodeBase64(std::string(before, '\0') + std::string(value));
+  const size_t first = (before * 8 + 5) / 6, last = (before + value.size()) * 8 / 6;
+  const size_t end = all.find_last_not_of('=') + 1;
+  return {all.substr(first, last - first), all.substr(first, end - first), all.substr(first)};
+}
+
+size_t Beginning(std::string_view text, size_t at) {
+  return static_cast<size_t>(static_cast<unsigned char>(text[at])) << 8 |
+         static_cast<unsigned char>(text[at + 1]);
+}
+
+void PutIntoBasic(std::string& value, SecretInUse& secret) {
   constexpr std::string_view kBasic = "Basic ";
   std::string pair;
   if (value.size() < kBasic.size() || !SameText(value.substr(0, kBasic.size()), kBasic) ||
       !DecodeBase64(std::string_view(value).substr(kBasic.size()), pair) ||
       pair.find(secret.use.placeholder) == pair.npos)
     return;
-  ReplaceAll(pair, secret.use.placeholder, secret.value);
+  secret.put_in |= ReplaceAll(pair, secret.use.placeholder, secret.value);
   value = std::string(kBasic) + EncodeBase64(pair);
 }
 
 }  // namespace
 
-void PutSecretsIn(RequestHead& head, const std::vector<SecretInUse>& secrets) {
-  for (const SecretInUse& secret : secrets) {
+void PutSecretsIn(RequestHead& head, std::vector<SecretInUse>& secrets) {
+  for (SecretInUse& secret : secrets) {
     for (Header& header : head.headers) {
       if (secret.use.header && !SameText(header.name, "Host"))
-        ReplaceAll(header.value, secret.use.placeholder, secret.value);
+        secret.put_in |= ReplaceAll(header.value, secret.use.placeholder, secret.value);
       if (secret.use.basic && SameText(header.name, "Authorization"))
         PutIntoBasic(header.value, secret);
     }
     const size_t query = head.path.find('?');
     if (secret.use.query && query != head.path.npos) {
       std::string text = head.path.substr(query);
-      ReplaceAll(text, secret.use.placeholder, PercentEncoded(secret.value));
+      secret.put_in |= ReplaceAll(text, secret.use.placeholder, PercentEncoded(secret.value));
       head.path = head.path.substr(0, query) + text;
     }
   }
@@ -75,50 +103,77 @@ bool HasJsonSecrets(const RequestHead& head, const std::vector<SecretInUse>& sec
                              [](const SecretInUse& each) { return each.use.json; });
 }
 
-std::string PutSecretsInJson(std::string body, const std::vector<SecretInUse>& secrets) {
-  for (const SecretInUse& secret : secrets) {
-    if (secret.use.json) ReplaceAll(body, secret.use.placeholder, JsonText(secret.value));
+std::string PutSecretsInJson(std::string body, std::vector<SecretInUse>& secrets) {
+  for (SecretInUse& secret : secrets) {
+    if (secret.use.json)
+      secret.put_in |= ReplaceAll(body, secret.use.placeholder, JsonText(secret.value));
   }
   return body;
 }
 
 Masker::Masker(const std::vector<SecretInUse>& secrets) {
   for (const SecretInUse& secret : secrets) {
-    const std::string base64 = EncodeBase64(secret.value);
-    for (const std::string& needle :
-         {secret.value, PercentEncoded(secret.value), JsonText(secret.value), base64}) {
-      if (needle.size() < kShortestNeedle ||
-          std::find(needles_.begin(), needles_.end(), needle) != needles_.end())
-        continue;
-      needles_.push_back(needle);
-      longest_ = std::max(longest_, needle.size());
+    const std::string json = JsonText(secret.value);
+    std::string slashed = json;  // as some write it
+    ReplaceAll(slashed, "/", "\\/");
+    std::string hex;
+    for (const char c : secret.value) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    for (const std::string& each :
+         {secret.value, json, slashed, hex, InUpperCase(hex), PercentEncoded(secret.value),
+          PercentEncoded(secret.value, true)})
+      Add(each);
+    for (size_t before = 0; before < 3; ++before) {
+      for (std::string& each : InBase64(secret.value, before)) {
+        Add(each);
+        std::replace(each.begin(), each.end(), '+', '-');
+        std::replace(each.begin(), each.end(), '/', '_');
+        Add(std::move(each));
+      }
     }
   }
 }
 
-void Masker::Cover(std::string& text) const {
-  for (const std::string& needle : needles_) {
-    for (size_t at = text.find(needle); at != text.npos; at = text.find(needle, at + needle.size()))
-      text.replace(at, needle.size(), needle.size(), '*');
+void Masker::Add(std::string needle) {
+  if (needle.size() < kShortestNeedle ||
+      std::find(needles_.begin(), needles_.end(), needle) != needles_.end())
+    return;
+  longest_ = std::max(longest_, needle.size());
+  beginnings_.set(Beginning(needle, 0));
+  needles_.push_back(std::move(needle));
+}
+
+void Masker::Find(std::string_view text, std::string& covered) const {
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    if (!beginnings_[Beginning(text, at)]) continue;
+    for (const std::string& needle : needles_) {
+      if (text.substr(at).starts_with(needle))
+        covered.replace(at, needle.size(), needle.size(), '*');
+    }
   }
 }
 
 std::string Masker::Feed(std::string_view bytes) {
   held_ += bytes;
-  Cover(held_);
+  covered_ += bytes;
+  Find(held_, covered_);
   if (held_.size() < longest_) return "";
-  // A value may have begun in the last bytes; stars are no beginning of any.
+  // A value may have begun in the last bytes.
   const size_t sure = held_.size() - (longest_ - 1);
-  std::string out = held_.substr(0, sure);
+  std::string out = covered_.substr(0, sure);
   held_.erase(0, sure);
+  covered_.erase(0, sure);
   return out;
 }
 
-std::string Masker::End() { return std::exchange(held_, {}); }
+std::string Masker::End() {
+  held_.clear();
+  return std::exchange(covered_, {});
+}
 
 std::string Masker::All(std::string text) const {
-  Cover(text);
-  return text;
+  std::string covered = text;
+  Find(text, covered);
+  return covered;
 }
 
 std::string EncodeBase64(std::string_view bytes) {

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <string.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "egress/certificates.h"
 #include "egress/decide.h"
 #include "egress/dns_server.h"
@@ -21,6 +23,7 @@ constexpr int kAcceptAtOnce = 64;
 constexpr int64_t kBreatheMs = 100;
 constexpr int kMostSockets = 16;
 constexpr uint64_t kMostOfOne = 1024;  // connections of a sandbox
+constexpr size_t kMostRotated = 8;
 
 }  // namespace
 
@@ -29,7 +32,7 @@ Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
       control_(loop, std::move(control)),
       reports_(control_),
       resolver_(loop),
-      services_{loop_, reports_, resolver_, pipes_, trust_, secrets_},
+      services_{loop_, reports_, resolver_, pipes_, trust_},
       most_connections_(most_connections) {}
 
 void Server::Begin() {
@@ -58,6 +61,7 @@ Task<void> Server::ReadControl() {
     std::vector<sys::Fd> owned;
     for (int i = 0; i < count; ++i) owned.emplace_back(fds[i]);
     Handle(std::string_view(buffer).substr(0, static_cast<size_t>(got)), std::move(owned));
+    explicit_bzero(buffer.data(), static_cast<size_t>(got));  // it may have been a secret
   }
   loop_.Stop();
 }
@@ -91,11 +95,22 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
 }
 
 void Server::Do(SecretMessage message) {
-  if (message.value.empty()) {
-    secrets_.erase(message.name);
-  } else {
-    secrets_[message.name] = std::move(message.value);
+  const auto found = sandboxes_.find(message.sandbox);
+  const bool open = found != sandboxes_.end();
+  auto& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
+  std::string& value = secrets[message.name];
+  if (open && !value.empty() && !message.value.empty() && value != message.value) {
+    auto& rotated = found->second->rotated_secrets;
+    if (rotated.size() == kMostRotated) {
+      Wipe(rotated.front());
+      rotated.erase(rotated.begin());
+    }
+    rotated.push_back(value);
   }
+  Wipe(value);
+  value = message.value;
+  Wipe(message.value);
+  if (value.empty()) secrets.erase(message.name);
 }
 
 // New connections meet it. Those that are open were promised another one, or none.
@@ -110,8 +125,13 @@ void Server::Do(const AuthorityMessage& message) {
 void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   if (fds.size() != message.sockets.size())
     return Complain(message.sandbox, "open: want a descriptor for each socket");
-  if (sandboxes_.contains(message.sandbox)) Do(CloseMessage{message.sandbox});
   auto sandbox = std::make_shared<Sandbox>();
+  if (const auto open = sandboxes_.find(message.sandbox); open != sandboxes_.end()) {
+    sandbox->secrets = std::exchange(open->second->secrets, {});  // they came for this one
+    Do(CloseMessage{message.sandbox});
+  } else if (auto early = early_secrets_.extract(message.sandbox)) {
+    sandbox->secrets = std::move(early.mapped());
+  }
   if (message.ca) {
     auto certificates = Certificates::Make(*message.ca);
     if (!certificates) return Complain(message.sandbox, certificates.error().message);
@@ -226,6 +246,9 @@ void Server::Do(const CloseMessage& message) {
   if (found == sandboxes_.end()) return Complain(message.sandbox, "close: no such sandbox");
   const std::shared_ptr<Sandbox> sandbox = found->second;
   sandboxes_.erase(found);
+  for (auto& [name, value] : sandbox->secrets) Wipe(value);
+  for (std::string& value : sandbox->rotated_secrets) Wipe(value);
+  sandbox->secrets.clear();
   sandbox->closed = true;
   for (const auto& listener : sandbox->listeners) listener->Cut();
   sandbox->listeners.clear();

@@ -44,10 +44,11 @@ class Server {
   Resolver resolver_;
   PipePool pipes_;
   Trust trust_;
-  std::map<std::string, std::string> secrets_;
   Services services_;
   uint64_t most_connections_;
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
+  // They come before their sandbox is opened: its first request must find them.
+  std::map<std::string, std::map<std::string, std::string>> early_secrets_;
 };
 
 }  // namespace cloche::egress

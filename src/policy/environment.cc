@@ -79,6 +79,10 @@ constexpr std::array kSecretPrefixes = {
     Prefix{"github_pat_", 16},
     Prefix{"glpat-", 12},
     Prefix{"sk-", 16},
+    Prefix{"sk-ant-", 16},
+    Prefix{"sk-ant-api03-", 16},
+    Prefix{"sk-or-v1-", 16},
+    Prefix{"sk-proj-", 16},
     Prefix{"sk_live_", 8},
     Prefix{"sk_test_", 8},
     Prefix{"rk_live_", 8},
@@ -166,6 +170,14 @@ bool NameLooksSecret(std::string_view name) {
       return true;
   }
   return false;
+}
+
+std::string_view PublicPrefix(std::string_view value) {
+  std::string_view longest;
+  for (const Prefix& prefix : kSecretPrefixes)
+    if (value.starts_with(prefix.text) && prefix.text.size() > longest.size())
+      longest = prefix.text;
+  return longest;
 }
 
 bool ValueLooksSecret(std::string_view value) {

@@ -31,5 +31,7 @@ std::vector<std::string> JoinEnvironments(const AskedEnvironment& command,
 
 bool NameLooksSecret(std::string_view name);
 bool ValueLooksSecret(std::string_view value);
+// How tokens of its kind begin, and everybody knows: "ghp_". Empty: it is of no known kind.
+std::string_view PublicPrefix(std::string_view value);
 
 }  // namespace cloche

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "policy/fields.h"
 #include "policy/limits.h"
+#include "policy/secret_request.h"
 
 namespace cloche {
 namespace {
@@ -17,6 +18,7 @@ using nlohmann::json;
 
 constexpr size_t kMostText = 1024;
 constexpr size_t kMostId = 16;
+constexpr size_t kMostSecrets = 32;
 constexpr double kMostTime = 1e12;
 constexpr std::array kLimits = {"requests_per_second", "connections", "bytes_up", "bytes_down"};
 
@@ -43,6 +45,10 @@ Status ReadRule(const json& object, NetworkRule& out, double now) {
   reader.Seconds("expires", out.expires, {.least = 1, .most = kMostTime});
   std::optional<double> lasts;
   reader.Seconds("for", lasts, {.least = kLeastSeconds, .most = kMostSeconds});
+  reader.Text("secret", out.secret, kMostText);
+  if (!out.secret.empty() && (!out.allow || !IsValidSecretName(out.secret)))
+    reader.Refuse("secret", "it is no name of a secret, or the rule denies",
+                  "name one that cloche secret ls shows");
   if (lasts && out.expires)
     reader.Refuse("for", "it has an end already", "leave out for or expires");
   if (lasts && now == 0)
@@ -68,6 +74,31 @@ void ReadRules(FieldReader& reader, const char* key, std::vector<NetworkRule>& o
   }
 }
 
+void ReadSecrets(FieldReader& reader, std::vector<SecretGrant>& out) {
+  const json* list = reader.Find("secrets");
+  if (!list) return;
+  if (!list->is_array() || list->size() > kMostSecrets)
+    return reader.Refuse("secrets", "it is no list of secrets",
+                         fmt::format("give at most {} of {{name, variable}}", kMostSecrets));
+  for (const json& each : *list) {
+    SecretGrant grant;
+    FieldReader inner(each, "secrets");
+    inner.Text("name", grant.name, kMostText);
+    if (!IsValidSecretName(grant.name))
+      inner.Refuse("name", "it is no name of a secret", "name one that cloche secret ls shows");
+    inner.Text("variable", grant.variable, kMostText);
+    if (!grant.variable.empty() && !IsValidVariable(grant.variable))
+      inner.Refuse("variable", "it is no name of a variable, or not one for a secret",
+                   "give one such as API_TOKEN");
+    inner.Text("id", grant.id, kMostText);
+    inner.Text("placeholder", grant.placeholder, kMostText);
+    if (std::ranges::find(out, grant.name, &SecretGrant::name) != out.end())
+      inner.Refuse("name", "it is there twice", "name each secret once");
+    reader.Take(inner.Finish());
+    out.push_back(std::move(grant));
+  }
+}
+
 }  // namespace
 
 void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
@@ -75,6 +106,7 @@ void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
   if (!object) return;
   FieldReader inner(*object, "network");
   ReadRules(inner, "rules", out.rules, 0);
+  ReadSecrets(inner, out.secrets);
   inner.Bool("proxy_env", out.proxy_env);
   if (const json* limits = inner.Object("limits")) {
     FieldReader values(*limits, "network.limits");
@@ -93,10 +125,16 @@ json NetworkToJson(const NetworkRequest& network) {
   for (const NetworkRule& each : network.rules) {
     json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
     if (each.expires) rule["expires"] = *each.expires;
+    if (!each.secret.empty()) rule["secret"] = each.secret;
     rules.push_back(std::move(rule));
   }
   json out = {{"rules", std::move(rules)}, {"proxy_env", network.proxy_env}};
   if (!network.limits.empty()) out["limits"] = network.limits;
+  for (const SecretGrant& each : network.secrets)
+    out["secrets"].push_back({{"name", each.name},
+                              {"variable", each.variable},
+                              {"id", each.id},
+                              {"placeholder", each.placeholder}});
   return out;
 }
 
@@ -113,7 +151,9 @@ Result<NetworkChange> ParseNetworkChange(const json& body, double now) {
   FieldReader reader(body, "");
   ReadRules(reader, "add", change.add, now);
   reader.Texts("remove", change.remove, kMostNetworkRules, kMostText);
-  if (change.add.empty() && change.remove.empty())
+  ReadSecrets(reader, change.secrets);
+  for (SecretGrant& each : change.secrets) each.id = each.placeholder = "";
+  if (change.add.empty() && change.remove.empty() && change.secrets.empty())
     reader.Refuse("add", "nothing to change", "give rules to add, or to remove");
   for (const NetworkRule& each : change.add)
     if (!each.id.empty()) reader.Refuse("add", "a new rule has an id", "leave it out");

@@ -17,7 +17,16 @@ struct NetworkRule {
   bool allow = true;
   std::string text;
   std::optional<double> expires;  // seconds since 1970
+  std::string secret;             // that it carries, by name
   bool operator==(const NetworkRule&) const = default;
+};
+
+// A secret that rules may carry, and what the sandbox holds instead of its value.
+struct SecretGrant {
+  std::string name;
+  std::string variable;         // of every command; empty: as the secret says
+  std::string id, placeholder;  // given by the daemon
+  bool operator==(const SecretGrant&) const = default;
 };
 
 // The key "network" of a request, and what has become of it since. Without a rule there is no
@@ -26,6 +35,7 @@ struct NetworkRequest {
   std::vector<NetworkRule> rules;
   std::map<std::string, uint64_t> limits;  // only those asked for
   bool proxy_env = false;                  // set http_proxy and its kin for every command
+  std::vector<SecretGrant> secrets;
   bool operator==(const NetworkRequest&) const = default;
 };
 
@@ -42,6 +52,7 @@ void NumberRules(NetworkRequest& network);
 struct NetworkChange {
   std::vector<NetworkRule> add;
   std::vector<std::string> remove;  // ids, or texts
+  std::vector<SecretGrant> secrets;
 };
 // `now` in seconds since 1970: "for" counts from there.
 Result<NetworkChange> ParseNetworkChange(const nlohmann::json& body, double now);

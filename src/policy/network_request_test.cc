@@ -32,6 +32,39 @@ TEST(NetworkRequest, IsTheSameAfterTheRegistry) {
   EXPECT_EQ(again->network, request->network);
 }
 
+TEST(NetworkRequest, SecretsAreTheSameAfterTheRegistry) {
+  const json body = {{"network",
+                      {{"rules", json::array({{{"rule", "a.example:443"}, {"secret", "github"}}})},
+                       {"secrets", json::array({{{"name", "github"},
+                                                 {"variable", "GITHUB_TOKEN"},
+                                                 {"id", "i"},
+                                                 {"placeholder", "ghp_clochexyz"}}})}}}};
+  const auto request = ParseSandboxRequest(body);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->network.rules[0].secret, "github");
+  EXPECT_EQ(request->network.secrets[0].placeholder, "ghp_clochexyz");
+  const auto again = ParseSandboxRequest({{"network", NetworkToJson(request->network)}});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->network.secrets, request->network.secrets);
+}
+
+TEST(NetworkRequest, AChangeBringsNoPlaceholderOfItsOwn) {
+  const auto change = ParseNetworkChange(
+      {{"secrets", json::array({{{"name", "github"}, {"id", "i"}, {"placeholder", "mine"}}})}}, 1);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->secrets[0].placeholder + change->secrets[0].id, "");
+}
+
+TEST(NetworkRequest, MistakesAboutSecretsAreRefused) {
+  for (const json& network :
+       {json{{"secrets", "github"}}, json{{"secrets", json::array({{{"name", "a b"}}})}},
+        json{{"secrets", json::array({{{"name", "a"}, {"variable", "LD_PRELOAD"}}})}},
+        json{{"secrets", json::array({{{"name", "a"}}, {{"name", "a"}}})}},
+        json{{"secrets", json::array({{{"name", "a"}, {"value", "v"}}})}},
+        json{{"rules", json::array({{{"rule", "a:1"}, {"action", "deny"}, {"secret", "a"}}})}}})
+    EXPECT_FALSE(ParseSandboxRequest({{"network", network}})) << network;
+}
+
 TEST(NetworkRequest, MistakesAreRefused) {
   for (const json& network :
        {json{{"rules", "a:1"}}, json{{"rules", {{{"action", "maybe"}, {"rule", "a:1"}}}}},

@@ -291,6 +291,11 @@ int AdoptOrphans() { return Checked(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); 
 int SetDumpable(bool dumpable) {
   return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0));
 }
+int ForbidCoreDumps() {
+  const rlimit none{};
+  const int limited = Checked(setrlimit(RLIMIT_CORE, &none));
+  return limited < 0 ? limited : SetDumpable(false);
+}
 bool SeccompInForce() { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER; }
 bool NoNewPrivilegesInForce() { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
 

@@ -64,6 +64,7 @@ int SetNoNewPrivileges();
 int DieWithParent();
 int AdoptOrphans();  // grandchildren become ours, not the host's init's
 int SetDumpable(bool dumpable);
+int ForbidCoreDumps();  // what is in memory gets into no file, and nobody but root traces us
 bool SeccompInForce();  // act, then verify
 bool NoNewPrivilegesInForce();
 int BringLoopbackUp();

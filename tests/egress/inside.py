@@ -25,7 +25,7 @@ def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=
     read = lambda name: open(os.path.join(w.dir, name)).read()
     if trust:
         w.tell({"op": "trust", "certificates": read("ca.pem")})
-    w.tell({"op": "secret", "name": "TOKEN", "value": VALUE})
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     authority = {"ca": {"certificate": read("sb.pem"), "key": read("sb.key")}} if ca else {}
     w.open([*rules, LOOPBACK], **authority)
     return ["--cacert", w.dir + "/sb.pem"]
@@ -155,6 +155,56 @@ def test_echoes_are_masked(w):
         equal(status, 200, w.error)
         check(VALUE not in body, "the value came back")
         check("*" * len(VALUE) in body, body[-200:])
+
+
+def test_compressed_answers_are_refused_where_a_secret_goes(w):
+    def compressed(link):
+        while b"\r\n\r\n" not in (data := link.recv(9999)):
+            pass
+        w.seen.append(data.decode())
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx")
+    ca = inside(w, SECRET, handler=compressed)
+    status, body = w.curl(*ca, "--compressed", "-H", f"X: {PLACEHOLDER}", "https://api.example.test/")
+    equal(status, 502, body)
+    check("Accept-Encoding: identity" in w.seen[-1] and "gzip" not in w.seen[-1], w.seen)
+
+
+def test_what_was_sent_does_not_come_back_by_another_rule(w):
+    def tell(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
+    ca = inside(w, {**SECRET, "path_prefix": "/v1"}, API, handler=tell)
+    equal(w.curl(*ca, "https://api.example.test/notes"), (200, "*" * len(VALUE)), "beside its path")
+
+
+def test_a_value_that_was_rotated_is_still_masked(w):
+    def tell(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
+    ca = inside(w, SECRET, handler=tell)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
+    equal(w.curl(*ca, "https://api.example.test/"), (200, "*" * len(VALUE)), "the old one")
+
+
+def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):
+    ca = inside(w, SECRET)
+    words = [*ca, "-H", f"X: {PLACEHOLDER}", "https://api.example.test/"]
+    equal(w.curl(*words)[0], 200, "with a value")
+    equal(w.record(kind="https", decision="allow")["secrets"], {"TOKEN": 1}, "uses are told")
+    w.tell({"op": "secret", "sandbox": "sb_other", "name": "TOKEN", "value": "of-another-sandbox"})
+    w.curl(*words)
+    equal(w.seen[-1][2]["x"], VALUE, "another sandbox's is another")
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
+    w.curl(*words)
+    equal(w.seen[-1][2]["x"], "another-value", "rotated")
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": ""})
+    count = len(w.seen)
+    status, body = w.curl(*words)
+    equal(status, 403, body)
+    check("secret TOKEN, which there is no more" in body, body)
+    equal(len(w.seen), count, "and nothing is sent")
 
 
 if __name__ == "__main__":

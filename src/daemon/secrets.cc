@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "daemon/engine.h"
+#include "egress/rule_text.h"
+#include "policy/environment.h"
+
+// Secrets: kept in the vault, granted to sandboxes by name, put in by cloche-egress.
+namespace cloche::daemon {
+namespace {
+
+// As a rule, so that both are compared in one form.
+Result<egress::Rule> RuleOfHost(const std::string& host) {
+  auto rule = egress::ParseRule("https://" + host);
+  if (!rule || rule->host.empty() || rule->host.starts_with("*.") || !rule->path_prefix.empty() ||
+      rule->first_port != rule->last_port)
+    return Fail(
+        Code::kInvalid,
+        fmt::format("set secret: {} is no host it could belong to", EscapeForTerminal(host)),
+        "give a name such as api.example.com, or api.example.com:8443");
+  return rule;
+}
+
+int64_t Seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret) {
+  const auto found = std::ranges::find(network.secrets, secret, &SecretGrant::name);
+  return found == network.secrets.end() ? nullptr : &*found;
+}
+
+bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
+  return std::ranges::any_of(secret.hosts, [&](const std::string& host) {
+    const auto own = RuleOfHost(host);
+    return own && own->host == rule.host && own->first_port == rule.first_port &&
+           own->last_port == rule.last_port;
+  });
+}
+
+Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest request, Client client) {
+  SecretInfo info;
+  info.owner = client.peer.uid;
+  info.name = name;
+  for (const std::string& host : request.hosts) {
+    auto rule = RuleOfHost(host);
+    if (!rule) {
+      Wipe(request.value);
+      co_return std::unexpected(rule.error());
+    }
+    info.hosts.push_back(egress::FormatRule(*rule).substr(sizeof "https://" - 1));
+  }
+  info.where = std::move(request.where);
+  info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
+  info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
+  auto set = vault_.Set(std::move(info), request.value);
+  Wipe(request.value);
+  if (set) co_await SecretChanged(client.peer.uid, name);
+  co_return set;
+}
+
+Task<Result<SecretInfo>> Engine::RotateSecret(std::string name, std::string value, Client client) {
+  auto rotated = vault_.Rotate(client.peer.uid, name, value);
+  Wipe(value);
+  if (rotated) co_await SecretChanged(client.peer.uid, name);
+  co_return rotated;
+}
+
+Task<Status> Engine::RemoveSecret(std::string name, Client client) {
+  const Status removed = vault_.Remove(client.peer.uid, name);
+  if (removed) co_await SecretChanged(client.peer.uid, name);
+  co_return removed;
+}
+
+Result<Json> Engine::SecretsJson(const Client& client, const std::string& only) {
+  CLOCHE_TRY(vault_.Open());
+  if (!only.empty()) CLOCHE_TRY(vault_.Find(client.peer.uid, only));
+  Json list = Json::array();
+  for (const SecretInfo& info : vault_.List(client.peer.uid)) {
+    if (!only.empty() && info.name != only) continue;
+    Json json = ToJson(info);
+    json["sandboxes"] = Json::array();
+    for (const auto& sandbox : List(client)) {
+      const SecretGrant* grant = GrantOf(sandbox->request.network, info.name);
+      if (grant && grant->id == info.id) json["sandboxes"].push_back(sandbox->id);
+    }
+    list.push_back(std::move(json));
+  }
+  return only.empty() ? list : list[0];
+}
+
+// What is new in it gets a placeholder, and the rules that lead to its hosts.
+Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
+  for (const NetworkRule& rule : network.rules)
+    if (!rule.secret.empty() && !GrantOf(network, rule.secret))
+      network.secrets.push_back({.name = rule.secret, .variable = "", .id = "", .placeholder = ""});
+  for (SecretGrant& grant : network.secrets) {
+    if (!grant.id.empty()) continue;
+    ASSIGN_OR_RETURN(const SecretInfo info, vault_.Find(owner, grant.name));
+    ASSIGN_OR_RETURN(std::string value, vault_.Value(info));
+    if (grant.placeholder.empty()) grant.placeholder = NewPlaceholder(info.like, value.size());
+    Wipe(value);
+    grant.id = info.id;
+    if (grant.variable.empty()) grant.variable = info.variable;
+    if (std::ranges::find(network.rules, grant.name, &NetworkRule::secret) == network.rules.end())
+      for (const std::string& host : info.hosts)
+        network.rules.push_back(
+            {.id = "", .allow = true, .text = host, .expires = {}, .secret = grant.name});
+  }
+  for (const NetworkRule& each : network.rules) {
+    if (each.secret.empty()) continue;
+    ASSIGN_OR_RETURN(egress::Rule rule, egress::ParseRule(each.text));
+    const auto info = vault_.Find(owner, each.secret);
+    if (!info || info->id != GrantOf(network, each.secret)->id) continue;
+    if (rule.kind != egress::Kind::kHttps || !MayGoTo(*info, rule))
+      return Fail(Code::kDenied,
+                  fmt::format("grant secret {}: it does not belong to {}, but to {}", info->name,
+                              EscapeForTerminal(each.text), fmt::join(info->hosts, ", ")),
+                  "set it for that host, too: cloche secret set " + info->name + " --host HOST");
+  }
+  for (size_t i = 0; i < network.secrets.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (network.secrets[i].variable == network.secrets[j].variable)
+        return Fail(Code::kConflict,
+                    fmt::format("grant secrets {} and {}: both want to be {} inside",
+                                network.secrets[j].name, network.secrets[i].name,
+                                network.secrets[i].variable),
+                    "choose another: --secret NAME:VARIABLE");
+  return {};
+}
+
+// For cloche-egress. An empty value: it is gone, and what wants it is refused.
+SecretValues Engine::ValuesFor(const Sandbox& sandbox) const {
+  SecretValues values;
+  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+    const auto info = vault_.Find(sandbox.owner, grant.name);
+    Result<std::string> value = "";
+    if (info && info->id == grant.id) value = vault_.Value(*info);
+    values.emplace_back(grant.name, value ? std::move(*value) : "");
+  }
+  return values;
+}
+
+// Those that hold it learn of it at once.
+Task<void> Engine::SecretChanged(uint32_t owner, std::string name) {
+  std::vector<std::shared_ptr<Sandbox>> holders;
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network &&
+        sandbox->network->proxy_port != 0)
+      holders.push_back(sandbox);
+  for (const auto& sandbox : holders) {
+    egress_.SendSecrets(sandbox->id);
+    auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
+    if (rules) co_await egress_.SetRules(sandbox->id, *rules);
+  }
+}
+
+void Engine::CountSecretUses(uint32_t owner, const Json& event) {
+  const auto secrets = event.find("secrets");
+  if (secrets == event.end() || !secrets->is_object() || event.value("state", Json()) != "end")
+    return;
+  for (const auto& [name, uses] : secrets->items())
+    if (uses.is_number_unsigned()) vault_.CountUses(owner, name, uses.get<uint64_t>(), Seconds());
+}
+
+// What the commands inside hold instead. It goes over what else they are given under that name.
+void Engine::AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) const {
+  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+    const std::string begin = grant.variable + "=";
+    std::erase_if(env, [&](const std::string& each) { return each.starts_with(begin); });
+    env.push_back(begin + grant.placeholder);
+  }
+}
+
+}  // namespace cloche::daemon
