@@ -25,6 +25,7 @@ struct Sandbox {
   SyntheticNames names;
   std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
   Usage usage;
+  size_t waiting = 0;    // bytes of HTTP/2 bodies, in our memory
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses
   bool closed = false;
   int64_t next_expiry = 0;
