@@ -17,12 +17,16 @@ constexpr size_t kMostContexts = 1024;
 constexpr long kDay = 24 * 60 * 60;
 constexpr long kLife = 7 * kDay;  // of a certificate; another is made long before
 
-// We speak HTTP/1.1 and nothing else, whatever is offered.
-int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
+// What our side of the connection speaks; HTTP/2 first.
+constexpr unsigned char kHttp2Too[] = "\x02h2\x08http/1.1";
+constexpr unsigned char kHttp11[] = "\x08http/1.1";
+
+int ChooseProtocol(SSL* ssl, const unsigned char** chosen, unsigned char* size,
                    const unsigned char* offered, unsigned offered_size, void*) {
-  static constexpr unsigned char kHttp11[] = "\x08http/1.1";
   unsigned char* found = nullptr;
-  if (SSL_select_next_proto(&found, size, kHttp11, sizeof kHttp11 - 1, offered, offered_size) !=
+  const bool two = SSL_get_app_data(ssl) != nullptr;
+  const unsigned ours = two ? sizeof kHttp2Too - 1 : sizeof kHttp11 - 1;
+  if (SSL_select_next_proto(&found, size, two ? kHttp2Too : kHttp11, ours, offered, offered_size) !=
       OPENSSL_NPN_NEGOTIATED)
     return SSL_TLSEXT_ERR_NOACK;
   *chosen = found;
@@ -123,11 +127,13 @@ SSL_CTX* Certificates::ContextFor(const std::string& name, bool is_address) {
   return context;
 }
 
-std::unique_ptr<Tls> Certificates::Accept(const std::string& name, bool is_address) {
+std::unique_ptr<Tls> Certificates::Accept(const std::string& name, bool is_address, bool two) {
   SSL_CTX* context = ContextFor(name, is_address);
   SSL* ssl = context == nullptr ? nullptr : SSL_new(context);
   if (ssl == nullptr) return nullptr;
   SSL_set_accept_state(ssl);
+  // Any pointer will do: it says yes.
+  if (two) SSL_set_app_data(ssl, const_cast<unsigned char*>(kHttp2Too));
   return std::make_unique<Tls>(ssl);
 }
 

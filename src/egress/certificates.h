@@ -23,7 +23,8 @@ class Certificates {
   Certificates(const Certificates&) = delete;
   Certificates& operator=(const Certificates&) = delete;
 
-  std::unique_ptr<Tls> Accept(const std::string& name, bool is_address);  // nullptr: out of memory
+  // HTTP/2 is spoken with `two` only. nullptr: out of memory.
+  std::unique_ptr<Tls> Accept(const std::string& name, bool is_address, bool two);
 
  private:
   Certificates() = default;

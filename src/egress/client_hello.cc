@@ -6,7 +6,7 @@ namespace cloche::egress {
 namespace {
 
 constexpr uint8_t kHandshake = 22, kClientHello = 1;
-constexpr uint16_t kServerName = 0, kEncryptedHello = 0xfe0d;
+constexpr uint16_t kServerName = 0, kProtocols = 16, kEncryptedHello = 0xfe0d;
 constexpr size_t kMostRecord = 16384;
 
 // Reads numbers and vectors off the front; once something is missing, all is.
@@ -92,6 +92,7 @@ ClientHello::State ClientHello::Parse() {
       const std::string_view content = extensions.Vector(2);
       if (!extensions.good()) return Bad("the ClientHello is damaged");
       if (type == kEncryptedHello) encrypted_ = true;
+      if (type == kProtocols && !ParseProtocols(content)) return Bad("its protocols are damaged");
       if (type != kServerName) continue;
       if (named || !ParseName(content)) return Bad("the server name is damaged");
       named = true;
@@ -100,6 +101,15 @@ ClientHello::State ClientHello::Parse() {
   message_.clear();
   message_.shrink_to_fit();
   return state_ = State::kDone;
+}
+
+bool ClientHello::ParseProtocols(std::string_view content) {
+  Reader outer(content);
+  Reader list(outer.Vector(2));
+  while (list.good() && !list.empty()) {
+    if (list.Vector(1) == "h2") offers_http2_ = true;
+  }
+  return outer.good() && outer.empty() && list.good();
 }
 
 // Exactly one host name.

@@ -20,12 +20,15 @@ class ClientHello {
   const std::string& name() const { return name_; }  // of SNI, as sent; empty: none
   bool encrypted() const { return encrypted_; }      // an inner hello is hidden in it (ECH)
 
+  bool offers_http2() const { return offers_http2_; }  // by ALPN
+
   static constexpr size_t kMostMessage = 64 << 10;
 
  private:
   State Bad(const char* why);
   State Parse();
   bool ParseName(std::string_view list);
+  bool ParseProtocols(std::string_view content);
 
   State state_ = State::kMore;
   const char* why_ = "";
@@ -33,7 +36,7 @@ class ClientHello {
   size_t left_ = 0;      // of the record's content
   std::string message_;  // handshake bytes so far
   std::string name_;
-  bool encrypted_ = false;
+  bool encrypted_ = false, offers_http2_ = false;
 };
 
 }  // namespace cloche::egress

@@ -65,6 +65,21 @@ TEST(ClientHello, WithoutANameHasNone) {
   EXPECT_EQ(hello.name(), "");
 }
 
+TEST(ClientHello, SaysWhetherHttp2IsOffered) {
+  const auto offer = [](const std::string& protocols) {
+    return Record(Message(Name("a.example") + Number(16, 2) + Vector(Vector(protocols, 2), 2)));
+  };
+  ClientHello both, one, none;
+  EXPECT_EQ(Read(offer(Vector("h2", 1) + Vector("http/1.1", 1)), both), State::kDone);
+  EXPECT_TRUE(both.offers_http2());
+  EXPECT_EQ(Read(offer(Vector("http/1.1", 1) + Vector("h2c", 1)), one), State::kDone);
+  EXPECT_FALSE(one.offers_http2());
+  EXPECT_EQ(Read(Record(Message(Name("a.example"))), none), State::kDone);
+  EXPECT_FALSE(none.offers_http2());
+  ClientHello damaged;
+  EXPECT_EQ(Read(offer("\x09h2"), damaged), State::kBad);
+}
+
 TEST(ClientHello, WhatIsNoneIsRefusedAtOnce) {
   const std::string good = Message(Name("a.example"));
   const std::string bad[] = {

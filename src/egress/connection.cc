@@ -95,10 +95,10 @@ bool Connection::StillGranted() const {
   if (!decision.allowed || sandbox->closed) return false;
   if (served && !decision.kinds.Has(*served)) return false;
   if (opaque && decision.must_read_requests) return false;
-  if (asked && served) {
-    const Request request{asked->method, asked->path, asked->overrides_method,
-                          asked->overrides_path};
-    if (!DecideRequest(sandbox->rules, target, *served, request, now).allowed) return false;
+  for (const Asked& each : asked) {
+    const Request request{each.method, each.path, each.overrides_method, each.overrides_path};
+    if (served && !DecideRequest(sandbox->rules, target, *served, request, now).allowed)
+      return false;
   }
   if (target.name.empty()) return true;
   const auto address = ParseIpAddress(record.address);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,7 +51,7 @@ class Connection {
     std::string method, path;
     bool overrides_method = false, overrides_path = false;
   };
-  std::optional<Asked> asked;  // the request that is under way
+  std::list<Asked> asked;  // the requests that are under way: in HTTP/1.1 it is one
 
   // Decides on `where` and counts it as a request. When it is let through, the record says by what;
   // when not, it has been told already and the reason is what the program may read.

@@ -66,4 +66,21 @@ Task<Status> Dial(Connection& connection) {
   co_return Fail(Code::kUnavailable, failed);
 }
 
+Task<Status> SecureUpstream(Connection& connection, bool two) {
+  const Target& target = connection.target;
+  const int64_t deadline = connection.Deadline(kConnectPatienceMs);
+  std::unique_ptr<Tls> tls =
+      connection.services.trust.ConnectTo(target.Host(), target.name.empty(), two);
+  bool secure = false;
+  if (tls != nullptr) secure = co_await connection.upstream->Secure(std::move(tls), deadline);
+  if (secure) {
+    connection.record.certificate_sha256 = connection.upstream->tls()->PeerSha256();
+    co_return Status();
+  }
+  Tls* failed = connection.upstream->tls();
+  co_return Fail(
+      Code::kUnavailable,
+      fmt::format("{}: {}", target.Text(), failed == nullptr ? "out of memory" : failed->why));
+}
+
 }  // namespace cloche::egress

@@ -10,4 +10,8 @@ namespace cloche::egress {
 // Afterwards connection.upstream is there. kDenied: a rule is missing; others: it did not work.
 Task<Status> Dial(Connection& connection);
 
+// TLS on connection.upstream: the server must prove that it is the host. With `two` it may choose
+// HTTP/2.
+Task<Status> SecureUpstream(Connection& connection, bool two);
+
 }  // namespace cloche::egress

@@ -14,8 +14,4 @@ Task<long> ReadHead(Connection& connection, Channel& channel, std::string& head,
 // connection was let through as. With `proxy` each request names its own host.
 Task<void> ServeHttp(Connection& connection, Kind kind, bool proxy);
 
-// Of an authority that names a destination; nullopt with a reason when it names none.
-Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port);
-Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port);
-
 }  // namespace cloche::egress

@@ -146,4 +146,22 @@ class Signal {
   std::coroutine_handle<> waiter_;
 };
 
+// Something that happens again and again, and one who waits for the next time.
+class Bell {
+ public:
+  explicit Bell(Loop& loop) : loop_(loop) {}
+  void Ring() {
+    rung_ = true;
+    if (waiter_) loop_.Post(std::exchange(waiter_, {}));
+  }
+  bool await_ready() const noexcept { return rung_; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
+  void await_resume() noexcept { rung_ = false; }
+
+ private:
+  Loop& loop_;
+  bool rung_ = false;
+  std::coroutine_handle<> waiter_;
+};
+
 }  // namespace cloche::egress

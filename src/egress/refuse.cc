@@ -38,8 +38,12 @@ bool LooksLikeHttp(std::string_view bytes) {
          ((bytes[0] >= 'A' && bytes[0] <= 'Z') || (bytes[0] >= 'a' && bytes[0] <= 'z'));
 }
 
+std::string RefusalText(int status, std::string_view reason) {
+  return fmt::format("{}{}\n", status == 502 ? "" : "blocked: ", reason);
+}
+
 std::string HttpRefusal(int status, std::string_view reason) {
-  const std::string body = fmt::format("{}{}\n", status == 502 ? "" : "blocked: ", reason);
+  const std::string body = RefusalText(status, reason);
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n"
       "Via: cloche-egress\r\nConnection: close\r\n\r\n{}",

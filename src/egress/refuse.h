@@ -14,6 +14,8 @@ Task<void> Farewell(Channel& channel, std::string_view bytes, int64_t now);
 // What was read of it is in connection.client.unread; a program that is silent is not waited for.
 Task<void> Refuse(Connection& connection, std::string_view reason);
 
+// What a person reads in it.
+std::string RefusalText(int status, std::string_view reason);
 std::string HttpRefusal(int status, std::string_view reason);
 
 bool LooksLikeTls(std::string_view bytes);

@@ -6,8 +6,10 @@
 #include "egress/client_hello.h"
 #include "egress/dial.h"
 #include "egress/dns_server.h"
+#include "egress/h2_relay.h"
 #include "egress/host_name.h"
 #include "egress/http_relay.h"
+#include "egress/http_request.h"
 #include "egress/refuse.h"
 #include "egress/relay.h"
 #include "egress/socks.h"
@@ -52,7 +54,6 @@ Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view gree
 // The name in the hello must be the one that was granted, in clear.
 std::string WhyNot(const ClientHello& hello, const Target& target) {
   if (hello.state() == ClientHello::State::kBad) return hello.why();
-  if (hello.encrypted()) return "the ClientHello is encrypted (ECH): its name cannot be checked";
   if (target.name.empty()) {
     if (hello.name().empty()) return "";
     return "a name in the ClientHello (SNI), but the connection is to an address";
@@ -64,11 +65,31 @@ std::string WhyNot(const ClientHello& hello, const Target& target) {
                      name ? *name : "no proper name", target.name);
 }
 
+// A program that offers HTTP/2 gets what the server speaks; so it must be asked first. nullopt: it
+// is there; otherwise what the program shall read.
+Task<std::optional<Refusal>> AskUpstream(Connection& connection) {
+  connection.served = Kind::kHttps;
+  Status there = co_await Dial(connection);
+  if (there) there = co_await SecureUpstream(connection, true);
+  if (there) co_return std::nullopt;
+  connection.upstream.reset();
+  const Refusal refusal{there.error().code == Code::kDenied ? 403 : 502, there.error().message};
+  connection.record.reason = refusal.reason;
+  if (refusal.status == 403) connection.Deny(refusal.reason);
+  co_return refusal;
+}
+
 // TLS ends here: requests are read, decided on, and go on in a connection of our own.
-Task<void> ServeInside(Connection& connection) {
+Task<void> ServeInside(Connection& connection, bool offers_http2) {
   const Target& target = connection.target;
+  std::optional<Refusal> unreachable;
+  bool two = false;
+  if (offers_http2) {
+    unreachable = co_await AskUpstream(connection);
+    two = unreachable || connection.upstream->tls()->SpeaksHttp2();
+  }
   std::unique_ptr<Tls> tls =
-      connection.sandbox->certificates->Accept(target.Host(), target.name.empty());
+      connection.sandbox->certificates->Accept(target.Host(), target.name.empty(), two);
   const int64_t deadline = connection.Deadline(kHeadPatienceMs);
   bool secure = false;
   if (tls != nullptr) secure = co_await connection.client.Secure(std::move(tls), deadline);
@@ -77,7 +98,12 @@ Task<void> ServeInside(Connection& connection) {
     connection.record.reason = failed == nullptr ? "no certificate could be made" : failed->why;
     co_return;
   }
-  co_await ServeHttp(connection, Kind::kHttps, false);
+  if (connection.client.tls()->SpeaksHttp2()) {
+    co_await ServeH2(connection, std::move(unreachable));
+  } else {
+    if (two) connection.upstream.reset();  // it would not be understood
+    co_await ServeHttp(connection, Kind::kHttps, false);
+  }
 }
 
 Task<void> ServeHttps(Connection& connection) {
@@ -109,7 +135,16 @@ Task<void> ServeHttps(Connection& connection) {
     co_return;
   }
   if (decision.reads_requests && connection.sandbox->certificates != nullptr) {
-    co_await ServeInside(connection);
+    co_await ServeInside(connection, hello.offers_http2());
+    co_return;
+  }
+  // Where TLS ends here, the hidden hello is ours to ignore. Elsewhere the server might have its
+  // key; by our resolver nobody gets one.
+  if (hello.encrypted()) {
+    const std::string reason =
+        fmt::format("{}: the ClientHello is encrypted (ECH): its name cannot be checked",
+                    connection.target.Text());
+    co_await DenyAndRefuse(connection, reason);
     co_return;
   }
   if (decision.must_read_requests) {

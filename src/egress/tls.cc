@@ -13,6 +13,7 @@ namespace cloche::egress {
 namespace {
 
 constexpr unsigned char kHttp11[] = "\x08http/1.1";
+constexpr unsigned char kHttp2Too[] = "\x02h2\x08http/1.1";
 
 }  // namespace
 
@@ -94,6 +95,13 @@ std::string Tls::PeerSha256() const {
   return hex;
 }
 
+bool Tls::SpeaksHttp2() const {
+  const unsigned char* chosen = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_, &chosen, &size);
+  return std::string_view(reinterpret_cast<const char*>(chosen), size) == "h2";
+}
+
 Trust::Trust() : context_(SSL_CTX_new(TLS_client_method())) {
   SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
@@ -118,9 +126,10 @@ void Trust::Add(std::string_view pem, bool first, bool more) {
   SSL_CTX_set_cert_store(context_, store);  // takes it
 }
 
-std::unique_ptr<Tls> Trust::ConnectTo(const std::string& name, bool is_address) {
+std::unique_ptr<Tls> Trust::ConnectTo(const std::string& name, bool is_address, bool two) {
   SSL* ssl = SSL_new(context_);
   if (ssl == nullptr) return nullptr;
+  if (two) SSL_set_alpn_protos(ssl, kHttp2Too, sizeof kHttp2Too - 1);
   SSL_set_connect_state(ssl);
   if (is_address) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());

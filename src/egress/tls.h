@@ -26,6 +26,7 @@ class Tls {
   std::string pending;
   std::string why;  // it failed
   std::string PeerSha256() const;
+  bool SpeaksHttp2() const;  // that is what both sides agreed on
 
  private:
   void Collect();
@@ -40,8 +41,8 @@ class Trust {
   ~Trust();
   // In parts: what was believed before is believed until the last of them came.
   void Add(std::string_view pem, bool first, bool more);
-  // To `name`, whose certificate must be good for it.
-  std::unique_ptr<Tls> ConnectTo(const std::string& name, bool is_address);
+  // To `name`, whose certificate must be good for it. HTTP/2 is offered with `two` only.
+  std::unique_ptr<Tls> ConnectTo(const std::string& name, bool is_address, bool two);
 
  private:
   ssl_ctx_st* context_;

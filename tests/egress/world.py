@@ -81,6 +81,7 @@ class World:
         self.queries = []
         self.zones = {}
         self.seen = []
+        self.at_end = []  # what else is to be stopped
         self._rules = []
         self._make_sandbox()
         self._start_egress()
@@ -356,6 +357,8 @@ class World:
 
     def close(self):
         self.over = True
+        for stop in self.at_end:
+            stop()
         for thread in self.threads:
             thread.join()
         self.control.close()

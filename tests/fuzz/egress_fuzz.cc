@@ -41,6 +41,11 @@ bool FuzzBytes(Random& random, std::string_view name) {
                                                 "Content-Length: 1\r\n",
                                                 "Transfer-Encoding: chunked\r\n",
                                                 "Host: a.example\r\n",
+                                                "\x1e",
+                                                "\x1f",
+                                                "\x1etransfer-encoding\x1f"
+                                                "chunked\x1e",
+                                                "\x1e:path\x1f/x",
                                                 "0\r\n\r\n",
                                                 "%2e",
                                                 "..",
@@ -82,6 +87,7 @@ bool FuzzBytes(Random& random, std::string_view name) {
 bool FuzzEgressDns(Random& random) { return FuzzBytes(random, "dns"); }
 bool FuzzEgressHello(Random& random) { return FuzzBytes(random, "hello"); }
 bool FuzzEgressHttp(Random& random) { return FuzzBytes(random, "http"); }
+bool FuzzEgressH2(Random& random) { return FuzzBytes(random, "h2"); }
 bool FuzzEgressSocks(Random& random) { return FuzzBytes(random, "socks"); }
 bool FuzzEgressRule(Random& random) { return FuzzBytes(random, "rule"); }
 bool FuzzEgressControl(Random& random) { return FuzzBytes(random, "control"); }

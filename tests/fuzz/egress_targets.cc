@@ -1,10 +1,12 @@
 #include "egress_targets.h"
 
+#include <algorithm>
 #include <string>
 
 #include "egress/client_hello.h"
 #include "egress/control.h"
 #include "egress/dns_message.h"
+#include "egress/h2_message.h"
 #include "egress/host_name.h"
 #include "egress/http_body.h"
 #include "egress/http_head.h"
@@ -89,6 +91,53 @@ bool ReadHttp(std::string_view bytes) {
   return true;
 }
 
+// Fields as 0x1f and 0x1e separate them: name, value, name, value.
+H2Fields FieldsIn(std::string_view bytes) {
+  H2Fields fields;
+  while (!bytes.empty()) {
+    const std::string_view field = bytes.substr(0, bytes.find('\x1e'));
+    const size_t middle = std::min(field.find('\x1f'), field.size());
+    fields.push_back({std::string(field.substr(0, middle)),
+                      std::string(field.substr(std::min(middle + 1, field.size())))});
+    bytes.remove_prefix(std::min(field.size() + 1, bytes.size()));
+  }
+  return fields;
+}
+
+void RequirePlain(const H2Fields& fields) {
+  for (const Header& field : fields) {
+    Require((field.name + field.value).find_first_of(std::string_view("\r\n\0", 3)) ==
+                std::string::npos,
+            "no field ends a line", field.name);
+    Require(field.name != "transfer-encoding" && field.name != "connection" &&
+                field.name != "upgrade" && field.name != "host",
+            "no field is about a connection", field.name);
+  }
+}
+
+bool ReadH2(std::string_view bytes) {
+  const H2Fields fields = FieldsIn(bytes);
+  if (const auto answer = ResponseFromH2(fields, "GET")) {
+    RequirePlain(H2FieldsOf(*answer));
+    Require(answer->status != 101, "no answer takes a connection over");
+  }
+  if (CheckH2Trailers(fields)) RequirePlain(fields);
+  const auto request = RequestFromH2(fields);
+  if (!request) return false;
+  const H2Fields written = H2FieldsOf(*request);
+  RequirePlain(written);
+  const auto again = RequestFromH2(written);
+  Require(again && again->method == request->method && again->path == request->path &&
+              again->length == request->length,
+          "a request is the same when it is written again");
+  Require(request->method != "CONNECT" && (request->path[0] == '/' || request->path == "*"),
+          "a request is for a path", request->path);
+  const auto one = ParseRequestHead(WriteRequestHead(*request));
+  Require(one && one->path == request->path && one->headers.size() == request->headers.size(),
+          "HTTP/1.1 reads the same request");
+  return true;
+}
+
 bool ReadSocks(std::string_view bytes) {
   size_t used = 0;
   SocksGreeting greeting;
@@ -133,9 +182,9 @@ bool ReadControl(std::string_view bytes) {
   return true;
 }
 
-constexpr ByteTarget kTargets[] = {{"dns", ReadDns},   {"hello", ReadHello},
-                                   {"http", ReadHttp}, {"socks", ReadSocks},
-                                   {"rule", ReadRule}, {"control", ReadControl}};
+constexpr ByteTarget kTargets[] = {
+    {"dns", ReadDns},     {"hello", ReadHello}, {"http", ReadHttp},      {"h2", ReadH2},
+    {"socks", ReadSocks}, {"rule", ReadRule},   {"control", ReadControl}};
 
 }  // namespace
 

@@ -53,6 +53,7 @@ bool FuzzEgressHello(Random& random);
 bool FuzzEgressHttp(Random& random);
 bool FuzzEgressSocks(Random& random);
 bool FuzzEgressRule(Random& random);
+bool FuzzEgressH2(Random& random);
 bool FuzzEgressControl(Random& random);
 
 }  // namespace cloche::fuzz

@@ -32,6 +32,7 @@ constexpr Target kTargets[] = {
     {"egress-http", FuzzEgressHttp},
     {"egress-socks", FuzzEgressSocks},
     {"egress-rule", FuzzEgressRule},
+    {"egress-h2", FuzzEgressH2},
     {"egress-control", FuzzEgressControl},
 };
 

@@ -1,0 +1,158 @@
+#include "egress/http_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "egress/host_name.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr std::string_view kMethodOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
+                                                 "X-Method-Override"};
+constexpr std::string_view kPathOverrides[] = {"X-Original-URL", "X-Rewrite-URL"};
+
+// Many servers read _ in a header's name as -.
+bool HasAny(const RequestHead& request, std::span<const std::string_view> names) {
+  for (const Header& header : request.headers) {
+    std::string name = header.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    for (const std::string_view each : names) {
+      if (SameText(name, each)) return true;
+    }
+  }
+  return false;
+}
+
+// The host as the request names it must be the one that was decided on.
+Status CheckHost(const Connection& connection, const RequestHead& request, uint16_t usual_port) {
+  const Target& target = connection.target;
+  const std::string* host = request.Find("Host");
+  if (host == nullptr && request.authority.empty())
+    return Fail(Code::kInvalid, "HTTP: Host is missing");
+  for (const std::string* each : {host, request.authority.empty() ? nullptr : &request.authority}) {
+    if (each == nullptr) continue;
+    ASSIGN_OR_RETURN(const Target named, TargetOf(*connection.sandbox, *each, usual_port));
+    if (named != target)
+      return Fail(Code::kDenied, fmt::format("the request is for {}, the connection for {}",
+                                             named.Text(), target.Text()));
+  }
+  return {};
+}
+
+std::string HostHeader(const Target& target, uint16_t usual_port) {
+  const bool six = target.name.empty() && target.address.six;
+  const std::string host = six ? "[" + target.Host() + "]" : target.Host();
+  return target.port == usual_port ? host : fmt::format("{}:{}", host, target.port);
+}
+
+// Secrets that belong to this host take the place of their placeholders. Those that are only to be
+// masked come along.
+Result<std::vector<SecretInUse>> PutIn(const Connection& connection,
+                                       const RequestDecision& decision, RequestHead& request) {
+  const auto& values = connection.sandbox->secrets;
+  std::vector<SecretInUse> secrets;
+  for (const SecretUse& use : decision.secrets) {
+    const auto found = values.find(use.name);
+    if (found == values.end())
+      return Fail(Code::kDenied, fmt::format("{} is granted with secret {}, which there is no more",
+                                             connection.target.Text(), use.name));
+    secrets.push_back({use, found->second});
+  }
+  PutSecretsIn(request, secrets);
+  for (const std::string& name : decision.masked) {
+    const auto found = values.find(name);
+    if (found != values.end()) secrets.push_back({SecretUse{.name = name}, found->second});
+  }
+  for (const std::string& value : connection.sandbox->rotated_secrets)
+    secrets.push_back({SecretUse{}, value});
+  // Answers must come whole and readable, or what they echo could not be found.
+  for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
+  request.headers.push_back({"Accept-Encoding", "identity"});
+  return secrets;
+}
+
+}  // namespace
+
+void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) {
+  for (const SecretInUse& each : secrets) {
+    if (each.put_in) ++connection.record.secrets[each.use.name];
+  }
+}
+
+bool IsCompressed(const ResponseHead& answer) {
+  return std::ranges::any_of(answer.headers, [](const Header& header) {
+    return SameText(header.name, "Content-Encoding") && !SameText(header.value, "identity");
+  });
+}
+
+void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {
+  Record refusal = connection.record;
+  refusal.connection = NextConnectionNumber();
+  refusal.time_ms = WallClockMs();
+  refusal.allowed = false;
+  refusal.reason = reason;
+  refusal.rule = rule;
+  refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
+  refusal.secrets.clear();
+  connection.services.reports.Send(refusal);
+}
+
+Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port) {
+  if (const std::string* name = sandbox.names.NameAt(address)) return {.name = *name, .port = port};
+  return {.address = address, .port = port};
+}
+
+Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port) {
+  ASSIGN_OR_RETURN(const Authority parsed, ParseAuthority(authority));
+  const uint16_t port = parsed.port == 0 ? usual_port : parsed.port;
+  if (port == 0) return Fail(Code::kInvalid, "a port is missing");
+  if (parsed.is_address) return TargetAt(sandbox, *ParseIpAddress(parsed.host), port);
+  return Target{.name = parsed.host, .port = port};
+}
+
+std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
+                                            RequestHead& request) {
+  const uint16_t usual_port = kind == Kind::kHttps ? 443 : 80;
+  const Status same = CheckHost(connection, request, usual_port);
+  if (!same) {
+    const bool denied = same.error().code == Code::kDenied;
+    TellRefusal(connection, same.error().message, "");
+    return std::unexpected(Refusal{denied ? 403 : 400, same.error().message});
+  }
+  // In our spelling: there is one way to read it.
+  request.Remove("Host");
+  request.headers.insert(request.headers.begin(),
+                         {"Host", HostHeader(connection.target, usual_port)});
+  const Request asked{request.method, request.PathWithoutQuery(), HasAny(request, kMethodOverrides),
+                      HasAny(request, kPathOverrides)};
+  const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,
+                                                 asked, connection.services.loop.Seconds());
+  if (!decision.allowed || request.method == "CONNECT" || request.method == "TRACE") {
+    const std::string reason =
+        decision.allowed ? request.method + " is not passed on" : decision.reason;
+    TellRefusal(connection, reason, decision.rule);
+    return std::unexpected(Refusal{403, reason});
+  }
+  connection.record.rule = decision.rule;
+  Judged judged;
+  judged.asked = {request.method, std::string(asked.path), asked.overrides_method,
+                  asked.overrides_path};
+  if (connection.record.requests > 0 && !connection.TakeRequest()) {
+    TellRefusal(connection, connection.record.reason, decision.rule);
+    return std::unexpected(Refusal{429, connection.record.reason});
+  }
+  ++connection.record.requests;
+  if (decision.masked.empty()) return judged;
+  auto secrets = PutIn(connection, decision, request);
+  if (!secrets) {
+    TellRefusal(connection, secrets.error().message, connection.record.rule);
+    return std::unexpected(Refusal{403, secrets.error().message});
+  }
+  judged.secrets = std::move(*secrets);
+  return judged;
+}
+
+}  // namespace cloche::egress

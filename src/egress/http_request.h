@@ -1,0 +1,49 @@
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "egress/connection.h"
+#include "egress/http_head.h"
+#include "egress/secret_swap.h"
+
+namespace cloche::egress {
+
+// What HTTP/1.1 and HTTP/2 have in common: one request, decided on.
+
+inline constexpr size_t kMostJson = 1 << 20;  // of a body with a secret in it
+inline constexpr const char* kJsonTooLong = "a JSON body with a secret in it may have 1 MiB";
+
+struct Refusal {
+  int status = 0;
+  std::string reason;
+};
+struct Judged {
+  Connection::Asked
+      asked;  // the caller keeps it in connection.asked while the request is under way
+  std::vector<SecretInUse> secrets;  // that are in the head now; the body is the caller's
+};
+
+// Does the request agree with the connection, is it granted, is there room for it? When it is, its
+// head is rewritten as the server shall see it, and it is counted. When not, it has been told.
+std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
+                                            RequestHead& request);
+
+// After the body, if there are secrets in it.
+void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets);
+
+// What was asked to come as it is, and does not: a secret in it could not be seen.
+bool IsCompressed(const ResponseHead& answer);
+inline constexpr const char* kCompressedAnswer =
+    "its answer is compressed, although it was asked not to: a secret in it could not be seen";
+
+// An event of its own, for a request on a connection that goes on.
+void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule);
+
+// Of an authority that names a destination; nullopt with a reason when it names none.
+Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port);
+Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port);
+
+}  // namespace cloche::egress
