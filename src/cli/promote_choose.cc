@@ -138,13 +138,6 @@ bool HasMarkers(const std::string& text) {
 
 }  // namespace
 
-bool Confirmed(const std::string& question) {
-  Say(question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
 bool ChooseChanges(const Json& plan, Json& body) {
   std::vector<diff::Change> directories;
   std::set<std::string> taken, left;
