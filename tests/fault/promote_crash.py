@@ -15,9 +15,10 @@ import time
 
 import api
 from report import check, done
-from tree import difference, seen
+import tree
+from tree import difference
 
-BIN, WORK, HOME = sys.argv[1:4]
+BIN, WORK, HOME, OTHER = sys.argv[1:5]
 CLOCHE = f"{BIN}/cloche"
 STORE = f"{HOME}/.local/state/cloche/promotions"
 MOST = 2000
@@ -48,6 +49,26 @@ echo g > sub/deep/added; chmod 750 sub/deep; chmod 500 tight; touch -d '2011-11-
 head -c 70000 /dev/zero | tr '\0' x > full/large; truncate -s 5M full/sparse
 setfattr -n user.note -v after full/large sub/deep || true
 """
+
+# On the other file system, if that is not all of it.
+REALITY_THERE = "mkdir -p d/e; echo old > edit; echo bye > d/gone; echo e > d/e/e; touch -d '2002-02-02' edit d/e d"
+SANDBOX_THERE = "echo new > edit; rm d/gone; mkdir -p n/m; echo n > n/m/n; rm -r d/e"
+ANNEX = ".cloche-promotions"
+
+
+def seen(top):
+    """Without where the other file system keeps what was replaced, and the time at which that came."""
+    found = {name: said for name, said in tree.seen(top).items()
+             if os.fsencode(ANNEX) not in name.split(b"/")}
+    there = os.fsencode(os.path.relpath(OTHER, top)) if OTHER else b"."
+    if there in found:
+        found[there][4] = None
+    return found
+
+
+def left_behind():
+    return OTHER and os.path.exists(f"{OTHER}/{ANNEX}") and [
+        name for name in os.listdir(f"{OTHER}/{ANNEX}") if not os.path.isdir(f"{STORE}/{name}")]
 
 
 def run(*words):
@@ -95,7 +116,7 @@ def forget():
     """What the store holds does not grow with the test. The newest says who changed reality."""
     for name in sorted(os.listdir(STORE))[:-1]:
         subprocess.run(["chmod", "-R", "u+rwx", f"{STORE}/{name}"])
-        subprocess.run(["rm", "-rf", f"{STORE}/{name}"])
+        subprocess.run(["rm", "-rf", f"{STORE}/{name}", f"{OTHER or STORE}/{ANNEX}/{name}"])
 
 
 def without_times(tree):
@@ -240,10 +261,14 @@ def at_once(old, new, judge):
 
 def main():
     subprocess.run(["sh", "-c", REALITY], cwd=WORK, check=True)
+    below = OTHER and OTHER != WORK
+    if below:
+        subprocess.run(["sh", "-ec", REALITY_THERE], cwd=OTHER, check=True)
     time.sleep(0.1)  # a sandbox is made after what it is a copy of
     old = seen(WORK)
     made = run("new", "--name", "box")
-    inside = run("exec", "box", "--", "sh", "-ec", SANDBOX)
+    inside = run("exec", "box", "--", "sh", "-ec",
+                 SANDBOX + (f"cd other; {SANDBOX_THERE}" if below else ""))
     check("a sandbox changes all sorts of things", made.returncode == 0 and inside.returncode == 0,
           made.stderr + inside.stderr)
     global DIGEST
@@ -253,6 +278,7 @@ def main():
     check("without a fault it is applied", answer.get("state") == "done", answer)
     new = without_times(seen(WORK))
     check("and something else than before", new != without_times(old))
+    check("what was replaced there is there", not OTHER or os.listdir(f"{OTHER}/{ANNEX}") != [])
     answer = undo(answer.get("id", ""))
     check("without a fault it is undone", answer.get("state") == "undone", answer)
     now = seen(WORK)
@@ -284,6 +310,8 @@ def main():
     judge = Judge()
     at_once(old, new, judge)
     judge.close("two at once", 10)
+    check("on the other file system nothing is left that the store does not know", not left_behind(),
+          left_behind())
 
 
 main()
