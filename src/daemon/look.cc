@@ -112,6 +112,9 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                         const std::string& state, const std::string& other) {
   const Sandbox& sandbox = *look.sandbox;
   ASSIGN_OR_RETURN(Planned planned, Plan(sandbox.request, FactsOf(client.peer), sandbox.id));
+  // The host may have other mounts by now. Uppers are numbered by those it runs with.
+  if (sandbox.state == Sandbox::State::kRunning)
+    planned.plan.spec.mounts = sandbox.planned.plan.spec.mounts;
   int answer[2], complaint[2];
   if (pipe2(answer, O_CLOEXEC) < 0)
     return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));

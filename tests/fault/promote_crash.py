@@ -50,7 +50,7 @@ head -c 70000 /dev/zero | tr '\0' x > full/large; truncate -s 5M full/sparse
 setfattr -n user.note -v after full/large sub/deep || true
 """
 
-# On the other file system, if that is not all of it.
+# On the other file system.
 REALITY_THERE = "mkdir -p d/e; echo old > edit; echo bye > d/gone; echo e > d/e/e; touch -d '2002-02-02' edit d/e d"
 SANDBOX_THERE = "echo new > edit; rm d/gone; mkdir -p n/m; echo n > n/m/n; rm -r d/e"
 ANNEX = ".cloche-promotions"
@@ -261,14 +261,13 @@ def at_once(old, new, judge):
 
 def main():
     subprocess.run(["sh", "-c", REALITY], cwd=WORK, check=True)
-    below = OTHER and OTHER != WORK
-    if below:
+    if OTHER:
         subprocess.run(["sh", "-ec", REALITY_THERE], cwd=OTHER, check=True)
     time.sleep(0.1)  # a sandbox is made after what it is a copy of
     old = seen(WORK)
     made = run("new", "--name", "box")
     inside = run("exec", "box", "--", "sh", "-ec",
-                 SANDBOX + (f"cd other; {SANDBOX_THERE}" if below else ""))
+                 SANDBOX + (f"cd other; {SANDBOX_THERE}" if OTHER else ""))
     check("a sandbox changes all sorts of things", made.returncode == 0 and inside.returncode == 0,
           made.stderr + inside.stderr)
     global DIGEST

@@ -5,11 +5,10 @@ HANG_SECONDS=${HANG_SECONDS:-560}
 . "$(dirname "$0")/../harness/lib.sh"
 [ -x "$BIN/cloche-promote-fault" ] || skip "the injector knows x86-64 only"
 # Of one promotion, a part goes to another file system. A daemon of one's own copies no project with
-# mounts in it: there all of it does.
+# mounts in it.
 OTHER=
-if [ "$(id -u)" = 0 ]; then
-  OTHER=$WORK
-  [ "$MODE" = rootless ] || { OTHER=$WORK/other && mkdir "$OTHER"; }
+if [ "$MODE" != rootless ]; then
+  OTHER=$WORK/other && mkdir "$OTHER"
   mount -t tmpfs -o "mode=755,uid=$CALLER_UID,gid=$CALLER_UID" none "$OTHER" || exit 1
   ending() {
     local code=$?
