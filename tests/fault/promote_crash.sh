@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # cloche-promote dies, stands still, or is refused something at every call that can change anything.
 # See promote_crash.py.
+# Its mounts are nobody else's: a daemon of one's own copies nothing below which something is mounted.
+[ "${1-}" = rootless ] || [ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare -m "$0" "$@"
 HANG_SECONDS=${HANG_SECONDS:-560}
 . "$(dirname "$0")/../harness/lib.sh"
 [ -x "$BIN/cloche-promote-fault" ] || skip "the injector knows x86-64 only"

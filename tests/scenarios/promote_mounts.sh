@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Promotions onto other file systems than the home's: one, several at once, full ones and read-only
 # ones. Each time all of it, or nothing.
+# Its mounts are nobody else's: a daemon of one's own copies nothing below which something is mounted.
+[ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare -m "$0" "$@"
 HANG_SECONDS=${HANG_SECONDS:-120}
 . "$(dirname "$0")/../harness/lib.sh"
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
