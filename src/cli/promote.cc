@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/options.h"

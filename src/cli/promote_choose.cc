@@ -1,3 +1,4 @@
+#include "cli/ask.h"
 #include "cli/promote_choose.h"
 
 #include <errno.h>
@@ -25,22 +26,11 @@ constexpr uint32_t kContext = 3;
 
 void Say(const std::string& line) { WriteAll(STDERR_FILENO, line); }
 
-// Nothing: the input has ended.
-std::optional<std::string> ReadLine() {
-  std::string line;
-  char c = 0;
-  while (read(STDIN_FILENO, &c, 1) == 1) {
-    if (c == '\n') return line;
-    line += c;
-  }
-  return line.empty() ? std::nullopt : std::optional(line);
-}
-
 // One letter of `letters`; at the end of the input 'q'.
 char Ask(const std::string& question, const std::string& letters, const std::string& help) {
   for (;;) {
     Say(question + " [" + letters + ",?] ");
-    const std::optional<std::string> answer = ReadLine();
+    const std::optional<std::string> answer = ReadAnswer();
     if (!answer) return 'q';
     if (answer->size() == 1 && letters.contains((*answer)[0])) return (*answer)[0];
     Say(help);
@@ -147,12 +137,6 @@ bool HasMarkers(const std::string& text) {
 }
 
 }  // namespace
-
-bool Confirmed(const std::string& question) {
-  Say(question + " [y/N] ");
-  const std::optional<std::string> answer = ReadLine();
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
 
 bool ChooseChanges(const Json& plan, Json& body) {
   std::vector<diff::Change> directories;

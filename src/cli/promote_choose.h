@@ -7,8 +7,6 @@
 
 namespace cloche::cli {
 
-bool Confirmed(const std::string& question);  // on the terminal; anything but a yes is a no
-
 // A person chooses files and hunks of a plan that was asked for with its texts. `body`, the
 // request, gets what was left out and what was chosen line by line. False: nothing was chosen.
 bool ChooseChanges(const Json& plan, Json& body);

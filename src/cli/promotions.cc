@@ -1,10 +1,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "base/error_json.h"
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/command.h"
-#include "cli/helper_process.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
@@ -12,19 +11,6 @@
 #include "cli/surroundings.h"
 
 namespace cloche::cli {
-namespace {
-
-Result<Json> AskPromoter(std::vector<std::string> arguments) {
-  ASSIGN_OR_RETURN(HelperProcess helper,
-                   HelperProcess::Start("cloche-promote", std::move(arguments)));
-  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
-  if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
-  if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
-  return answer;
-}
-
-}  // namespace
-
 int Promotions(Arguments arguments) {
   bool json = false;
   CLI::App app("Lists what was applied to reality, newest last.", "cloche promotions");

@@ -291,6 +291,9 @@ class Engine::Look {
   std::optional<Turn> turn;
   std::optional<Error> ended;  // early
   bool paused = false;
+  bool freeze = false;            // spawn lets it stand still
+  bool few = false;               // and only if little changed
+  bool too_much = false;          // it was more
   std::vector<Snapshot> passing;  // taken for this, removed afterwards
   std::shared_ptr<SpawnLink::Waiting> waiting;
 };

@@ -87,8 +87,11 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
     if (!chosen) co_return std::unexpected(chosen.error());
     co_return chosen->id;
   }
-  if (sandbox->state == Sandbox::State::kRunning && mode_ == Mode::kSystem &&
-      !sandbox->planned.plan.in_memory) {
+  const bool running = sandbox->state == Sandbox::State::kRunning;
+  const bool can_save = running && mode_ == Mode::kSystem && !sandbox->planned.plan.in_memory;
+  // A few files are promoted in less time than a snapshot takes.
+  look->few = can_save && look->promotes && !request.much;
+  if (can_save && !look->few) {
     SnapshotRequest unnamed;
     auto saved = co_await SaveState(sandbox, std::move(unnamed), SnapshotKind::kFork, nullptr);
     if (!saved) co_return std::unexpected(saved.error());
@@ -101,6 +104,7 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
   auto paused = co_await sandbox->Pause();
   if (!paused) co_return std::unexpected(paused.error());
   look->paused = *paused;
+  look->freeze = running;
   co_return "";
 }
 
@@ -108,6 +112,9 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                         const std::string& state, const std::string& other) {
   const Sandbox& sandbox = *look.sandbox;
   ASSIGN_OR_RETURN(Planned planned, Plan(sandbox.request, FactsOf(client.peer), sandbox.id));
+  // The host may have other mounts by now. Uppers are numbered by those it runs with.
+  if (sandbox.state == Sandbox::State::kRunning)
+    planned.plan.spec.mounts = sandbox.planned.plan.spec.mounts;
   int answer[2], complaint[2];
   if (pipe2(answer, O_CLOEXEC) < 0)
     return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
@@ -154,6 +161,8 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   spawn.op = SpawnOp::kLook;
   spawn.flags = look.paused || sandbox.state == Sandbox::State::kRunning ? kFlagLive : 0;
   if (!request.promote.is_null()) spawn.flags |= kFlagPromote;
+  if (look.freeze) spawn.flags |= kFlagFreeze;
+  if (look.few) spawn.flags |= kFlagFew;
   strncpy(spawn.sandbox, sandbox.id.c_str(), sizeof spawn.sandbox - 1);
   strncpy(spawn.snapshot, state.c_str(), sizeof spawn.snapshot - 1);
   strncpy(spawn.other, other.c_str(), sizeof spawn.other - 1);
@@ -224,6 +233,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   Status status;
   if (look->waiting) {
     SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
+    look->too_much = look->few && answer.reply.value == E2BIG;
     if (answer.reply.value != 0) status = std::unexpected(WhyLookFailed(*look, answer));
   }
   look->client.close(ignored);
@@ -241,7 +251,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
 
 Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request,
                                     Client client) {
-  auto look = co_await StartLook(sandbox, std::move(request), client);
+  auto look = co_await StartLook(sandbox, request, client);
   if (!look) co_return std::unexpected(look.error());
   std::string text;
   std::vector<char> piece(64 << 10);
@@ -252,6 +262,10 @@ Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookReques
     text.append(piece.data(), size);
   }
   const Status status = co_await FinishLook(*look);
+  if ((*look)->too_much) {
+    request.much = true;
+    co_return co_await AskWhole(std::move(sandbox), std::move(request), client);
+  }
   if (!status) co_return std::unexpected(status.error());
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) co_return Fail(Code::kInternal, "look at " + sandbox->id + ": no answer");

@@ -9,6 +9,7 @@
 #include "differ/merge.h"
 #include "differ/place.h"
 #include "sys/directory.h"
+#include "sys/file_times.h"
 
 namespace cloche::differ {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 constexpr uint64_t kMostEntries = 1'000'000;
 constexpr size_t kMostMoved = 100'000;
 constexpr size_t kMostShown = 100;
-
-int64_t Nanos(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
 // The directory of the base that is at `path` inside, and what hides parts of it.
 struct BaseDirectory {
@@ -108,13 +107,14 @@ class Search {
       if (!place) continue;
       if (place->IsDirectory()) {
         pending_.push_back({*place, masked, full});
-      } else if (Nanos(place->info.st_ctim) >= since_) {
+      } else if (sys::Nanos(place->info.st_ctim) >= since_) {
         moved.insert(full);
         explained = explained || BornSince(*place, since_);
       }
     }
     struct stat info;
-    if (!explained && fstat(base.directory->get(), &info) == 0 && Nanos(info.st_mtim) >= since_)
+    if (!explained && fstat(base.directory->get(), &info) == 0 &&
+        sys::Nanos(info.st_mtim) >= since_)
       moved.insert(path);
   }
 
@@ -157,7 +157,7 @@ Result<std::vector<std::string>> FindChangedByBoth(const StateLayout& layout, in
     if (!entry) return paths;
     const bool merged = entry->before && entry->after && entry->before->IsDirectory() &&
                         entry->after->IsDirectory();
-    if (!merged && entry->before && Nanos(entry->before->info.st_ctim) >= since_ns)
+    if (!merged && entry->before && sys::Nanos(entry->before->info.st_ctim) >= since_ns)
       paths.push_back(entry->path);
   }
 }

@@ -29,16 +29,6 @@ sys::Fd OpenTurn(const sys::Fd& directory) {
   return sys::Fd(openat(directory.get(), "turn", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-bool WriteWhole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = write(fd, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string Now() {
@@ -105,7 +95,7 @@ Status Journal::Append(const Json& line) const {
   char last = '\n';
   if (const off_t end = size(); end > 0) (void)!pread(file_.get(), &last, 1, end - 1);
   if (last != '\n') text.insert(0, "\n");
-  const bool written = WriteWhole(file_.get(), text) && fdatasync(file_.get()) == 0;
+  const bool written = sys::WriteWhole(file_.get(), text) && fdatasync(file_.get()) == 0;
   const int error = errno;
   flock(file_.get(), LOCK_UN);
   errno = error;
@@ -150,7 +140,8 @@ std::string Journal::ReadLog(const std::string& name, size_t most) const {
 
 Status Journal::WriteText(const std::string& name, const std::string& text) const {
   ASSIGN_OR_RETURN(const sys::Fd file, OpenLog(name));
-  if (!WriteWhole(file.get(), text) || fdatasync(file.get()) < 0) return Refuse("write to", path_);
+  if (!sys::WriteWhole(file.get(), text) || fdatasync(file.get()) < 0)
+    return Refuse("write to", path_);
   return {};
 }
 

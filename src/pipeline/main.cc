@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <iostream>
-
 #include "base/error_json.h"
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -75,19 +74,12 @@ bool SomebodyIsThere(const Flags& flags) {
   return !flags.json && isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
 }
 
-bool Confirmed(const std::string& question) {
-  cli::WriteAll(STDERR_FILENO, question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
 // A yes from a terminal, or one that was given with the command.
 Status NeedYes(const Flags& flags, const std::string& what, const std::string& question) {
   if (flags.yes) return {};
   if (!SomebodyIsThere(flags))
     return Fail(Code::kDenied, what + ": nobody is there to say yes", "look, then give --yes");
-  if (!Confirmed(question)) return Fail(Code::kConflict, what + ": not confirmed", "");
+  if (!cli::Confirmed(question)) return Fail(Code::kConflict, what + ": not confirmed", "");
   return {};
 }
 
@@ -249,7 +241,7 @@ Result<int> ApproveIt(const Session& session, Journal& journal) {
                   DescribeRequest(run, *stage, subject, journal, cli::ColourWanted(STDERR_FILENO)));
   bool triggers = session.flags.allow_triggers;
   if (subject.alarmed && !triggers && SomebodyIsThere(session.flags))
-    triggers = Confirmed("Some of it makes something run later. Take that over, too?");
+    triggers = cli::Confirmed("Some of it makes something run later. Take that over, too?");
   if (subject.alarmed && !triggers)
     return Fail(Code::kDenied, "approve: some of it makes something run later",
                 "look at it, then give --allow-triggers");

@@ -4,26 +4,17 @@
 
 #include <algorithm>
 
-#include "base/error_json.h"
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/client.h"
-#include "cli/helper_process.h"
 
 namespace cloche::pipeline {
 namespace {
 
+using cli::AskPromoter;
 using cli::Call;
 using cli::Field;
 using cli::Text;
-
-Result<Json> AskPromoter(std::vector<std::string> arguments) {
-  ASSIGN_OR_RETURN(cli::HelperProcess helper,
-                   cli::HelperProcess::Start("cloche-promote", std::move(arguments)));
-  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
-  if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
-  if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
-  return answer;
-}
 
 Json PromotionBody(const Run& run, const project::Stage& stage) {
   return {{"snapshot", run.snapshot},

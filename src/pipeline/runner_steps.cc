@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <iostream>
-
 #include "base/text.h"
+#include "cli/ask.h"
 #include "pipeline/request.h"
 #include "pipeline/runner.h"
 
@@ -13,12 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using cli::Field;
 using cli::Text;
-
-bool ReadYes() {
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
 
 }  // namespace
 
@@ -108,7 +101,7 @@ Result<Went> Runner::AskPerson(size_t stage, const Subject& subject) {
     answer.standard_input = true;
     ASSIGN_OR_RETURN(const Went went, Wait(answer));
     if (went != Went::kOn) return went;
-    if (ReadYes()) return Went::kOn;
+    if (cli::ReadYes()) return Went::kOn;
     why_ = what.name + " was refused";
     CLOCHE_TRY(Note(stage, "approval", "refused", {{"by", "terminal"}}));
     return Went::kCancelled;

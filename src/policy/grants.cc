@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "base/annex_name.h"
 #include "policy/paths.h"
 #include "policy/view.h"
 
@@ -180,6 +182,18 @@ std::string GlobRoot(const SandboxRequest& request) {
   const bool wide = PathDepth(request.cwd) < 2 ||
                     (!request.home.empty() && IsAtOrBelow(request.home, request.cwd));
   return request.cwd.empty() || wide ? "" : request.cwd;
+}
+
+void HideAnnexes(const SandboxRequest& request, View& view) {
+  const std::string project = GlobRoot(request);
+  std::set<std::string> places;
+  for (const MountOp& op : view.mounts) {
+    if (op.kind != MountKind::kOverlay) continue;
+    if (!op.read_only) places.insert(op.target);
+    if (!project.empty() && IsAtOrBelow(project, op.target)) places.insert(project);
+  }
+  for (const std::string& place : places)
+    view.files.push_back({FileRuleKind::kHide, (place == "/" ? "" : place) + "/" + kAnnexName, ""});
 }
 
 void HideProjectGlobs(const SandboxRequest& request, View& view) {

@@ -100,7 +100,9 @@ class LimitPlan {
 Result<View> MakeView(const ViewInput& input) {
   if (input.request.declared) return DeclaredOnlyView(input);
   if (!input.request.base_directory.empty()) return DirectoryView(input);
-  return input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
+  auto view = input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
+  if (view) HideAnnexes(input.request, *view);
+  return view;
 }
 
 void AddCommonDifferences(const SandboxRequest& request, std::vector<Difference>& out) {

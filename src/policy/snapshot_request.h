@@ -38,6 +38,7 @@ struct LookRequest {
   bool guard = false;      // and what both changed, whole
   std::string root;        // of names in a patch; "" = the project
   std::vector<std::string> paths;
+  bool much = false;  // more than can be looked at while the sandbox stands still
 };
 
 // From the query of a URL.

@@ -9,8 +9,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/annex_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
+#include "sys/file_times.h"
 
 namespace cloche::promoter {
 
@@ -44,12 +46,15 @@ bool SameFile(const Identity& a, const Identity& b) {
 }
 
 // What could not be put back is not lost.
-std::unexpected<Error> LeftInStore(const std::string& path, const Store::Entry& entry,
+std::unexpected<Error> LeftInStore(const Step& step, const Store::Entry& entry,
                                    const std::string& name) {
+  const std::string place =
+      step.annex == 0 ? fmt::format("~/.local/state/cloche/promotions/{}/files/{}", entry.id, name)
+                      : fmt::format("{}/{}/{}, on its file system", kAnnexName, entry.id, name);
   return Fail(Code::kConflict,
               fmt::format("{}: reality has changed it in between, twice; what was taken from there "
-                          "is kept as ~/.local/state/cloche/promotions/{}/files/{}",
-                          EscapeForTerminal(path), entry.id, name),
+                          "is kept as {}",
+                          EscapeForTerminal(step.path), place),
               "look at both, and put back the right one");
 }
 
@@ -98,7 +103,7 @@ Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status
 // A directory must be empty before it goes, and still be when it has gone.
 Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
                 const std::string& name, const Identity& expected) {
-  const int files = entry.files.get();
+  const int files = entry.Of(step);
   if (step.directory && !step.forced &&
       !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
     return Fail(Code::kConflict,
@@ -111,7 +116,7 @@ Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
                      (!step.directory || step.forced || sys::IsEmptyDirectory(files, name.c_str()));
   if (right) return {};
   if (Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE) < 0)
-    return LeftInStore(step.path, entry, name);
+    return LeftInStore(step, entry, name);
   return Moved(step.path);
 }
 
@@ -127,7 +132,7 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
              std::set<uint64_t>& moved) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
-  const int files = entry.files.get();
+  const int files = entry.Of(step);
   if (step.directory) realities.at(step.target).Forget();
   switch (step.kind) {
     case StepKind::kSetDir:
@@ -156,14 +161,14 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
   // What came out is what really was there.
   if (SameFile(IdentityAt(files, name), step.before)) return {};
   if (Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE) < 0)
-    return LeftInStore(step.path, entry, name);
+    return LeftInStore(step, entry, name);
   return Moved(step.path);
 }
 
 Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root) {
   const auto found = realities.at(step.target).Find(step.path);
   const std::string name = std::to_string(step.number);
-  const int files = entry.files.get();
+  const int files = entry.Of(step);
   const Identity kept = IdentityAt(files, name);
   const bool done = IsDone(step, entry, realities);
   if (!found) {
@@ -195,7 +200,7 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
           return Failed("take away", step.path, -error);
         return PutInPlace(step, at, files, name);
       }
-      if (real.exists()) return LeftInStore(step.path, entry, name);
+      if (real.exists()) return LeftInStore(step, entry, name);
       return PutInPlace(step, at, files, name);
     case StepKind::kReplace:
       break;
@@ -203,7 +208,7 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   if (!done || !kept.exists()) return {};
   if (step.forced && !real.exists()) return PutInPlace(step, at, files, name);
   if (!SameFile(real, step.staged) || IsWritten(step, at.directory->get(), at.name))
-    return LeftInStore(step.path, entry, name);
+    return LeftInStore(step, entry, name);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("restore", step.path, -error);
   return {};
@@ -241,7 +246,7 @@ Status Revert(const Parent& parent, const Realities& realities) {
 }
 
 bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realities) {
-  const Identity kept = IdentityAt(entry.files.get(), std::to_string(step.number));
+  const Identity kept = IdentityAt(entry.Of(step), std::to_string(step.number));
   switch (step.kind) {
     case StepKind::kCreate:
       return !kept.exists();
@@ -281,7 +286,7 @@ bool IsWritten(const Step& step, int directory, const std::string& name) {
   if (step.directory || step.forced || !known ||
       fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
     return false;
-  const int64_t modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  const int64_t modified_ns = sys::Nanos(info.st_mtim);
   return modified_ns != step.staged_modified_ns ||
          static_cast<uint64_t>(info.st_size) != step.staged_size;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "promote/merge3.h"
+#include "sys/file.h"
 #include "sys/process.h"
 
 namespace cloche::promoter {
@@ -32,12 +34,13 @@ struct Started {
   sys::Fd to, from;
 };
 
-// With nothing of ours but the two pipes.
-Started StartGit(const std::vector<std::string>& arguments) {
+// With nothing of ours but the two pipes. `when_asked`: the program begins with the first question,
+// if there is one at all.
+Started StartGit(const std::vector<std::string>& arguments, bool when_asked) {
   Started started;
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) < 0) return started;
-  const sys::Fd in_end(in[0]);
+  sys::Fd in_end(in[0]);
   started.to = sys::Fd(in[1]);
   if (pipe2(out, O_CLOEXEC) < 0) return started;
   const sys::Fd out_end(out[1]);
@@ -52,18 +55,11 @@ Started StartGit(const std::vector<std::string>& arguments) {
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (dup2(in_end.get(), 0) < 0 || dup2(out_end.get(), 1) < 0 || dup2(null, 2) < 0) _exit(127);
   sys::CloseFrom(3);
+  pollfd question{0, POLLIN, 0};
+  while (when_asked && poll(&question, 1, -1) < 0 && errno == EINTR) continue;
+  if (when_asked && (question.revents & POLLIN) == 0) _exit(0);
   execve(program.c_str(), argv.data(), environment);
   _exit(127);
-}
-
-bool WriteWhole(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
 }
 
 bool ReadWhole(int fd, char* bytes, size_t count) {
@@ -84,7 +80,7 @@ void Reap(pid_t child) {
 }  // namespace
 
 Result<BirthNote> NoteBirth(const std::string& project, int64_t since_ns) {
-  Started git = StartGit({"note", project, std::to_string(since_ns)});
+  Started git = StartGit({"note", project, std::to_string(since_ns)}, false);
   git.to.Reset();
   std::string text;
   std::array<char, 4096> piece{};
@@ -107,21 +103,20 @@ Base::~Base() {
   if (child_ > 0) Reap(child_);
 }
 
-bool Base::Start() {
-  if (child_ > 0) return true;
-  if (failed_) return false;
-  Started git = StartGit({"texts", note_.project, note_.commit});
+void Base::Prepare() {
+  if (child_ > 0 || failed_ || note_.commit.empty()) return;
+  Started git = StartGit({"texts", note_.project, note_.commit}, true);
   child_ = git.child;
   to_ = std::move(git.to);
   from_ = std::move(git.from);
   failed_ = child_ <= 0;
-  return !failed_;
 }
 
 std::optional<BaseFile> Base::Find(const std::string& path) {
   if (note_.commit.empty() || !path.starts_with(note_.project + "/")) return std::nullopt;
   const std::string below = path.substr(note_.project.size() + 1);
-  if (!Start()) return std::nullopt;
+  Prepare();
+  if (failed_) return std::nullopt;
   std::optional<BaseFile> found = Ask(below);
   if (failed_) {
     to_.Reset();
@@ -141,7 +136,7 @@ std::optional<BaseFile> Base::Ask(const std::string& below) {
   std::string question(reinterpret_cast<const char*>(&length), sizeof length);
   question += below;
   char answer = 0;
-  failed_ = !WriteWhole(to_.get(), question) || !ReadWhole(from_.get(), &answer, 1);
+  failed_ = !sys::WriteWhole(to_.get(), question) || !ReadWhole(from_.get(), &answer, 1);
   if (failed_) return std::nullopt;
   BaseFile file;
   switch (answer) {

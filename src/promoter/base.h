@@ -30,7 +30,7 @@ struct BaseFile {
 };
 
 // The files of a project as a sandbox first saw them, as far as git has them. Asks cloche-git,
-// which is started when something is asked: it reads with our rights and runs nothing.
+// which reads with our rights and runs nothing.
 class Base {
  public:
   Base() = default;  // knows nothing
@@ -39,11 +39,14 @@ class Base {
   Base(const Base&) = delete;
   Base& operator=(const Base&) = delete;
 
+  // Leaves a process behind that becomes cloche-git when something is asked, because we may start
+  // none any more by then.
+  void Prepare();
+
   // Nothing: nobody knows.
   std::optional<BaseFile> Find(const std::string& path);
 
  private:
-  bool Start();
   std::optional<BaseFile> Ask(const std::string& below);
 
   BirthNote note_;

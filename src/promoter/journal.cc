@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr size_t kMostBytes = size_t{4} << 30;
 constexpr size_t kPiece = 1 << 20;  // written at once
-constexpr int kFormat = 1;
+constexpr int kFormat = 1, kWithAnnexes = 2;
 constexpr const char* kName = "journal";
 
 Identity IdentityFrom(const Json& json) {
@@ -68,6 +68,7 @@ void AddStep(std::string& text, const Step& step) {
                  Text(step.staged), Text(step.old_status), Text(step.new_status));
   if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
     fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
+  if (step.annex != 0) fmt::format_to(std::back_inserter(text), R"(,"annex":{})", step.annex);
   if (!step.directory && step.staged.exists())
     fmt::format_to(std::back_inserter(text), R"(,"content":[{},{}])", step.staged_modified_ns,
                    step.staged_size);
@@ -126,6 +127,7 @@ Result<Step> StepFrom(const Json& json) {
   CLOCHE_TRY(TakeAttributes(json, "old_attributes", step.old_status.attributes));
   CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
+  step.annex = json.value("annex", uint32_t{0});
   if (const auto found = json.find("content");
       found != json.end() && found->is_array() && found->size() == 2) {
     step.staged_modified_ns = (*found)[0].get<int64_t>();
@@ -142,7 +144,7 @@ constexpr const char* kStates[] = {"planned", "applying", "done",   "reverted",
 
 Status Take(const Json& line, Promotion& promotion) {
   if (line.contains("promotion")) {
-    if (line["promotion"] != kFormat)
+    if (line["promotion"] != kFormat && line["promotion"] != kWithAnnexes)
       return Fail(Code::kUnavailable, "read journal: it is of a later version of Cloche",
                   "use that version");
     promotion.sandbox = line.value("sandbox", "");
@@ -151,6 +153,11 @@ Status Take(const Json& line, Promotion& promotion) {
   } else if (line.contains("step")) {
     ASSIGN_OR_RETURN(Step step, StepFrom(line));
     promotion.steps.push_back(std::move(step));
+  } else if (line.contains("place")) {
+    Annex annex;
+    ASSIGN_OR_RETURN(annex.target, Bytes(line, "target"));
+    ASSIGN_OR_RETURN(annex.place, Bytes(line, "place"));
+    promotion.annexes.push_back(std::move(annex));
   } else if (line.contains("parent")) {
     Parent parent;
     ASSIGN_OR_RETURN(parent.path, Bytes(line, "parent"));
@@ -193,6 +200,9 @@ Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
     if (!line.is_object()) continue;
     CLOCHE_TRY(Take(line, promotion));
   }
+  for (const Step& step : promotion.steps)
+    if (step.annex > promotion.annexes.size())
+      return Fail(Code::kUnavailable, "read journal: a step is nowhere");
   return promotion;
 }
 
@@ -228,19 +238,13 @@ Result<Promotion> Journal::ReadHead(int directory, std::string id) {
 }
 
 Status Journal::Write(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t size = write(file_.get(), text.data() + at, text.size() - at);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0)
-      return Fail(errno == ENOSPC || errno == EDQUOT ? Code::kExhausted : Code::kUnavailable,
-                  fmt::format("write journal: {}", strerror(errno)));
-    at += static_cast<size_t>(size);
-  }
-  return {};
+  if (sys::WriteWhole(file_.get(), text)) return {};
+  return Fail(errno == ENOSPC || errno == EDQUOT ? Code::kExhausted : Code::kUnavailable,
+              fmt::format("write journal: {}", strerror(errno)));
 }
 
 Status Journal::WritePlan(const Promotion& promotion) {
-  std::string text = Json{{"promotion", kFormat},
+  std::string text = Json{{"promotion", promotion.annexes.empty() ? kFormat : kWithAnnexes},
                           {"id", promotion.id},
                           {"sandbox", promotion.sandbox},
                           {"digest", promotion.digest},
@@ -263,6 +267,12 @@ Status Journal::WritePlan(const Promotion& promotion) {
   }
   CLOCHE_TRY(flush(0));
   return WriteState(PromotionState::kApplying);
+}
+
+Status Journal::WriteAnnex(const Annex& annex) {
+  return Write(fmt::format(R"({{"place":"{}","target":"{}"}})"
+                           "\n",
+                           diff::ToBase64(annex.place), diff::ToBase64(annex.target)));
 }
 
 Status Journal::WriteSettled(const Promotion& promotion) {

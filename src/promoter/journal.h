@@ -27,6 +27,7 @@ struct DirectoryStatus {
 
 struct Step {
   StepKind kind = StepKind::kCreate;
+  uint32_t annex = 0;  // where it is prepared; 0: in the store
   bool directory = false;
   std::string target;  // of the Reality it is in
   std::string path;
@@ -43,6 +44,12 @@ struct Step {
   bool forced = false;  // undone whatever is there now, which `staged` says then
   // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
   std::string merged_from;
+};
+
+// Where what goes to another file system is prepared, and what was there is kept.
+struct Annex {
+  std::string target;  // of the Reality it is in
+  std::string place;   // the directory it lies in
 };
 
 // A directory in which names come and go: its time of modification, to be given back with them.
@@ -73,6 +80,7 @@ struct Promotion {
   size_t step_count = 0;
   std::vector<Step> steps;
   std::vector<Parent> parents;
+  std::vector<Annex> annexes;  // steps count them from 1
   // When all was done: the time of change of each, for somebody may have changed it since.
   std::vector<int64_t> settled_ns;
   std::vector<int64_t> parents_settled_ns;
@@ -89,6 +97,7 @@ class Journal {
 
   // All of what will be done, and that it begins. Whoever asks syncs, then begins.
   Status WritePlan(const Promotion& promotion);
+  Status WriteAnnex(const Annex& annex);
   Status WriteSettled(const Promotion& promotion);
   Status WriteForced(const Step& step);
   Status WriteState(PromotionState state);

@@ -17,7 +17,9 @@
 #include "base/error_json.h"
 #include "base/text.h"
 #include "diff/base64.h"
+#include "promoter/confine.h"
 #include "promoter/promote.h"
+#include "promoter/prune.h"
 #include "promoter/rules.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -30,14 +32,6 @@ constexpr int kAnswerFd = 3, kQuestionFd = 4, kLayoutFd = 5;
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-void Write(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = write(fd, text.data(), text.size());
-    if (size <= 0) return;
-    text.remove_prefix(static_cast<size_t>(size));
-  }
 }
 
 Json PromotionJson(const Promotion& promotion) {
@@ -159,9 +153,14 @@ Result<Json> Answer() {
   const bool dry_run = asked.value("dry_run", false);
   ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
   const std::vector<Recovered> recovered = Recover(store, wish.root);
+  if (!dry_run) Prune(store, NowMs());
   Base base(ReadNote(question));
-  ASSIGN_OR_RETURN(Outcome outcome,
-                   Promote(store, layout, wish, base, question.value("sandbox", ""), dry_run));
+  base.Prepare();
+  ASSIGN_OR_RETURN(const std::vector<AnnexPlace> annexes, Confine(layout, wish, store, dry_run));
+  auto promoted = Promote(store, layout, wish, base, question.value("sandbox", ""), dry_run);
+  for (const AnnexPlace& each : annexes) DropIfEmpty(each);
+  if (!promoted) return std::unexpected(promoted.error());
+  Outcome& outcome = *promoted;
   if (std::string note = ProjectFileNote(wish.project, pinned, question.value("sandbox", ""));
       !note.empty())
     outcome.notes.push_back(std::move(note));
@@ -171,6 +170,7 @@ Result<Json> Answer() {
 }
 
 Result<Json> List(const std::string& home) {
+  CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
   ASSIGN_OR_RETURN(const std::vector<Promotion> all, ListPromotions(store));
@@ -181,6 +181,7 @@ Result<Json> List(const std::string& home) {
 
 Result<Json> UndoOne(const std::string& home, const std::string& id,
                      const std::vector<std::string>& force) {
+  CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
   std::vector<std::string> moved;
@@ -192,7 +193,7 @@ Result<Json> UndoOne(const std::string& home, const std::string& id,
 }
 
 int Say(int fd, const Result<Json>& result) {
-  Write(fd, Dump(result ? *result : Json{{"error", ErrorJson(result.error())}}));
+  (void)sys::WriteWhole(fd, Dump(result ? *result : Json{{"error", ErrorJson(result.error())}}));
   return 0;
 }
 
@@ -205,8 +206,8 @@ int Main(int argc, char** argv) {
   if (argc >= 4 && strcmp(argv[1], "undo") == 0)
     return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3], {argv + 4, argv + argc}));
   if (argc != 1) {
-    Write(STDERR_FILENO,
-          "cloche-promote is started by cloche; use cloche promote and cloche undo\n");
+    (void)sys::WriteWhole(
+        STDERR_FILENO, "cloche-promote is started by cloche; use cloche promote and cloche undo\n");
     return 2;
   }
   sys::SetDumpable(false);

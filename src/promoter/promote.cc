@@ -11,29 +11,18 @@
 #include <set>
 
 #include "base/text.h"
+#include "promoter/annex.h"
+#include "promoter/durable.h"
 #include "promoter/prune.h"
 #include "sys/directory.h"
 
 namespace cloche::promoter {
 namespace {
 
-Status OpenAll(const Promotion& promotion, Realities& realities) {
+Status OpenAll(const Promotion& promotion, Realities& realities, Store::Entry& entry) {
   for (const Step& step : promotion.steps) CLOCHE_TRY(OpenReality(realities, step.target));
   for (const Parent& each : promotion.parents) CLOCHE_TRY(OpenReality(realities, each.target));
-  return {};
-}
-
-// Everything written so far to the file systems a promotion touches, each once.
-Status SyncAll(const Store::Entry& entry, const Realities& realities) {
-  struct stat store {};
-  (void)fstat(entry.files.get(), &store);
-  if (syncfs(entry.files.get()) < 0)
-    return Fail(Code::kUnavailable, fmt::format("sync: {}", strerror(errno)));
-  std::set<uint64_t> synced = {store.st_dev};
-  for (const auto& [target, reality] : realities)
-    if (synced.insert(reality.device()).second && reality.Sync() < 0)
-      return Fail(Code::kUnavailable, fmt::format("sync {}: {}", target, strerror(errno)));
-  return {};
+  return OpenAnnexes(promotion, realities, entry);
 }
 
 std::vector<std::string> RevertAll(const Promotion& promotion, const Store::Entry& entry,
@@ -65,7 +54,7 @@ void Settle(Promotion& promotion, const Realities& realities) {
 // It is as it was: down on disk, then in the journal.
 Status Close(Journal& journal, Promotion& promotion, PromotionState state,
              const Store::Entry& entry, const Realities& realities) {
-  CLOCHE_TRY(SyncAll(entry, realities));
+  CLOCHE_TRY(SyncReality(promotion, entry, realities));
   Settle(promotion, realities);
   CLOCHE_TRY(journal.WriteSettled(promotion));
   CLOCHE_TRY(journal.WriteState(state));
@@ -140,12 +129,12 @@ void FindStrangers(const Promotion& promotion, const Realities& realities,
 Status RecoverOne(const Store& store, const std::string& id, bool root, Recovered& recovered) {
   const auto left_over = [&] {
     recovered.what = "left over";
-    return store.Remove(id);
+    return RemovePromotion(store, id);
   };
-  const auto opened = store.OpenEntry(id);
+  auto opened = store.OpenEntry(id);
   if (!opened && opened.error().code != Code::kNotFound) return std::unexpected(opened.error());
   if (!opened) return left_over();  // not even its directories were made
-  const Store::Entry& entry = *opened;
+  Store::Entry& entry = *opened;
   const auto head = Journal::ReadHead(entry.directory.get(), id);
   if (!head && head.error().code == Code::kNotFound) return left_over();
   if (!head) return std::unexpected(head.error());
@@ -157,16 +146,17 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
   Realities realities;
-  CLOCHE_TRY(OpenAll(promotion, realities));
+  CLOCHE_TRY(OpenAll(promotion, realities, entry));
   if (state == PromotionState::kApplied &&
       std::ranges::all_of(promotion.steps,
                           [&](const Step& step) { return IsDone(step, entry, realities); })) {
-    CLOCHE_TRY(SyncAll(entry, realities));
+    CLOCHE_TRY(SyncReality(promotion, entry, realities));
     return journal.WriteState(PromotionState::kDone);
   }
   recovered.problems = RevertAll(promotion, entry, realities, root);
   recovered.what = state == PromotionState::kUndoing ? "undone" : "reverted";
-  if (!recovered.problems.empty()) return SyncAll(entry, realities);  // tried again next time
+  if (!recovered.problems.empty())
+    return SyncReality(promotion, entry, realities);  // tried again next time
   return Close(
       journal, promotion,
       state == PromotionState::kUndoing ? PromotionState::kUndone : PromotionState::kReverted,
@@ -204,26 +194,26 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   if (dry_run || !outcome.conflicts.empty() || plan.wanted.empty()) return outcome;
   if (!wish.allow_triggers && std::ranges::any_of(plan.alarms, &Alarm::alarm)) return outcome;
 
-  ASSIGN_OR_RETURN(const Store::Entry entry, store.Make());
+  ASSIGN_OR_RETURN(Store::Entry entry, store.Make());
   promotion.id = entry.id;
   Realities realities;
   const auto give_up = [&](Error error) -> Result<Outcome> {
-    (void)store.Remove(entry.id);
+    (void)RemovePromotion(store, entry.id);
     promotion.id.clear();
     return std::unexpected(std::move(error));
   };
   auto journal = Journal::Create(entry.directory.get());
   if (!journal) return give_up(journal.error());
-  const Status staged = Stage(plan, wish, entry, realities, promotion, outcome.conflicts);
+  const Status staged = Stage(plan, wish, *journal, entry, realities, promotion, outcome.conflicts);
   if (!staged) return give_up(staged.error());
   if (!outcome.conflicts.empty()) {
-    (void)store.Remove(entry.id);
+    (void)RemovePromotion(store, entry.id);
     promotion.id.clear();
     return outcome;
   }
-  // One sync for all of it: before it has returned nothing of reality is touched.
+  // Before this has returned nothing of reality is touched.
   Status ready = journal->WritePlan(promotion);
-  if (ready) ready = SyncAll(entry, realities);
+  if (ready) ready = SyncStaged(promotion, entry, realities);
   if (!ready) return give_up(ready.error());
 
   Status applied;
@@ -237,12 +227,11 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
     applied = journal->WriteSettled(promotion);
   }
   if (applied) applied = journal->WriteState(PromotionState::kApplied);
-  if (applied) applied = SyncAll(entry, realities);
+  if (applied) applied = SyncReality(promotion, entry, realities);
   if (applied) {
     // Whether it gets down or not: whoever finds it missing looks, and finds all of it done.
     (void)journal->WriteState(PromotionState::kDone);
     promotion.state = PromotionState::kDone;
-    Prune(store, NowMs());
     return outcome;
   }
   // Back to where it was. What cannot be taken back now is taken back at the next start.
@@ -250,7 +239,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   const std::vector<std::string> problems = RevertAll(promotion, entry, realities, wish.root);
   Status closed = problems.empty()
                       ? Close(*journal, promotion, PromotionState::kReverted, entry, realities)
-                      : SyncAll(entry, realities);
+                      : SyncReality(promotion, entry, realities);
   Error error = applied.error();
   if (!problems.empty())
     error.message += "; not yet as it was: " + problems[0];
@@ -263,13 +252,13 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
 
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
                        const std::vector<std::string>& force, std::vector<std::string>& moved) {
-  ASSIGN_OR_RETURN(const Store::Entry entry, store.OpenEntry(id));
+  ASSIGN_OR_RETURN(Store::Entry entry, store.OpenEntry(id));
   ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
   if (promotion.state != PromotionState::kDone)
     return Fail(Code::kConflict, fmt::format("undo {}: it is {}", id, StateName(promotion.state)),
                 "cloche promotions shows which are done");
   Realities realities;
-  CLOCHE_TRY(OpenAll(promotion, realities));
+  CLOCHE_TRY(OpenAll(promotion, realities, entry));
   std::set<std::string> made;  // also where something else was
   for (const Step& step : promotion.steps)
     if (step.kind == StepKind::kCreate) made.insert(step.path);
@@ -313,7 +302,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   }
   const std::vector<std::string> problems = RevertAll(undone, entry, realities, root);
   if (!problems.empty()) {
-    (void)SyncAll(entry, realities);
+    (void)SyncReality(promotion, entry, realities);
     return Fail(Code::kConflict, "undo " + id + ": not yet as it was: " + problems[0],
                 "what could be taken back was; the rest is tried again with the next promotion");
   }

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 
+#include "promoter/prune.h"
 #include "sys/file.h"
 
 namespace cloche::promoter {
@@ -328,6 +329,9 @@ TEST_F(Promotes, OldOnesGoUnlessTheyAreNotFinished) {
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_TRUE(fs::exists(store / done->promotion.id / "journal"));
+  const auto opened = Store::Open(home_);
+  ASSERT_TRUE(opened);
+  Prune(*opened, NowMs());
   size_t left = 0;
   for ([[maybe_unused]] const auto& each : fs::directory_iterator(store)) ++left;
   EXPECT_EQ(left, 51u) << "the newest fifty, and the one that is not finished";

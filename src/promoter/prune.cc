@@ -5,6 +5,7 @@
 
 #include <ranges>
 
+#include "promoter/annex.h"
 #include "promoter/apply.h"
 
 namespace cloche::promoter {
@@ -25,7 +26,7 @@ void Prune(const Store& store, int64_t now_ms) {
   if (ids.size() <= kKeptPromotions) return;
   for (const std::string& id : ids | std::views::take(ids.size() - kKeptPromotions)) {
     if (const auto made_ms = MadeAtMs(id); !made_ms || now_ms - *made_ms < kKeptMs) continue;
-    if (IsFinished(store, id)) (void)store.Remove(id);  // or the next time
+    if (IsFinished(store, id)) (void)RemovePromotion(store, id);  // or the next time
   }
 }
 
@@ -33,12 +34,13 @@ void DropStaged(const Promotion& promotion, const Store::Entry& entry) {
   for (const Step& step : promotion.steps) {
     if (step.forced) continue;  // it is what somebody else put there
     const std::string name = std::to_string(step.number);
-    const Identity now = IdentityAt(entry.files.get(), name);
+    const Identity now = IdentityAt(entry.Of(step), name);
     if (!now.exists() || now.device != step.staged.device || now.inode != step.staged.inode)
       continue;
-    if (IsWritten(step, entry.files.get(), name)) continue;  // so is this
-    (void)unlinkat(entry.files.get(), name.c_str(), step.directory ? AT_REMOVEDIR : 0);
+    if (IsWritten(step, entry.Of(step), name)) continue;  // so is this
+    (void)unlinkat(entry.Of(step), name.c_str(), step.directory ? AT_REMOVEDIR : 0);
   }
+  DropEmptyAnnexes(promotion);
 }
 
 }  // namespace cloche::promoter

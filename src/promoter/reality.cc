@@ -9,13 +9,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "sys/file_times.h"
 #include "sys/process.h"
 
 namespace cloche::promoter {
 
 Identity IdentityOf(const struct stat& info) {
-  return {info.st_dev, info.st_ino,
-          int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec};
+  return {info.st_dev, info.st_ino, sys::Nanos(info.st_ctim)};
 }
 
 Identity IdentityAt(int directory, const std::string& name) {

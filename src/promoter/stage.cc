@@ -9,9 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
+#include "promoter/annex.h"
 #include "sys/copy_tree.h"
+#include "sys/file.h"
+#include "sys/file_times.h"
 
 namespace cloche::promoter {
 namespace {
@@ -23,28 +27,30 @@ std::unexpected<Error> Failed(const char* verb, const std::string& path, int err
               full ? "make room; nothing was applied" : "nothing was applied");
 }
 
-Status WriteText(int file, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
+std::optional<diff::Sha256> HashOf(int file) {
+  diff::Sha256Stream stream;
+  static char piece[256 << 10];
+  for (off_t at = 0;;) {
+    const ssize_t size = pread(file, piece, sizeof piece, at);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Failed("write", path, errno);
-    text.remove_prefix(static_cast<size_t>(size));
+    if (size < 0) return std::nullopt;
+    if (size == 0) return stream.Finish();
+    stream.Update(std::string_view(piece, static_cast<size_t>(size)));
+    at += size;
   }
-  return {};
 }
-
-int64_t Nanos(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 class Stager {
  public:
-  Stager(const Wish& wish, const Store::Entry& entry) : wish_(wish), files_(entry.files.get()) {}
+  explicit Stager(const Wish& wish) : wish_(wish) {}
 
-  // What shall be there, as files/NUMBER.
-  Result<Identity> Put(const Wanted& wanted, uint64_t number) {
+  // What shall be there, as FILES/NUMBER.
+  Result<Identity> Put(const Wanted& wanted, int files, uint64_t number) {
+    files_ = files;
     const std::string name = std::to_string(number);
     const diff::Side& side = *wanted.change.new_side;
     const std::string& path = wanted.change.path;
-    const std::pair file(wanted.source->info.st_dev, wanted.source->info.st_ino);
+    const std::tuple file(files, wanted.source->info.st_dev, wanted.source->info.st_ino);
     if (side.hard_link) {
       const auto first = links_.find(file);
       if (first != links_.end()) {
@@ -76,13 +82,18 @@ class Stager {
         openat(files_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to.valid()) return Failed("make", path, errno);
     if (wanted.text) {
-      CLOCHE_TRY(WriteText(to.get(), *wanted.text, path));
+      if (!sys::WriteWhole(to.get(), *wanted.text)) return Failed("write", path, errno);
       return to;
     }
     const sys::Fd from = differ::OpenFile(*wanted.source);
     if (!from.valid()) return Failed("read", path, EACCES);
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
+    // What was shown, whoever could write in it since.
+    if (HashOf(to.get()) != side.sha256)
+      return Fail(Code::kConflict,
+                  fmt::format("{}: the sandbox has just changed it", EscapeForTerminal(path)),
+                  "look again, then try again; nothing was applied");
     return to;
   }
 
@@ -118,9 +129,9 @@ class Stager {
   }
 
   const Wish& wish_;
-  int files_;
-  // Which step has the first of them.
-  std::map<std::pair<uint64_t, uint64_t>, uint64_t> links_;
+  int files_ = -1;
+  // Which step has the first of them, on each file system.
+  std::map<std::tuple<int, uint64_t, uint64_t>, uint64_t> links_;
 };
 
 // The directories that names come to and go from, and that are there before. What gets a status of
@@ -138,7 +149,7 @@ std::vector<Parent> ParentsOf(const std::vector<Step>& steps, const Realities& r
     const auto directory = realities.at(target).Directory(path);
     struct stat info;
     if (directory && fstat((*directory)->get(), &info) == 0)
-      found.push_back({target, path, IdentityOf(info), Nanos(info.st_mtim)});
+      found.push_back({target, path, IdentityOf(info), sys::Nanos(info.st_mtim)});
   }
   return found;
 }
@@ -154,7 +165,7 @@ bool IsDirectory(const Wanted& wanted) {
 DirectoryStatus StatusAt(const Name& at) {
   struct stat info {};
   (void)fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  return {info.st_mode & 07777, info.st_uid, info.st_gid, Nanos(info.st_mtim), {}};
+  return {info.st_mode & 07777, info.st_uid, info.st_gid, sys::Nanos(info.st_mtim), {}};
 }
 
 // Of a directory that stays: its attributes that differ, as they are and as they shall be.
@@ -179,22 +190,17 @@ Status OpenReality(Realities& realities, const std::string& target) {
   return {};
 }
 
-Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Realities& realities,
-             Promotion& promotion, std::vector<Conflict>& conflicts) {
-  struct stat store {};
-  (void)fstat(entry.files.get(), &store);
-  Stager stager(wish, entry);
+Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry& entry,
+             Realities& realities, Promotion& promotion, std::vector<Conflict>& conflicts) {
+  Stager stager(wish);
+  Annexes annexes(wish.to.empty() ? wish.project : wish.to, journal, entry, promotion);
+  std::map<std::string, uint32_t> made;  // directories, and where they are prepared
   uint64_t number = 0;
   std::vector<Step> deletions, creations, statuses;
   for (const Wanted& wanted : plan.wanted) {
     CLOCHE_TRY(OpenReality(realities, wanted.target));
     const Reality& reality = realities.at(wanted.target);
     const std::string& path = wanted.change.path;
-    if (reality.device() != store.st_dev)
-      return Fail(Code::kUnavailable,
-                  fmt::format("promote {}: it is on another file system than ~/.local/state/cloche",
-                              EscapeForTerminal(path)),
-                  "not possible yet; take it out with: cloche diff SANDBOX --patch | git apply");
     if (path == wanted.target) continue;  // the top of an overlay: the time of a mount's root
     const bool same_kind = wanted.change.old_side && wanted.change.new_side &&
                            WasDirectory(wanted) == IsDirectory(wanted);
@@ -220,7 +226,13 @@ Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Real
     step.before_changed_ns = wanted.before_changed_ns;
     step.before_merged_from = wanted.before_merged_from;
     step.before = now;
-    if (same_kind && IsDirectory(wanted)) {
+    const bool status_only = same_kind && IsDirectory(wanted);
+    if (const auto above = made.find(path.substr(0, path.find_last_of('/'))); above != made.end()) {
+      step.annex = above->second;
+    } else if (at && !status_only) {
+      ASSIGN_OR_RETURN(step.annex, annexes.For(reality, path, at->directory->get()));
+    }
+    if (status_only) {
       step.kind = StepKind::kSetDir;
       step.directory = true;
       step.old_status = StatusAt(*at);
@@ -238,20 +250,21 @@ Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Real
     if (!wanted.change.new_side) continue;
     const diff::Side& side = *wanted.change.new_side;
     step.number = ++number;
-    step.new_status = {side.mode, side.uid, side.gid, Nanos(wanted.source->info.st_mtim), {}};
+    step.new_status = {side.mode, side.uid, side.gid, sys::Nanos(wanted.source->info.st_mtim), {}};
     if (step.kind == StepKind::kSetDir) {
       CompareAttributes(wanted.change, step);
       statuses.push_back(std::move(step));
       continue;
     }
-    ASSIGN_OR_RETURN(step.staged, stager.Put(wanted, step.number));
-    if (struct stat made; fstatat(entry.files.get(), std::to_string(step.number).c_str(), &made,
+    ASSIGN_OR_RETURN(step.staged, stager.Put(wanted, entry.Of(step), step.number));
+    if (struct stat info; fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info,
                                   AT_SYMLINK_NOFOLLOW) == 0) {
-      step.staged_modified_ns = Nanos(made.st_mtim);
-      step.staged_size = static_cast<uint64_t>(made.st_size);
+      step.staged_modified_ns = sys::Nanos(info.st_mtim);
+      step.staged_size = static_cast<uint64_t>(info.st_size);
     }
     step.directory = IsDirectory(wanted);
     if (step.directory) {
+      made[path] = step.annex;
       Step status = step;
       status.kind = StepKind::kSetDir;
       status.number = ++number;

@@ -16,7 +16,8 @@ Status OpenReality(Realities& realities, const std::string& target);
 // Puts what is wanted into the store, complete with owner, mode, times and attributes, and says in
 // which order it goes into place. Nothing of reality is touched.
 // `promotion` gets the steps, and the directories that they happen in.
-Status Stage(const Plan& plan, const Wish& wish, const Store::Entry& entry, Realities& realities,
-             Promotion& promotion, std::vector<Conflict>& conflicts);
+// `journal` hears of what is made outside of the store, which `entry` and `promotion` get, too.
+Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry& entry,
+             Realities& realities, Promotion& promotion, std::vector<Conflict>& conflicts);
 
 }  // namespace cloche::promoter

@@ -19,9 +19,15 @@ class Store {
   struct Entry {
     std::string id;
     sys::Fd directory, files;
+    std::vector<sys::Fd> annexes;
+    // Where what a step is about lies, by its number.
+    int Of(const Step& step) const {
+      return step.annex == 0 ? files.get() : annexes.at(step.annex - 1).get();
+    }
   };
   Result<Entry> Make();
   Result<Entry> OpenEntry(const std::string& id) const;
+  int directory() const { return directory_.get(); }
   std::vector<std::string> List() const;  // oldest first
   Status Remove(const std::string& id) const;
 

@@ -160,6 +160,7 @@ void Server::JobEnded(pid_t pid) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
   looks_.erase(pid);
   workshop_.ReleaseMask(std::move(job.mask));
+  if (job.request.op == SpawnOp::kLook && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Conclude(job, status);
   Sweep("");
   if (queued_.empty()) return;
@@ -174,6 +175,8 @@ void Server::Conclude(const Job& job, int status) {
         (job.request.flags & kFlagPromote) != 0 ? "cloche-promote" : "cloche-diff";
     Failure failure{SpawnStage::kPool, program + " failed", EIO, job.request.sandbox};
     if (WIFSIGNALED(status)) failure.operation = program + " was killed";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kTooMuch)
+      failure = {SpawnStage::kPool, "look while it stands still", E2BIG, job.request.sandbox};
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
   if (job.request.op == SpawnOp::kEgress) {

@@ -22,6 +22,7 @@ namespace {
 
 constexpr ptrdiff_t kMostLooksOfOne = 32;
 constexpr size_t kMostLooks = 256;
+constexpr int kFreezeMs = 2000;
 
 }  // namespace
 
@@ -63,7 +64,8 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     const MountOp& op = plan->spec.mounts[i];
     if (op.kind != MountKind::kOverlay) continue;
     const std::string name = std::to_string(index++);
-    if (op.read_only || !view->sources[i].valid() || !view->sources[i].directory) continue;
+    // One that is read-only may have been writable when it was changed.
+    if (!view->sources[i].valid() || !view->sources[i].directory) continue;
     LayoutSlot slot;
     slot.target = op.target;
     // One that is not there was never mounted: nothing was changed in it. Any other failure, and a
@@ -83,6 +85,11 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     look.layout.slots.push_back(std::move(slot));
   }
   look.promote = (request.flags & kFlagPromote) != 0;
+  look.few = (request.flags & kFlagFew) != 0;
+  const auto running = ids_.find(request.sandbox);
+  if ((request.flags & kFlagFreeze) != 0 && *request.snapshot == '\0' && running != ids_.end() &&
+      cgroups_.host().version != sys::CgroupVersion::kNone)
+    look.cgroup = alive_[running->second].name;
   look.answer = fds[2];
   look.question = fds[3];
   look.complaint = fds[4];
@@ -98,7 +105,8 @@ void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
     Failure failure{SpawnStage::kPool, "too many at once", EAGAIN, request.sandbox};
     return Answer(request, &failure);
   }
-  StartProcess(request, "", look->mask, look->caller.uid, [&](int) { return BecomeDiffer(*look); });
+  StartProcess(request, look->cgroup, look->mask, look->caller.uid,
+               [&](int) { return BecomeDiffer(*look); });
 }
 
 int Server::BecomeDiffer(Look& look) {
@@ -106,7 +114,12 @@ int Server::BecomeDiffer(Look& look) {
     dprintf(look.complaint, "%s: %s\n", what, strerror(error));
     return 1;
   };
+  // Before anything of it is read: what is shown is what will be applied.
+  if (!look.cgroup.empty())
+    if (int error = cgroups_.Freeze(look.cgroup, kFreezeMs); error < 0)
+      return failed("freeze", -error);
   const bool user_xattr = mode_ == Mode::kRootless;
+  Few few;
   for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
     const LayoutSlot& slot = look.layout.slots[i];
     const auto fd = [&](int32_t number) {
@@ -115,9 +128,10 @@ int Server::BecomeDiffer(Look& look) {
     for (const bool of_other : {false, true}) {
       const int32_t upper = of_other ? slot.other : slot.state;
       if (upper < 0) continue;
-      if (auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.promote, look.layout);
-          !found)
-        return failed(found.error().operation.c_str(), found.error().error);
+      auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.promote, look.layout,
+                               look.few ? &few : nullptr);
+      if (!found && look.few && found.error().error == E2BIG) return kTooMuch;
+      if (!found) return failed(found.error().operation.c_str(), found.error().error);
     }
   }
   const std::string bytes = EncodeLayout(look.layout);

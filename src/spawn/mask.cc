@@ -124,16 +124,15 @@ class MaskBuilder {
       return {};
     auto places = Descend(mount, parent);
     if (!places) return std::unexpected(places.error());
-    auto& [here, below] = *places;
-    if (!here.valid()) return {};
+    const int here = places->here;
+    if (here < 0) return {};
     // Nothing is there in the lower, so a whiteout only waits for what the host may make.
     struct stat waiting;
-    if (fstatat(here.get(), name.c_str(), &waiting, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISCHR(waiting.st_mode))
-      unlinkat(here.get(), name.c_str(), 0);
-    int made =
-        directory ? mkdirat(here.get(), name.c_str(), 0755)
-                  : openat(here.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (fstatat(here, name.c_str(), &waiting, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(waiting.st_mode))
+      unlinkat(here, name.c_str(), 0);
+    int made = directory
+                   ? mkdirat(here, name.c_str(), 0755)
+                   : openat(here, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
     if (made < 0 && errno != EEXIST)
       return Failed(SpawnStage::kFiles, "make mount point", errno, op.target);
     if (made >= 0 && !directory) close(made);
@@ -149,9 +148,15 @@ class MaskBuilder {
   }
 
   // The path with no link on the way to its last name; empty when nothing is there.
-  std::string BehindLinks(const std::string& path) const {
-    auto [above, name] = SplitLast(path);
+  std::string BehindLinks(const std::string& path) {
+    const auto [above, name] = SplitLast(path);
     if (above.empty()) return path;
+    if (above != asked_) behind_ = DirectoryBehindLinks(above);
+    asked_ = above;
+    return behind_.empty() ? "" : (behind_ == "/" ? "" : behind_) + "/" + name;
+  }
+
+  std::string DirectoryBehindLinks(const std::string& above) const {
     const int base = spec_.base_is_host ? -1 : lowers_[0];
     sys::Fd parent(base >= 0 ? sys::OpenBeneath(base, above.c_str(), O_PATH | O_DIRECTORY, true)
                              : open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -160,60 +165,91 @@ class MaskBuilder {
     const std::string link = "/proc/self/fd/" + std::to_string(parent.get());
     const ssize_t size = readlink(link.c_str(), real, sizeof real);
     if (size <= 0 || static_cast<size_t>(size) == sizeof real || real[0] != '/') return "";
-    std::string directory(real, static_cast<size_t>(size));
-    return (directory == "/" ? "" : directory) + "/" + name;
+    return std::string(real, static_cast<size_t>(size));
   }
 
-  // Mirrors the directories that lead to `parent` into the mask layer. Returns its directory there
-  // (and in the lower), or an invalid fd when the lower has no such directory: nothing to hide.
-  Outcome<std::pair<sys::Fd, sys::Fd>> Descend(int mount, const std::string& parent) {
+  struct Places {
+    int here = -1;   // in the mask layer; -1: nothing to hide there
+    int below = -1;  // in the lower
+  };
+
+  // Mirrors the directories that lead to `parent` into the mask layer, and stays there: most rules
+  // are about neighbours of the last. What it returns is good until the next call. Where the lower
+  // has no such directory there is nothing to hide.
+  Outcome<Places> Descend(int mount, const std::string& parent) {
+    if (mount != mount_) {
+      passed_.clear();
+      mount_ = -1;
+      if (auto entered = Enter(mount); !entered) return std::unexpected(entered.error());
+      mount_ = mount;
+    }
+    std::vector<std::string> parts;
+    for (std::string_view rest = parent; !rest.empty();) {
+      const size_t end = std::min(rest.find('/'), rest.size());
+      if (end > 0) parts.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    size_t same = 0;
+    while (same < parts.size() && same + 1 < passed_.size() &&
+           passed_[same + 1].name == parts[same])
+      ++same;
+    passed_.resize(same + 1);
+    for (size_t i = same; i < parts.size(); ++i) {
+      auto found = Step(mount, parts[i]);
+      if (!found) return std::unexpected(found.error());
+      if (!*found) return Places();
+    }
+    return Places{passed_.back().here.get(), passed_.back().below.get()};
+  }
+
+  // The top of an overlay.
+  Outcome<void> Enter(int mount) {
     size_t index = 0;
     for (int i = 0; i < mount; ++i)
       if (spec_.mounts[static_cast<size_t>(i)].kind == MountKind::kOverlay) ++index;
-    std::string layer = std::to_string(index);
-    sys::Fd below(
+    const std::string layer = std::to_string(index);
+    Passed top;
+    top.below = sys::Fd(
         openat(lowers_[static_cast<size_t>(mount)], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
-    sys::Fd here;
+    if (!top.below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
     if (!mask_.used_[index]) {
-      if (auto made = Mirror(mask_.root_.get(), layer, below.get(), HostPath(mount, "")); !made)
-        return std::unexpected(made.error());
+      if (auto made = Mirror(mask_.root_.get(), layer, top.below.get(), HostPath(mount, "")); !made)
+        return made;
       mask_.used_[index] = true;
     }
-    here = sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!here.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
-    std::string_view rest = parent;
-    std::string passed;
-    while (!rest.empty()) {
-      size_t end = std::min(rest.find('/'), rest.size());
-      std::string part(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (part.empty()) continue;
-      sys::Fd next(
-          openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!next.valid()) {
-        const int error = errno;
-        // The host may make it at any moment, with something to hide in it.
-        if (error == ENOENT)
-          if (auto hidden = HideAbsent(here.get(), part, HostPath(mount, passed + "/" + part));
-              !hidden)
-            return std::unexpected(hidden.error());
-        if (NothingThere(error)) return std::pair{sys::Fd(), sys::Fd()};
-        errno = error;
-        return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
-      }
-      passed += passed.empty() ? part : "/" + part;
-      if (auto made = Mirror(here.get(), part, next.get(), HostPath(mount, passed)); !made)
-        return std::unexpected(made.error());
-      here = sys::Fd(
-          openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!here.valid()) {
-        if (errno == ENOTDIR) return std::pair{sys::Fd(), sys::Fd()};  // hidden itself, or a file
-        return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
-      }
-      below = std::move(next);
+    top.here =
+        sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!top.here.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+    passed_.push_back(std::move(top));
+    return {};
+  }
+
+  // One directory further down. False: there is none.
+  Outcome<bool> Step(int mount, const std::string& part) {
+    const Passed& above = passed_.back();
+    const std::string path = above.path.empty() ? part : above.path + "/" + part;
+    Passed next{part, path, {}, {}};
+    next.below = sys::Fd(
+        openat(above.below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.below.valid()) {
+      const int error = errno;
+      // The host may make it at any moment, with something to hide in it.
+      if (error == ENOENT)
+        if (auto hidden = HideAbsent(above.here.get(), part, HostPath(mount, path)); !hidden)
+          return std::unexpected(hidden.error());
+      if (NothingThere(error)) return false;
+      return Failed(SpawnStage::kFiles, "open lower", error, rule_path_);
     }
-    return std::pair{std::move(here), std::move(below)};
+    if (auto made = Mirror(above.here.get(), part, next.below.get(), HostPath(mount, path)); !made)
+      return std::unexpected(made.error());
+    next.here = sys::Fd(
+        openat(above.here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.here.valid()) {
+      if (errno == ENOTDIR) return false;  // hidden itself, or a file
+      return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+    }
+    passed_.push_back(std::move(next));
+    return true;
   }
 
   // Sandboxes that run do not see it then, new ones get a mask of their own.
@@ -250,16 +286,16 @@ class MaskBuilder {
     auto [parent, name] = SplitLast(rest);
     auto places = Descend(mount, parent);
     if (!places) return std::unexpected(places.error());
-    auto& [here, below] = *places;
-    if (!here.valid()) return {};
+    const auto [here, below] = *places;
+    if (here < 0) return {};
     // Also where nothing exists yet: it stays hidden when the host makes it later.
     if (rule.kind == FileRuleKind::kHide) {
-      if (mknodat(here.get(), name.c_str(), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+      if (mknodat(here, name.c_str(), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
         return Failed(SpawnStage::kFiles, "make whiteout", errno, rule.path);
       return {};
     }
     mask_.watch_.AddPath(HostPath(mount, rest));
-    return WithoutHashes(here.get(), below.get(), name, rule.path);
+    return WithoutHashes(here, below, name, rule.path);
   }
 
   // A copy of the lower's file with the same owner and mode. What is read is what was looked at:
@@ -332,6 +368,13 @@ class MaskBuilder {
   const SandboxSpec& spec_;
   std::vector<int> lowers_;  // by mount, -1 where it is no overlay
   std::string rule_path_;
+  struct Passed {
+    std::string name, path;  // "" = the overlay's top
+    sys::Fd here, below;
+  };
+  std::string asked_, behind_;  // the last of BehindLinks
+  int mount_ = -1;              // that we are in
+  std::vector<Passed> passed_;
 };
 
 Outcome<Mask> Mask::Build(int dir, const std::string& name, const SandboxSpec& spec,

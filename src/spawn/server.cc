@@ -125,6 +125,7 @@ int Server::Run() {
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
     if (count == 0 && refill >= 0) Refill();
     shelf_.Trim([&](Sandbox s) { Dispose(std::move(s)); });
+    workshop_.TrimMasks();
   }
   Shutdown();
   return 0;
@@ -145,6 +146,7 @@ void Server::Shutdown() {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
+  workshop_.ForgetMasks();
   keeper_.Reset();  // it finishes what it was told and leaves
   while (waitpid(keeper_pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

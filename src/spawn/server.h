@@ -77,11 +77,14 @@ class Server {
     std::vector<sys::Fd> fds;  // of the layout, from its first number on
     std::shared_ptr<Mask> mask;
     bool promote = false;
+    bool few = false;
+    std::string cgroup;  // that stands still meanwhile; "" = none
     int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);
   Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
-  int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
+  static constexpr int kTooMuch = 75;  // how it ends when more than a few changed
+  int BecomeDiffer(Look& look);        // returns only when it failed, and has said why
   void EndLook(const SpawnRequest& request);
   // network.cc
   void StartNetworkJob(const SpawnRequest& request, std::span<const int> fds);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include <memory>
@@ -49,10 +50,20 @@ uint64_t OriginOf(int directory, const char* name, const char* attribute) {
   }
 }
 
+bool Take(Few& few, int directory, const dirent& entry) {
+  struct stat info {};
+  if (entry.d_type == DT_REG) (void)fstatat(directory, entry.d_name, &info, AT_SYMLINK_NOFOLLOW);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (few.entries == 0 || size > few.bytes) return false;
+  --few.entries;
+  few.bytes -= size;
+  return true;
+}
+
 }  // namespace
 
 Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
-                          StateLayout& layout) {
+                          StateLayout& layout, Few* few) {
   const char* opaque = user_xattr ? "user.overlay.opaque" : "trusted.overlay.opaque";
   const char* origin = user_xattr ? "user.overlay.origin" : "trusted.overlay.origin";
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
@@ -73,6 +84,8 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
       stack.pop_back();
       continue;
     }
+    if (few && !Take(*few, level.list->fd(), *entry))
+      return Failed(SpawnStage::kPool, "read upper", E2BIG);
     uint64_t inode = 0;
     if (copied && (entry->d_type == DT_REG || entry->d_type == DT_DIR))
       inode = OriginOf(level.list->fd(), entry->d_name, origin);

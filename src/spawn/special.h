@@ -8,7 +8,12 @@ namespace cloche::spawn {
 // Adds the directories of an upper that are opaque or were renamed, and with `copied` what
 // overlayfs copied up. In system mode only root can read which ones are; nothing else of the upper
 // is looked at, and no symlink followed.
+// `few`, if there, is what may be looked at in a moment: beyond it is E2BIG.
+struct Few {
+  uint64_t entries = 1024;
+  uint64_t bytes = 16 << 20;
+};
 Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
-                          StateLayout& layout);
+                          StateLayout& layout, Few* few = nullptr);
 
 }  // namespace cloche::spawn

@@ -14,6 +14,16 @@
 
 namespace cloche::sys {
 
+bool WriteWhole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
 int WriteFileAt(int dir, const char* path, std::string_view content) {
   Fd file(openat(dir, path, O_WRONLY | O_CLOEXEC));
   if (!file.valid()) return -errno;

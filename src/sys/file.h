@@ -8,6 +8,8 @@
 namespace cloche::sys {
 
 // Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
+// Whatever is interrupted; errno says why not.
+bool WriteWhole(int fd, std::string_view bytes);
 int WriteFileAt(int dir, const char* path, std::string_view content);
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
 int ReadAll(int file, std::string& content, size_t limit = 1 << 20);

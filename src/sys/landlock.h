@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#include <span>
+
 namespace cloche::sys {
 
 // The second lock behind seccomp and the mount namespace: whatever gets past those still makes no
@@ -27,6 +29,15 @@ LandlockDomain DeviceLandlockDomain(int abi);
 struct LandlockFailure;
 // For a process that only reads: writes, makes, removes and executes no file, opens no connection.
 LandlockFailure EnterReadOnlyDomain();
+
+// For a process that writes, makes and removes beneath some directories only, executes no file and
+// opens no connection. It reads as before. Between them it may rename: older kernels than 5.19
+// cannot tell.
+struct LandlockGrant {
+  int directory;
+  bool whole = true;  // false: it may only remove empty directories there
+};
+LandlockFailure EnterWritingDomain(std::span<const LandlockGrant> grants);
 
 // `operation` is null when the domain was entered.
 struct LandlockFailure {

@@ -150,6 +150,12 @@ int OpenWithoutSymlinks(const char* path, int flags) {
 
 bool IsMountRoot(int fd) { return IsMountRootAt(fd, ""); }
 
+uint64_t MountIdOf(int fd) {
+  struct statx info {};
+  if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &info) < 0) return 0;
+  return (info.stx_mask & STATX_MNT_ID) != 0 ? info.stx_mnt_id : 0;
+}
+
 bool IsMountRootAt(int dir, const char* name) {
   struct statx info {};
   return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE,

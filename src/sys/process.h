@@ -39,6 +39,7 @@ int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // o
 int OpenOnMount(int dir, const char* path, int flags);
 int OpenWithoutSymlinks(const char* path, int flags);  // absolute
 bool IsMountRoot(int fd);
+uint64_t MountIdOf(int fd);  // of the mount it was opened on; 0: the kernel does not tell
 bool IsMountRootAt(int dir, const char* name);
 int SealedMemfd(const char* name, const void* data, size_t size);
 bool IsSealed(int memfd);

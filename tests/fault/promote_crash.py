@@ -15,9 +15,10 @@ import time
 
 import api
 from report import check, done
-from tree import difference, seen
+import tree
+from tree import difference
 
-BIN, WORK, HOME = sys.argv[1:4]
+BIN, WORK, HOME, OTHER = sys.argv[1:5]
 CLOCHE = f"{BIN}/cloche"
 STORE = f"{HOME}/.local/state/cloche/promotions"
 MOST = 2000
@@ -48,6 +49,26 @@ echo g > sub/deep/added; chmod 750 sub/deep; chmod 500 tight; touch -d '2011-11-
 head -c 70000 /dev/zero | tr '\0' x > full/large; truncate -s 5M full/sparse
 setfattr -n user.note -v after full/large sub/deep || true
 """
+
+# On the other file system.
+REALITY_THERE = "mkdir -p d/e; echo old > edit; echo bye > d/gone; echo e > d/e/e; touch -d '2002-02-02' edit d/e d"
+SANDBOX_THERE = "echo new > edit; rm d/gone; mkdir -p n/m; echo n > n/m/n; rm -r d/e"
+ANNEX = ".cloche-promotions"
+
+
+def seen(top):
+    """Without where the other file system keeps what was replaced, and the time at which that came."""
+    found = {name: said for name, said in tree.seen(top).items()
+             if os.fsencode(ANNEX) not in name.split(b"/")}
+    there = os.fsencode(os.path.relpath(OTHER, top)) if OTHER else b"."
+    if there in found:
+        found[there][4] = None
+    return found
+
+
+def left_behind():
+    return OTHER and os.path.exists(f"{OTHER}/{ANNEX}") and [
+        name for name in os.listdir(f"{OTHER}/{ANNEX}") if not os.path.isdir(f"{STORE}/{name}")]
 
 
 def run(*words):
@@ -95,7 +116,7 @@ def forget():
     """What the store holds does not grow with the test. The newest says who changed reality."""
     for name in sorted(os.listdir(STORE))[:-1]:
         subprocess.run(["chmod", "-R", "u+rwx", f"{STORE}/{name}"])
-        subprocess.run(["rm", "-rf", f"{STORE}/{name}"])
+        subprocess.run(["rm", "-rf", f"{STORE}/{name}", f"{OTHER or STORE}/{ANNEX}/{name}"])
 
 
 def without_times(tree):
@@ -174,14 +195,22 @@ def cut_short(verb, actions, old, new, judge, begin, finish):
     return number - 1
 
 
+def before_the_end(names):
+    """The call that writes that everything was applied: the one before the last syncs."""
+    at = max(i for i, name in enumerate(names) if name in ("syncfs", "fsync"))
+    while names[at] in ("syncfs", "fsync"):
+        at -= 1
+    return at + 1
+
+
 def kill_recoveries(old, judge):
     """Killed in the middle, then the recovery is killed at every call; the next one ends it."""
     arm("promote", 0, "")
     promote()
-    total = len(steps())
+    almost = before_the_end(steps())
     back_to_old("count", old, judge)
     for number in range(1, MOST):
-        arm("promote", total - 4, "kill")
+        arm("promote", almost, "kill")
         promote()
         arm("list", number, "kill")
         run("promotions")
@@ -196,9 +225,9 @@ def stand_still(old, new, judge):
     """Stopped in the middle, then killed; a second one waits for the first, and looks again."""
     arm("promote", 0, "")
     promote()
-    total = len(steps())
+    total, almost = len(steps()), before_the_end(steps())
     back_to_old("count", old, judge)
-    for number in (total // 4, total // 2, total * 3 // 4, total - 6, total - 2):
+    for number in (total // 4, total // 2, almost * 3 // 4, almost, total - 2):
         arm("promote", number, "stop")
         first = threading.Thread(target=promote)
         first.start()
@@ -215,7 +244,7 @@ def stand_still(old, new, judge):
         result = outcome(old, new)
         judge.counts[result] += 1
         # Near its end the first was through.
-        fine = ("done", "nothing") if number < total - 4 else ("done", "nothing", None)
+        fine = ("done", "nothing") if number <= almost else ("done", "nothing", None)
         if result != "new" or answers[0].get("state") not in fine:
             judge.wrong(f"stopped at {number}: the second one does it", [result, answers])
         back_to_old(f"stopped at {number}", old, judge)
@@ -240,10 +269,13 @@ def at_once(old, new, judge):
 
 def main():
     subprocess.run(["sh", "-c", REALITY], cwd=WORK, check=True)
+    if OTHER:
+        subprocess.run(["sh", "-ec", REALITY_THERE], cwd=OTHER, check=True)
     time.sleep(0.1)  # a sandbox is made after what it is a copy of
     old = seen(WORK)
     made = run("new", "--name", "box")
-    inside = run("exec", "box", "--", "sh", "-ec", SANDBOX)
+    inside = run("exec", "box", "--", "sh", "-ec",
+                 SANDBOX + (f"cd other; {SANDBOX_THERE}" if OTHER else ""))
     check("a sandbox changes all sorts of things", made.returncode == 0 and inside.returncode == 0,
           made.stderr + inside.stderr)
     global DIGEST
@@ -253,6 +285,7 @@ def main():
     check("without a fault it is applied", answer.get("state") == "done", answer)
     new = without_times(seen(WORK))
     check("and something else than before", new != without_times(old))
+    check("what was replaced there is there", not OTHER or os.listdir(f"{OTHER}/{ANNEX}") != [])
     answer = undo(answer.get("id", ""))
     check("without a fault it is undone", answer.get("state") == "undone", answer)
     now = seen(WORK)
@@ -284,6 +317,8 @@ def main():
     judge = Judge()
     at_once(old, new, judge)
     judge.close("two at once", 10)
+    check("on the other file system nothing is left that the store does not know", not left_behind(),
+          left_behind())
 
 
 main()

@@ -207,6 +207,36 @@ if [ "$MODE" = system ] && findmnt -no PROPAGATION / | grep -q shared; then
   check "below it nothing was applied" is "$(cat "$WORK/mnt/below")$(ls "$WORK/mnt")" belowbelow
 fi
 
+# --- A sandbox that writes while it is promoted: what was shown, whole, or nothing.
+cloche new --name busy > "$T/log" 2>&1
+cloche exec --background busy -- "$PYTHON" -c "
+import itertools
+with open('$WORK/torn', 'wb', buffering=0) as file, open('$WORK/turns', 'wb', buffering=0) as turns:
+    for turn in itertools.count():
+        file.seek(0)
+        file.write(b'ab'[turn % 2:turn % 2 + 1] * 200000)
+        turns.seek(0)
+        turns.write(b'%d' % turn)" > "$T/log" 2>&1 || cat "$T/log"
+until_true inside busy 'test -s torn -a -s turns'
+won=0 torn=0 other=0
+for _ in $(seq 20); do
+  promote busy "$WORK/torn"
+  case $state in
+    done)
+      won=$((won + 1))
+      [ "$(tr -d a < "$WORK/torn" | wc -c)" = 0 ] || [ "$(tr -d b < "$WORK/torn" | wc -c)" = 0 ] || torn=$((torn + 1))
+      cloche undo "$(field id)" > "$T/log" 2>&1 ;;
+    conflict) ;;
+    *) other=$((other + 1)); cat "$OUT" ;;
+  esac
+done
+check "a file that is written all the time: $won of 20 applied, none of them half" is "$torn $other" "0 0"
+check "and some were" test $won -gt 0
+turns=$(inside busy 'cat turns')
+further() { [ "$(inside busy 'cat turns')" != "$turns" ]; }
+check "afterwards it goes on writing" until_true further
+cloche stop busy > "$T/log" 2>&1
+
 # --- Many.
 cloche new --name many > "$T/log" 2>&1
 inside many "mkdir many && cd many && seq $MANY | split -l 1 -a 5 - f" > "$T/log" 2>&1 || cat "$T/log"

@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     "probe": {"base", "sys", "policy"},  # attacks the product; it is part of none of it
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+STREAMS = {"iostream"}  # src/cli/no_streams.cc says why there are none
 SPEAKS_TO_KERNEL = {"sys", "probe"}
 KERNEL = re.compile(r"^(sys|linux|asm)/")
 

@@ -1,0 +1,39 @@
+#include "cli/ask.h"
+
+#include <unistd.h>
+
+#include "base/error_json.h"
+#include "cli/helper_process.h"
+
+namespace cloche::cli {
+
+std::optional<std::string> ReadAnswer() {
+  std::string line;
+  char c = 0;
+  while (read(STDIN_FILENO, &c, 1) == 1) {
+    if (c == '\n') return line;
+    line += c;
+  }
+  return line.empty() ? std::nullopt : std::optional(line);
+}
+
+bool ReadYes() {
+  const std::optional<std::string> answer = ReadAnswer();
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+bool Confirmed(const std::string& question) {
+  WriteAll(STDERR_FILENO, question + " [y/N] ");
+  return ReadYes();
+}
+
+Result<Json> AskPromoter(std::vector<std::string> arguments) {
+  ASSIGN_OR_RETURN(HelperProcess helper,
+                   HelperProcess::Start("cloche-promote", std::move(arguments)));
+  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
+  if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
+  if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
+  return answer;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,197 @@
+#include "promoter/annex.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/annex_name.h"
+#include "base/text.h"
+#include "sys/directory.h"
+#include "sys/process.h"
+
+namespace cloche::promoter {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr const char* kIgnore = ".gitignore";  // git shows nothing of it
+
+std::string Below(const std::string& directory, const std::string& name) {
+  return (directory == "/" ? "" : directory) + "/" + name;
+}
+
+bool IsOursAlone(int directory) {
+  struct stat info;
+  return fstat(directory, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 022) == 0;
+}
+
+// What comes and goes in it are only our own directories: its time does not tell of them.
+class KeepTime {
+ public:
+  explicit KeepTime(int directory) : directory_(directory) { (void)fstat(directory, &info_); }
+  ~KeepTime() {
+    const timespec times[2] = {info_.st_atim, info_.st_mtim};
+    (void)futimens(directory_, times);  // where it is not ours, it does
+  }
+  KeepTime(const KeepTime&) = delete;
+  KeepTime& operator=(const KeepTime&) = delete;
+
+ private:
+  int directory_;
+  struct stat info_ {};
+};
+
+Mount MountOf(int directory) {
+  struct stat info {};
+  (void)fstat(directory, &info);
+  return {info.st_dev, sys::MountIdOf(directory)};
+}
+
+bool CanUse(int place) {
+  const sys::Fd all(openat(place, kAnnexName, kDirectory));
+  if (!all.valid()) return errno == ENOENT && faccessat(place, ".", W_OK | X_OK, AT_EACCESS) == 0;
+  return IsOursAlone(all.get());
+}
+
+// `place`/.cloche-promotions/`id`, mode 0700.
+Result<sys::Fd> MakeIn(int place, const std::string& id) {
+  const KeepTime keep(place);
+  const auto failed = [] {
+    const int error = errno;
+    return Fail(error == ENOSPC || error == EDQUOT ? Code::kExhausted : Code::kUnavailable,
+                fmt::format("make {}: {}", kAnnexName, strerror(error)),
+                "make room; nothing was applied");
+  };
+  if (mkdirat(place, kAnnexName, 0700) < 0 && errno != EEXIST) return failed();
+  const sys::Fd all(openat(place, kAnnexName, kDirectory));
+  if (!all.valid()) return failed();
+  if (!IsOursAlone(all.get()))
+    return Fail(Code::kDenied, fmt::format("use {}: others can write to it", kAnnexName));
+  if (mkdirat(all.get(), id.c_str(), 0700) < 0 && errno != EEXIST) return failed();
+  sys::Fd made(openat(all.get(), id.c_str(), kDirectory));
+  if (!made.valid()) return failed();
+  const sys::Fd ignore(
+      openat(made.get(), kIgnore, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!ignore.valid() || write(ignore.get(), "*\n", 2) != 2) return failed();
+  return made;
+}
+
+Status RemoveOne(const Annex& annex, const std::string& id) {
+  ASSIGN_OR_RETURN(const Reality reality, Reality::Open(annex.target));
+  const auto place = reality.Directory(annex.place);
+  if (!place) return std::unexpected(place.error());
+  const sys::Fd all(openat((*place)->get(), kAnnexName, kDirectory));
+  if (!all.valid() && errno == ENOENT) return {};
+  if (!all.valid() || !IsOursAlone(all.get()))
+    return Fail(Code::kUnavailable, "remove " + EscapeForTerminal(Below(annex.place, kAnnexName)) +
+                                        ": it is not yours alone");
+  const KeepTime keep((*place)->get());
+  if (int error = sys::RemoveTree(all.get(), id.c_str()); error < 0 && error != -ENOENT)
+    return Fail(Code::kUnavailable, fmt::format("remove {}: {}", id, strerror(-error)));
+  (void)unlinkat((*place)->get(), kAnnexName, AT_REMOVEDIR);  // others may be in it
+  return {};
+}
+
+}  // namespace
+
+Annexes::Annexes(const std::string& project, Journal& journal, Store::Entry& entry,
+                 Promotion& promotion)
+    : project_(project), journal_(journal), entry_(entry), promotion_(promotion) {
+  known_[MountOf(entry.files.get())] = 0;
+}
+
+Result<uint32_t> Annexes::For(const Reality& reality, const std::string& path, int directory) {
+  const Mount mount = MountOf(directory);
+  if (const auto found = known_.find(mount); found != known_.end()) return found->second;
+  ASSIGN_OR_RETURN(const uint32_t made, Make(reality, path, mount));
+  known_[mount] = made;
+  return made;
+}
+
+// At the top of it, or in the project: these the sandboxes have hidden.
+Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
+                               const Mount& mount) {
+  for (const std::string& place : {reality.target(), project_}) {
+    const auto directory = place.starts_with(reality.target())
+                               ? reality.Directory(place)
+                               : Result<std::shared_ptr<const sys::Fd>>(
+                                     std::unexpected(Error{Code::kNotFound, "", ""}));
+    if (!directory || MountOf((*directory)->get()) != mount || !CanUse((*directory)->get()))
+      continue;
+    promotion_.annexes.push_back({reality.target(), place});
+    const auto number = static_cast<uint32_t>(promotion_.annexes.size());
+    CLOCHE_TRY(journal_.WriteAnnex(promotion_.annexes.back()));
+    auto made = MakeIn((*directory)->get(), entry_.id);
+    if (!made) return std::unexpected(made.error());
+    entry_.annexes.push_back(std::move(*made));
+    return number;
+  }
+  return Fail(Code::kUnavailable,
+              fmt::format("promote {}: it is on another file system than ~/.local/state/cloche, "
+                          "and you can write neither at its top nor in the project",
+                          EscapeForTerminal(path)),
+              "what is replaced is kept there: make one of them writable for you; nothing was "
+              "applied");
+}
+
+std::optional<AnnexPlace> PrepareAnnex(const std::string& target, const std::string& project,
+                                       int store, int directory) {
+  const Mount mount = MountOf(directory);
+  if (mount == MountOf(store)) return std::nullopt;
+  for (const std::string& path : {target, project}) {
+    AnnexPlace found;
+    found.place = sys::Fd(sys::OpenWithoutSymlinks(path.c_str(), O_RDONLY | O_DIRECTORY));
+    if (!found.place.valid() || MountOf(found.place.get()) != mount || !CanUse(found.place.get()))
+      continue;
+    const KeepTime keep(found.place.get());
+    (void)mkdirat(found.place.get(), kAnnexName, 0700);
+    found.directory = sys::Fd(openat(found.place.get(), kAnnexName, kDirectory));
+    if (found.directory.valid()) return found;
+  }
+  return std::nullopt;
+}
+
+void DropIfEmpty(const AnnexPlace& place) {
+  const KeepTime keep(place.place.get());
+  (void)unlinkat(place.place.get(), kAnnexName, AT_REMOVEDIR);
+}
+
+Status OpenAnnexes(const Promotion& promotion, Realities& realities, Store::Entry& entry) {
+  for (const Annex& annex : promotion.annexes) {
+    CLOCHE_TRY(OpenReality(realities, annex.target));
+    const std::string path = Below(Below(annex.place, kAnnexName), entry.id);
+    const auto directory = realities.at(annex.target).Directory(path);
+    if (!directory || !IsOursAlone((*directory)->get()))
+      return Fail(Code::kUnavailable,
+                  fmt::format("open {}: {}", EscapeForTerminal(path),
+                              directory ? "it is not yours alone" : "it is not there"),
+                  "it is on another file system: mount that as it was");
+    entry.annexes.emplace_back(fcntl((*directory)->get(), F_DUPFD_CLOEXEC, 0));
+  }
+  return {};
+}
+
+Status RemovePromotion(const Store& store, const std::string& id) {
+  if (const auto entry = store.OpenEntry(id))
+    if (const auto head = Journal::ReadHead(entry->directory.get(), id))
+      for (const Annex& annex : head->annexes) CLOCHE_TRY(RemoveOne(annex, id));
+  return store.Remove(id);
+}
+
+void DropEmptyAnnexes(const Promotion& promotion) {
+  for (const Annex& annex : promotion.annexes) {
+    const auto reality = Reality::Open(annex.target);
+    if (!reality) continue;
+    const auto place = reality->Directory(annex.place);
+    const auto own = reality->Directory(Below(Below(annex.place, kAnnexName), promotion.id));
+    if (!place || !own) continue;
+    bool empty = true;
+    sys::Directory list((*own)->get(), ".");
+    while (const dirent* entry = list.Next()) empty &= strcmp(entry->d_name, kIgnore) == 0;
+    if (empty && list.error() == 0) (void)RemoveOne(annex, promotion.id);  // or with the promotion
+  }
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,100 @@
+#include "promoter/durable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+namespace cloche::promoter {
+namespace {
+
+constexpr size_t kFew = 16;
+
+std::unexpected<Error> Failed(int error) {
+  return Fail(error == ENOSPC || error == EDQUOT ? Code::kExhausted : Code::kUnavailable,
+              fmt::format("sync: {}", strerror(error)));
+}
+
+// Names, owners and modes get to the disk in the order in which they were changed: with the last
+// line of our journal, which made it longer, all that was done before it.
+bool KeepsOrder(int fd) {
+  struct statfs info;
+  if (fstatfs(fd, &info) < 0) return false;
+  const auto type = static_cast<long>(info.f_type);
+  return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+}
+
+uint64_t DeviceOf(int fd) {
+  struct stat info {};
+  (void)fstat(fd, &info);
+  return info.st_dev;
+}
+
+// All of it is on one such file system.
+bool IsFew(const Promotion& promotion, const Store::Entry& entry, const Realities& realities) {
+  const uint64_t store = DeviceOf(entry.files.get());
+  return promotion.steps.size() <= kFew && promotion.annexes.empty() &&
+         std::ranges::all_of(realities | std::views::values,
+                             [&](const Reality& each) { return each.device() == store; }) &&
+         KeepsOrder(entry.files.get());
+}
+
+Status Whole(const Store::Entry& entry, const Realities& realities) {
+  if (syncfs(entry.files.get()) < 0) return Failed(errno);
+  std::set<uint64_t> synced = {DeviceOf(entry.files.get())};
+  for (const sys::Fd& annex : entry.annexes)
+    if (synced.insert(DeviceOf(annex.get())).second && syncfs(annex.get()) < 0)
+      return Failed(errno);
+  for (const auto& [target, reality] : realities)
+    if (synced.insert(reality.device()).second && reality.Sync() < 0) return Failed(errno);
+  return {};
+}
+
+// False: it cannot be opened, so that it cannot be waited for alone.
+Result<bool> SyncFile(int directory, const std::string& name) {
+  struct stat info;
+  if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno == ENOENT ? Result<bool>(true) : Failed(errno);
+  if (!S_ISREG(info.st_mode)) return true;  // it has nothing but its name
+  const sys::Fd fd(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return false;
+  return fsync(fd.get()) < 0 ? Failed(errno) : Result<bool>(true);
+}
+
+Result<bool> SyncFew(const Promotion& promotion, const Store::Entry& entry) {
+  for (const Step& step : promotion.steps) {
+    ASSIGN_OR_RETURN(const bool done, SyncFile(entry.files.get(), std::to_string(step.number)));
+    if (!done) return false;
+  }
+  return SyncFile(entry.directory.get(), "journal");
+}
+
+}  // namespace
+
+Status SyncStaged(const Promotion& promotion, const Store::Entry& entry,
+                  const Realities& realities) {
+  if (IsFew(promotion, entry, realities)) {
+    ASSIGN_OR_RETURN(const bool done, SyncFew(promotion, entry));
+    if (done) return {};
+  }
+  return Whole(entry, realities);
+}
+
+Status SyncReality(const Promotion& promotion, const Store::Entry& entry,
+                   const Realities& realities) {
+  if (IsFew(promotion, entry, realities)) {
+    ASSIGN_OR_RETURN(const bool done, SyncFile(entry.directory.get(), "journal"));
+    if (done) return {};
+  }
+  return Whole(entry, realities);
+}
+
+}  // namespace cloche::promoter

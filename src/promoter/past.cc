@@ -1,0 +1,139 @@
+#include "promoter/past.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "promoter/sides.h"
+#include "sys/file_times.h"
+
+namespace cloche::promoter {
+
+Past::Past(const StateLayout& layout, const Wish& wish, Base& base, Survey& survey)
+    : layout_(layout), wish_(wish), base_(base), survey_(survey) {
+  for (const CopiedFile& each : layout.copied) {
+    const LayoutSlot& slot = layout.slots.at(each.slot);
+    const std::string& target = slot.target;
+    // A directory in which something is hidden was copied from what hides it.
+    struct stat info;
+    if (slot.mask >= 0 && fstatat(slot.mask, each.path.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0)
+      continue;
+    copied_[(target == "/" ? "" : target) + "/" + each.path] = each.inode;
+  }
+  refreshed_.insert(wish.moved.begin(), wish.moved.end());
+}
+
+const Promoted* Past::Known(const std::string& path, const struct stat& info) const {
+  const auto found = wish_.promoted.find(path);
+  return found != wish_.promoted.end() && found->second.now == IdentityOf(info) ? &found->second
+                                                                                : nullptr;
+}
+
+// Reality has changed it since the sandbox was made, and not by what came from there.
+bool Past::Moved(const std::string& path, const struct stat& info) const {
+  if (refreshed_.contains(path)) return true;
+  const Promoted* known = Known(path, info);
+  if (known && !known->merged_from.empty()) return true;
+  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >= wish_.since_ns;
+}
+
+void Past::LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
+                         Situation& situation) {
+  const std::string path = wish_.project + entry.path.substr(wish_.to.size());
+  std::optional<BaseFile> known;
+  if (!original || !Moved(path, original->info)) {
+    known.emplace();
+    known->exists = original.has_value();
+    known->executable = original && (original->info.st_mode & 0100) != 0;
+    std::optional<std::string> text;
+    if (original && original->IsFile()) text = ReadText(*original);
+    known->clean = text.has_value();
+    known->text = std::move(text).value_or("");
+  } else if (!refreshed_.contains(path)) {
+    known = base_.Find(path);
+  }
+  if (!entry.before)
+    situation.seen = known && !known->exists ? Seen::kNothing : Seen::kGone;
+  else if (known && !known->exists)
+    situation.seen = Seen::kNothing;
+  else
+    situation.seen = Seen::kUnknown;
+  if (situation.seen == Seen::kUnknown && known && known->clean) SeeText(*known, situation);
+}
+
+void Past::SeeText(const BaseFile& file, Situation& situation) {
+  situation.seen = Seen::kText;
+  situation.base_text = file.text;
+  situation.base_exec = file.executable;
+}
+
+void Past::Look(const differ::Entry& entry, const std::string& target, Situation& situation) {
+  const std::optional<differ::Place>& before = entry.before;
+  const std::string& path = entry.path;
+  if (before)
+    situation.seen =
+        Moved(path, before->info) || Swapped(target, path) ? Seen::kUnknown : Seen::kAsNow;
+  else
+    situation.seen = WasThere(path) ? Seen::kGone : Seen::kNothing;
+  if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
+  const bool directories =
+      (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
+  std::optional<BaseFile> known;
+  if (!directories && !refreshed_.contains(path)) known = base_.Find(path);
+  if (!before) {
+    if (known && known->exists) situation.seen = Seen::kGone;
+    return;
+  }
+  if (known && known->exists && known->clean) return SeeText(*known, situation);
+  // Whatever was deleted, it was there. A directory that is now where a file was copied from was
+  // not.
+  const bool existed = !entry.after || (known && known->exists) || WasThere(path);
+  const bool other = before->IsDirectory() && entry.after && !entry.after->IsDirectory();
+  if (other ? existed : !existed && (known || BornSince(*before, wish_.since_ns)))
+    situation.seen = Seen::kNothing;
+  // Names that came from the sandbox itself change a directory's time, too.
+  if (before->IsDirectory() && HoldsPromoted(path)) situation.seen = Seen::kAsNow;
+}
+
+// The sandbox saw something there: it was copied from there to be changed, and not moved here from
+// another place, which then is part of the change.
+bool Past::WasThere(const std::string& path) {
+  const auto found = copied_.find(path);
+  if (found == copied_.end()) return false;
+  if (!origins_) {
+    origins_.emplace();
+    differ::MergedWalk walk(layout_, differ::Renames::kExpand);
+    for (auto entry = walk.Next(); entry && *entry; entry = walk.Next())
+      if ((*entry)->before) origins_->emplace((*entry)->before->info.st_ino, (*entry)->path);
+  }
+  const auto [first, last] = origins_->equal_range(found->second);
+  return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
+}
+
+// A directory above it is another than the sandbox saw: what is in it may be old, and yet is new.
+bool Past::Swapped(const std::string& target, const std::string& path) {
+  const std::string parent = path.substr(0, path.find_last_of('/'));
+  if (parent.size() <= target.size()) return false;
+  const auto found = swapped_.find(parent);
+  if (found != swapped_.end()) return found->second;
+  bool swapped = Swapped(target, parent);
+  const auto now = swapped || HoldsPromoted(parent) ? std::nullopt : survey_.Find(target, parent);
+  const auto origin = copied_.find(parent);
+  if (now && origin != copied_.end()) {
+    swapped = now->info.st_ino != origin->second && WasThere(parent);
+  } else if (now && copied_.empty()) {
+    // Without overlayfs's notes: a rename changes the one time and not the other.
+    swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
+              sys::Nanos(now->info.st_mtim) < wish_.since_ns;
+  }
+  return swapped_[parent] = swapped;
+}
+
+// Has an earlier promotion put something there?
+bool Past::HoldsPromoted(const std::string& directory) const {
+  const auto first = wish_.promoted.lower_bound(directory + "/");
+  return first != wish_.promoted.end() && first->first.starts_with(directory + "/");
+}
+
+}  // namespace cloche::promoter

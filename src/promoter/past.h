@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "differ/merge.h"
+#include "promoter/plan.h"
+#include "promoter/survey.h"
+#include "promoter/verdict.h"
+
+namespace cloche::promoter {
+
+// What was there when the sandbox was made, as far as it can be known: by the kernel's times of
+// change, by what overlayfs notes of what it copies, by git, and by earlier promotions.
+class Past {
+ public:
+  Past(const StateLayout& layout, const Wish& wish, Base& base, Survey& survey);
+
+  void Look(const differ::Entry& entry, const std::string& target, Situation& situation);
+  // With --to the sandbox never saw what is there. What it saw is what the project has, or had.
+  void LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
+                     Situation& situation);
+  // What a promotion left there, if nobody has changed it since.
+  const Promoted* Known(const std::string& path, const struct stat& info) const;
+
+ private:
+  static void SeeText(const BaseFile& file, Situation& situation);
+  bool WasThere(const std::string& path);
+  bool Swapped(const std::string& target, const std::string& path);
+  bool HoldsPromoted(const std::string& directory) const;
+  bool Moved(const std::string& path, const struct stat& info) const;
+
+  const StateLayout& layout_;
+  const Wish& wish_;
+  Base& base_;
+  Survey& survey_;
+  std::unordered_map<std::string, uint64_t> copied_;                       // from which inode
+  std::optional<std::unordered_multimap<uint64_t, std::string>> origins_;  // inodes of the change
+  std::unordered_map<std::string, bool> swapped_;                          // directories
+  std::unordered_set<std::string> refreshed_;  // both sides had changed it when it was refreshed
+};
+
+}  // namespace cloche::promoter
