@@ -1,4 +1,3 @@
-#include "cli/ask.h"
 #include "cli/promote_choose.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/owned_fd.h"
 #include "diff/change.h"
 #include "diff/lines.h"

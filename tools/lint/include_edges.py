@@ -73,6 +73,8 @@ for path in repo.files(".h", ".cc"):
                 findings.append(f"{path}:{number}: src/{folder} may not include src/{other}")
         elif folder not in SPEAKS_TO_KERNEL and KERNEL.match(system) and not excepted(path, system):
             findings.append(f"{path}:{number}: <{system}> outside src/sys")
+        elif folder == "cli" and system in STREAMS:
+            findings.append(f"{path}:{number}: <{system}> in src/cli, which has no streams")
 for (path, included), (number, used) in exceptions.items():
     if not used:
         findings.append(f"tools/lint/include_edges.txt:{number}: "
