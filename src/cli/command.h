@@ -18,6 +18,7 @@ int Stop(Arguments arguments);
 int Rm(Arguments arguments);
 int Net(Arguments arguments);
 int Port(Arguments arguments);
+int Sign(Arguments arguments);
 int Services(Arguments arguments);
 int TakeSnapshot(Arguments arguments);
 int Snapshots(Arguments arguments);

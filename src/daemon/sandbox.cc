@@ -176,7 +176,7 @@ Task<Result<bool>> Sandbox::Pause() {
                  "try again, or stop it first: cloche stop " + id);
 }
 
-Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
+Task<Result<sys::Fd>> Sandbox::AskSocket(InitOp op, std::string what) {
   while (socket_asked_) {  // one at a time
     const std::shared_ptr<Event> other = socket_asked_;
     co_await other->Wait();
@@ -184,12 +184,13 @@ Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
   }
   const std::shared_ptr<Event> answered = std::make_shared<Event>(io_);
   socket_asked_ = answered;
+  socket_op_ = op;
   asio::steady_timer patience(io_, kPausePatience);
   patience.async_wait([answered](boost::system::error_code error) {
     if (!error) answered->Set();
   });
   InitMessage message{};
-  message.op = InitOp::kSocket;
+  message.op = op;
   if (control_.is_open() &&
       sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
     co_await answered->Wait();
@@ -197,8 +198,8 @@ Task<Result<sys::Fd>> Sandbox::NetworkSocket() {
   if (socket_asked_ == answered) socket_asked_.reset();
   sys::Fd made = std::move(socket_);
   if (!made.valid())
-    co_return Fail(Code::kUnavailable, "open the network of " + id + ": its init does not answer",
-                   "try again");
+    co_return Fail(Code::kUnavailable,
+                   fmt::format("{} of {}: its init gives no socket", what, id), "try again");
   co_return made;
 }
 
@@ -277,8 +278,9 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kPaused && message.value == 1) {
     Resume();  // too late: nobody waits for it any more
   }
-  if (message.op == InitOp::kSocket && socket_asked_ && !fds.empty()) {
-    socket_ = std::move(fds[0]);
+  if (message.op == InitOp::kSocket || message.op == InitOp::kListen) {
+    if (!socket_asked_ || message.op != socket_op_) return;  // nobody waits for it any more
+    if (!fds.empty()) socket_ = std::move(fds[0]);
     socket_asked_->Set();
     return;
   }

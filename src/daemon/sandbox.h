@@ -12,6 +12,7 @@
 #include "daemon/event.h"
 #include "daemon/sandbox_network.h"
 #include "daemon/service.h"
+#include "daemon/sign_link.h"
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
@@ -77,6 +78,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
   uint32_t service_starts = 0;
   std::shared_ptr<SandboxNetwork> network;  // since it was first asked for
+  std::shared_ptr<SignLink> signer;         // while it runs, and a key was granted
   std::function<void(Sandbox&)> on_detach;  // its processes are gone
   std::function<void(Sandbox&)> on_exit;    // a command is about to be told ended
   uint64_t launches = 0;                    // which of its lives this is
@@ -93,7 +95,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Task<Result<bool>> Pause();
   void Resume();
   // One that init made: it leads to the network namespace.
-  Task<Result<sys::Fd>> NetworkSocket();
+  Task<Result<sys::Fd>> NetworkSocket() { return AskSocket(InitOp::kSocket, "open the network"); }
+  // One at which programs inside ask for signatures.
+  Task<Result<sys::Fd>> SignSocket() { return AskSocket(InitOp::kListen, "let sign"); }
   void AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
@@ -111,6 +115,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void PinProjectFile(std::string text);  // what holds from now on
 
  private:
+  Task<Result<sys::Fd>> AskSocket(InitOp op, std::string what);
   Task<void> ReadInit(std::shared_ptr<Sandbox> self);
   Task<void> ReadDenials(std::shared_ptr<Sandbox> self);
   Task<void> WatchOom(std::shared_ptr<Sandbox> self, bool v2);
@@ -137,6 +142,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
   std::shared_ptr<Event> socket_asked_;
+  InitOp socket_op_{};
   sys::Fd socket_;
   std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
 };
