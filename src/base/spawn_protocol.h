@@ -29,9 +29,9 @@ enum class SpawnOp : uint32_t {
   kConnect = 18,  // the same fds; the reply has a connection to port `argument` on its loopback
   kEgress = 19,   // starts cloche-egress; fds: its end of the socket to cloched, its log. The reply
                   // comes when it has ended
-  kSign = 20,     // starts cloche-sign for `sandbox` (running), as its owner; fds: the owner's socket,
-                  // its end of the socket to cloched, where programs inside connect, its log. The
-                  // reply comes when it has ended
+  kSign = 20,     // starts cloche-sign for `sandbox` (running), as its owner; fds: the owner's
+                  // socket, its end of the socket to cloched, where programs inside connect, its
+                  // log. The reply comes when it has ended
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here

@@ -54,5 +54,6 @@ bool FuzzEgressHttp(Random& random);
 bool FuzzEgressSocks(Random& random);
 bool FuzzEgressRule(Random& random);
 bool FuzzEgressControl(Random& random);
+bool FuzzSign(Random& random);
 
 }  // namespace cloche::fuzz

@@ -33,6 +33,7 @@ constexpr Target kTargets[] = {
     {"egress-socks", FuzzEgressSocks},
     {"egress-rule", FuzzEgressRule},
     {"egress-control", FuzzEgressControl},
+    {"sign", FuzzSign},
 };
 
 uint64_t round_number = 0;
