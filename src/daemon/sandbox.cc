@@ -198,8 +198,8 @@ Task<Result<sys::Fd>> Sandbox::AskSocket(InitOp op, std::string what) {
   if (socket_asked_ == answered) socket_asked_.reset();
   sys::Fd made = std::move(socket_);
   if (!made.valid())
-    co_return Fail(Code::kUnavailable,
-                   fmt::format("{} of {}: its init gives no socket", what, id), "try again");
+    co_return Fail(Code::kUnavailable, fmt::format("{} of {}: its init gives no socket", what, id),
+                   "try again");
   co_return made;
 }
 

@@ -51,6 +51,7 @@ Task<Status> Engine::OpenSigning(std::shared_ptr<Sandbox> sandbox, Client client
   auto listener = co_await sandbox->SignSocket();
   if (!listener) co_return std::unexpected(listener.error());
   CloseSigning(*sandbox);
+  (void)NetworkOf(*sandbox);  // whose log it is
   auto link = std::make_shared<SignLink>(io_, spawn_);
   link->on_signature = [this, weak = std::weak_ptr(sandbox)](const Json& event) {
     if (const auto alive = weak.lock()) SignatureEvent(*alive, event);
@@ -127,7 +128,14 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
   const bool open = sandbox->signer && sandbox->signer->open();
   const SigningRequest before = sandbox->request.signing;
   if (runs && open && !moved) {
-    CLOCHE_CO_TRY(co_await SetSigning(sandbox, std::move(wanted)));
+    Status set = co_await SetSigning(sandbox, wanted);
+    if (!set && !change.add.empty()) co_return set;
+    if (!set) {
+      // It does not listen, and was closed. What is revoked stays so.
+      CloseSigning(*sandbox);
+      sandbox->request.signing = std::move(wanted);
+      if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
+    }
   } else if (runs && !wanted.keys.empty()) {
     sandbox->request.signing = std::move(wanted);
     Status opened = co_await OpenSigning(sandbox, client);

@@ -18,6 +18,7 @@ using nlohmann::json;
 constexpr size_t kMostConnections = 32;
 constexpr size_t kMostControl = 64 << 10;
 constexpr size_t kMostRefusalsTold = 30;  // a minute
+constexpr size_t kMostAsked = 50;         // a second
 constexpr int kAgentPatienceMs = 5000;
 constexpr std::chrono::minutes kWindow{1};
 
@@ -220,6 +221,7 @@ void Bridge::Serve(Connection& connection, std::string_view message) {
 }
 
 void Bridge::Ask(Connection& connection, std::string_view message, Awaits awaits) {
+  if (!MayAsk()) return Fail(connection);
   if (!connection.agent.valid()) connection.agent = sys::Fd(Dial(dialer_.get()));
   if (!connection.agent.valid()) {
     Verdict verdict;
@@ -287,6 +289,16 @@ bool Bridge::MaySign() {
   if (signatures_.size() >= per_minute_) return false;
   signatures_.push_back(now);
   return true;
+}
+
+// The agent is not the sandbox's, and others wait for it.
+bool Bridge::MayAsk() {
+  const auto now = Clock::now();
+  if (now - second_ > std::chrono::seconds(1)) {
+    second_ = now;
+    asked_ = 0;
+  }
+  return ++asked_ <= kMostAsked;
 }
 
 bool Bridge::Tell(const json& event) {

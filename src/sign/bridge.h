@@ -45,6 +45,7 @@ class Bridge {
   void Reply(Connection& connection, std::string_view message);
   void Fail(Connection& connection) { Reply(connection, std::string(1, char{kFailure})); }
   bool MaySign();  // within the limit of a minute; counts
+  bool MayAsk();   // within what an agent is troubled with in a second; counts
   bool Tell(const nlohmann::json& event);
   bool Record(const Verdict& verdict, const std::string& refusal);
 
@@ -52,7 +53,9 @@ class Bridge {
   std::vector<Grant> grants_;
   size_t per_minute_ = 0;
   std::deque<Clock::time_point> signatures_, refusals_;  // of the last minute
-  uint64_t untold_ = 0;                                  // refusals beyond what is told
+  Clock::time_point second_{};
+  size_t asked_ = 0;     // in that second
+  uint64_t untold_ = 0;  // refusals beyond what is told
   std::list<Connection> connections_;
   bool quit_ = false;
 };
