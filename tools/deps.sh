@@ -9,6 +9,7 @@ test=(libgtest-dev libgmock-dev clang-format-14
       qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs  # the guests of tools/guest
       apparmor systemd  # parse the profiles and units that are installed
       bubblewrap sqlite3 tmux patch procps attr strace redis-server postgresql
+      openssh-server openssh-client  # of tests/scenarios/signing.sh
       nftables iproute2 curl openssl)  # the sandbox of tests/egress
 bench=(bubblewrap runc runsc firejail squid tinyproxy nginx-light wrk)
 tidy=(clang-tidy-19)

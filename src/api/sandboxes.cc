@@ -95,6 +95,8 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     co_return co_await ServeCommands(engine, client, request, *sandbox);
   if (path.size() >= 3 && path[2] == "network")
     co_return co_await ServeNetwork(engine, client, request, *sandbox);
+  if (path.size() >= 3 && path[2] == "sign")
+    co_return co_await ServeSigning(engine, client, request, *sandbox);
   if (path.size() >= 3 && path[2] == "services")
     co_return co_await ServeServices(engine, client, request, *sandbox);
   if (path.size() >= 3 && (path[2] == "snapshots" || path[2] == "rollback" || path[2] == "fork"))

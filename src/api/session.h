@@ -75,6 +75,8 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
                                            Socket& socket);
 Task<Response> ServeNetwork(Engine& engine, const Client& client, const Request& request,
                             std::shared_ptr<daemon::Sandbox> sandbox);
+Task<Response> ServeSigning(Engine& engine, const Client& client, const Request& request,
+                            std::shared_ptr<daemon::Sandbox> sandbox);
 // Written as it happens, until the client goes or the sandbox is removed.
 Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> sandbox,
                             Socket& socket);

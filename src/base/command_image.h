@@ -59,10 +59,15 @@ enum class InitOp : uint32_t {
   kResume = 9,   // to init
   kSocket = 10,  // to init; answered by the same, with a socket that belongs to its network
                  // namespace: rootless nobody may look at init to find it
+  kListen = 12,  // to init; answered by the same, with a socket that listens at kSignSocket, or
+                 // without one
   kOwner = 11,   // to init; answered by the same: which process has a socket at port `value`?
                  // `pid` (0: none is found) and its `name`
-  kMounts = 12,  // to init; answered by the same, with its mount namespace, for the same reason
+  kMounts = 13,  // to init; answered by the same, with its mount namespace, for the same reason
 };
+
+// Where programs inside find the agent that signs for them. In memory of the sandbox's own.
+inline constexpr char kSignSocket[] = "/dev/shm/cloche-agent";
 
 enum class ExecStage : uint32_t {
   kImage = 1,

@@ -21,7 +21,7 @@ enum class SpawnOp : uint32_t {
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended
   kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument` any more, or
-                  // that kEgress is to end
+                  // that kEgress or kSign is to end
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
                   // namespace. fds: its owner's socket and, rootless, one that init made. The reply
                   // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6;
@@ -32,6 +32,9 @@ enum class SpawnOp : uint32_t {
   kTrust = 20,    // makes `sandbox` (running) believe a certificate authority. fds: its owner's
                   // socket, a sealed memfd with certificates (PEM), the first of which it is, the
                   // others for a base that believes none; rootless init's mount namespace
+  kSign = 21,     // starts cloche-sign for `sandbox` (running), as its owner; fds: the owner's
+                  // socket, its end of the socket to cloched, where programs inside connect, its
+                  // log. The reply comes when it has ended
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here

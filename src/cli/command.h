@@ -19,6 +19,7 @@ int Rm(Arguments arguments);
 int Net(Arguments arguments);
 int Port(Arguments arguments);
 int Secret(Arguments arguments);
+int Sign(Arguments arguments);
 int Services(Arguments arguments);
 int TakeSnapshot(Arguments arguments);
 int Snapshots(Arguments arguments);

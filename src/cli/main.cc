@@ -34,6 +34,7 @@ constexpr std::array kCommands = {
     Entry{"refresh", "bring what a sandbox did not change up to date with reality", Refresh},
     Entry{"services", "list, read or restart the services of a sandbox", Services},
     Entry{"net", "show or change what a sandbox may reach, and read what it did", Net},
+    Entry{"sign", "grant or revoke signatures of your keys, and read what was signed", Sign},
     Entry{"port", "reach a server inside a sandbox from this machine", Port},
     Entry{"secret", "keep secrets that sandboxes use without holding them", Secret},
     Entry{"snapshot", "save the state of a sandbox", TakeSnapshot},

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/network_view.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
@@ -111,10 +112,31 @@ void PrintNetwork(const Json& network) {
   WriteAll(STDOUT_FILENO, text);
 }
 
-std::string LogLine(const Json& record) {
+// One that was made, or was not.
+std::string SignatureLine(const Json& record, bool allowed) {
+  std::string text = fmt::format("{}  {:5}  sign ", When(record), allowed ? "allow" : "deny");
+  const auto add = [&](const char* before, const std::string& value) {
+    if (!value.empty()) text += before + EscapeForTerminal(value);
+  };
+  add(" ", Text(record, "name"));
+  add(" ", Text(record, "fingerprint"));
+  add("  ", Text(record, "use"));
+  add(" as ", Text(record, "user"));
+  add(" at ", Text(record, "host"));
+  add(" for ", Text(record, "namespace"));
+  add("  ", Text(record, "reason"));
+  if (const double untold = Number(record, "untold"); untold > 0)
+    text += fmt::format("  ({:.0f} more were refused before)", untold);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string NetworkLogLine(const Json& record) {
   if (const double dropped = Number(record, "dropped"); dropped > 0)
     return fmt::format("... {:.0f} older records were dropped\n", dropped);
   const bool allowed = Text(record, "decision") == "allow";
+  if (Text(record, "kind") == "sign") return SignatureLine(record, allowed);
   std::string text = fmt::format("{}  {:5}  {:5}  {}", When(record), allowed ? "allow" : "deny",
                                  EscapeForTerminal(Text(record, "kind", "-")),
                                  EscapeForTerminal(Destination(record)));
@@ -132,6 +154,8 @@ std::string LogLine(const Json& record) {
   return text + "\n";
 }
 
+namespace {
+
 // Lines of JSON, in whatever pieces they come.
 int PrintLog(const std::string& target, const NetFlags& flags) {
   std::string pending;
@@ -142,7 +166,7 @@ int PrintLog(const std::string& target, const NetFlags& flags) {
       const std::string line = pending.substr(0, end);
       pending.erase(0, end + 1);
       const Json record = flags.json ? Json() : Json::parse(line, nullptr, false);
-      out += flags.json ? line + "\n" : record.is_object() ? LogLine(record) : "";
+      out += flags.json ? line + "\n" : record.is_object() ? NetworkLogLine(record) : "";
     }
     WriteAll(STDOUT_FILENO, out);
   };

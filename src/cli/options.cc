@@ -81,6 +81,10 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
           "connections, requests_per_second, bytes_up or bytes_down", "NAME=VALUE");
   app.add_flag("--proxy-env", flags.proxy_env,
                "set http_proxy and its kin, for programs that want a proxy");
+  AddList(app, "--sign", flags.sign,
+          "let it have signatures of this key of your ssh-agent (docs/signing.md)",
+          "KEY[:git|:ssh]");
+  AddText(app, "--sign-limit", flags.sign_limit, "signatures in a minute, by default 10", "N");
   AddList(app, "--env", flags.env, kEnvHelp, "NAME[=VALUE]");
   app.add_flag("--drop-root", flags.drop_root, "as root: do not be root inside");
   app.add_flag("--in-memory", flags.in_memory,

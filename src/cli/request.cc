@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "policy/environment.h"
 #include "policy/limits.h"
+#include "policy/sign_request.h"
 
 namespace cloche::cli {
 namespace {
@@ -75,6 +76,24 @@ Status AddNetwork(Body& body, const SandboxFlags& flags) {
   return {};
 }
 
+Status AddSigning(Body& body, const SandboxFlags& flags, const Surroundings& around) {
+  if (flags.sign.empty()) {
+    if (flags.sign_limit.empty()) return {};
+    return Fail(Code::kInvalid, "--sign-limit has no meaning without --sign", "add --sign KEY");
+  }
+  ASSIGN_OR_RETURN(Body signing, SigningBody(flags.sign, "keys", around.environment));
+  if (!flags.sign_limit.empty()) {
+    const auto limit = ParseBytes(flags.sign_limit);
+    if (!limit)
+      return Fail(Code::kInvalid,
+                  fmt::format("--sign-limit {}: no number", EscapeForTerminal(flags.sign_limit)),
+                  "give one such as 10");
+    signing["per_minute"] = *limit;
+  }
+  body["sign"] = std::move(signing);
+  return {};
+}
+
 Status AddDeclared(Body& body, const SandboxFlags& flags, const std::string& cwd) {
   if (!flags.declared) {
     if (flags.inputs.empty() && flags.out.empty()) return {};
@@ -107,6 +126,24 @@ void AddText(Body& body, const char* key, const std::string& value) {
 }
 
 }  // namespace
+
+Result<Body> SigningBody(const std::vector<std::string>& keys, const char* key,
+                         const std::vector<std::string>& environment) {
+  Body body = Body::object();
+  constexpr std::string_view kAgent = "SSH_AUTH_SOCK=";
+  for (const std::string& variable : environment)
+    if (variable.starts_with(kAgent)) body["agent"] = variable.substr(kAgent.size());
+  if (!body.contains("agent"))
+    return Fail(Code::kInvalid, "grant a key: there is no ssh-agent, SSH_AUTH_SOCK is not set",
+                "start one and give it the key: eval $(ssh-agent) && ssh-add");
+  for (const std::string& each : keys) {
+    ASSIGN_OR_RETURN(const SigningKey parsed, ParseSigningKeyText(each));
+    Body made = {{"name", parsed.name}, {"use", parsed.use}};
+    if (!parsed.host.empty()) made["host"] = parsed.host;
+    body[key].push_back(std::move(made));
+  }
+  return body;
+}
 
 Result<Body> LimitsBody(const LimitFlags& flags) {
   Body limits = Body::object();
@@ -175,6 +212,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   CLOCHE_TRY(AddPaths(body, "hide", flags.hide, around.cwd));
   CLOCHE_TRY(AddDeclared(body, flags, around.cwd));
   CLOCHE_TRY(AddNetwork(body, flags));
+  CLOCHE_TRY(AddSigning(body, flags, around));
   if (flags.drop_root) body["drop_root"] = true;
   if (flags.in_memory) body["in_memory"] = true;
   AddText(body, "agent", flags.agent);

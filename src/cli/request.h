@@ -42,6 +42,8 @@ struct SandboxFlags {
   std::vector<std::string> allow, deny;  // rules about destinations
   std::vector<std::string> secrets;      // NAME or NAME:VARIABLE
   std::vector<std::string> net_limits;   // NAME=VALUE
+  std::vector<std::string> sign;         // keys of the ssh-agent
+  std::string sign_limit;                // signatures in a minute
   bool proxy_env = false;
   bool drop_root = false;
   bool in_memory = false;
@@ -73,6 +75,10 @@ Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& aroun
 // Names, limits and variables come from `sandbox`; argv, terminal and timing from `command`.
 Result<Body> RunRequest(const SandboxFlags& sandbox, const CommandFlags& command, bool keep,
                         const Surroundings& around);
+
+// Keys that may sign, and the agent that has them: {agent, KEY: [...]}.
+Result<Body> SigningBody(const std::vector<std::string>& keys, const char* key,
+                         const std::vector<std::string>& environment);
 
 Result<Body> LimitsBody(const LimitFlags& flags);
 

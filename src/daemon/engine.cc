@@ -169,7 +169,8 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
                    "stop cloched; the next command starts it again");
   // Nothing runs before the border is guarded.
-  const bool networked = !sandbox->request.network.rules.empty();
+  const bool guarded =
+      !sandbox->request.network.rules.empty() || !sandbox->request.signing.keys.empty();
   SpawnAnswer answer;
   for (int attempt = 0;; ++attempt) {
     auto planned = Plan(sandbox->request, FactsOf(client.peer), sandbox->id);
@@ -191,7 +192,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
         1, memory.get());  // no initializer list: g++ 12 miscompiles one across co_await
     fds.push_back(client.socket);
     sys::Fd image;
-    if (first && !networked) {
+    if (first && !guarded) {
       const std::string text = EncodeCommand(ImageOf(first->command->request(), *sandbox));
       image = sys::Fd(sys::SealedMemfd("command", text.data(), text.size()));
       if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
@@ -213,10 +214,10 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     steps->Add("set limits", spent(kTimeLimits) + spent(kTimeHandOver));
     steps->Mark("launch, whole");
   }
-  if (first && !networked) sandbox->Adopt(first->command);
+  if (first && !guarded) sandbox->Adopt(first->command);
   sandbox->Attach(std::move(answer), cgroups_);
-  if (networked) CLOCHE_CO_TRY(co_await StartGuarded(sandbox, client, first));
-  if (networked && steps) steps->Mark("network");
+  if (guarded) CLOCHE_CO_TRY(co_await StartGuarded(sandbox, client, first));
+  if (guarded && steps) steps->Mark("network");
   if (first) LimitWallTime(sandbox, first->command);
   co_return Status{};
 }

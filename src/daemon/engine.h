@@ -108,6 +108,9 @@ class Engine {
   Task<Status> ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChange change, Client client);
   Json NetworkJson(Sandbox& sandbox);
   std::shared_ptr<SandboxNetwork> NetworkOf(Sandbox& sandbox);
+  // signing.cc
+  Task<Status> ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChange change, Client client);
+  Json SigningJson(const Sandbox& sandbox) const;
   // A connection to a port on its loopback.
   Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
   // secrets.cc
@@ -159,6 +162,11 @@ class Engine {
   void GuardLater(Sandbox& sandbox);  // when it is granted something
   // It runs, and nothing in it yet.
   Task<Status> StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first);
+  Task<Status> OpenSigning(std::shared_ptr<Sandbox> sandbox, Client client);
+  // The keys that `wanted` names are in force when it returns.
+  Task<Status> SetSigning(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted);
+  void CloseSigning(Sandbox& sandbox);
+  void SignatureEvent(Sandbox& sandbox, const Json& event);
   Task<Status> OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client);
   void CloseNetwork(Sandbox& sandbox);
   void TakeRefusals(Sandbox& sandbox, SandboxNetwork& network);

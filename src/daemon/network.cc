@@ -135,9 +135,13 @@ void Engine::ServeNetworks() {
 }
 
 void Engine::GuardLater(Sandbox& sandbox) {
-  sandbox.on_detach = [this](Sandbox& gone) { CloseNetwork(gone); };
+  sandbox.on_detach = [this](Sandbox& gone) {
+    CloseSigning(gone);
+    CloseNetwork(gone);
+  };
   // What a command was refused is told before its end is. Whose it was, nobody can tell any more.
   sandbox.on_exit = [this](Sandbox& asked) {
+    if (asked.signer) asked.signer->Drain();
     asked.network->may_ask = false;
     egress_.Drain();
     TakeRefusals(asked, *asked.network);
@@ -147,12 +151,15 @@ void Engine::GuardLater(Sandbox& sandbox) {
 
 Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client,
                                   FirstCommand* first) {
-  Status opened = co_await OpenNetwork(sandbox, client);
+  Status opened;
+  if (!sandbox->request.network.rules.empty()) opened = co_await OpenNetwork(sandbox, client);
+  if (opened && !sandbox->request.signing.keys.empty())
+    opened = co_await OpenSigning(sandbox, client);
   if (opened && first)
     opened = sandbox->Start(first->command, ImageOf(first->command->request(), *sandbox));
   if (opened) co_return opened;
   co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
-  sandbox->Detach("its network could not be opened");
+  sandbox->Detach("what it was granted could not be opened");
   sandbox->state = Sandbox::State::kStopped;
   co_return opened;
 }
@@ -208,8 +215,8 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
   if (memory >= 0) fds.push_back(memory);
   sys::Fd witness;
   if (mode_ == Mode::kRootless) {
-    auto made = co_await sandbox->AskForNamespace(op == SpawnOp::kTrust ? InitOp::kMounts
-                                                                        : InitOp::kSocket);
+    auto made = co_await sandbox->AskSocket(
+        op == SpawnOp::kTrust ? InitOp::kMounts : InitOp::kSocket, "open the network");
     if (!made) co_return std::unexpected(made.error());
     witness = std::move(*made);
     fds.push_back(witness.get());
@@ -435,6 +442,10 @@ Task<Result<sys::Fd>> Engine::ConnectInto(std::shared_ptr<Sandbox> sandbox, uint
 
 // What the commands inside are told of it.
 void Engine::AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const {
+  if (sandbox.signer) {
+    std::erase_if(env, [](const std::string& each) { return each.starts_with("SSH_AUTH_SOCK="); });
+    env.push_back(fmt::format("SSH_AUTH_SOCK={}", kSignSocket));
+  }
   if (!sandbox.network || sandbox.network->proxy_port == 0) return;
   const std::string at = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
   env.push_back("CLOCHE_PROXY=http://" + at);

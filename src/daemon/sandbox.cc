@@ -176,7 +176,7 @@ Task<Result<bool>> Sandbox::Pause() {
                  "try again, or stop it first: cloche stop " + id);
 }
 
-Task<Result<sys::Fd>> Sandbox::AskForNamespace(InitOp which) {
+Task<Result<sys::Fd>> Sandbox::AskSocket(InitOp op, std::string what) {
   while (socket_asked_) {  // one at a time
     const std::shared_ptr<Event> other = socket_asked_;
     co_await other->Wait();
@@ -184,13 +184,13 @@ Task<Result<sys::Fd>> Sandbox::AskForNamespace(InitOp which) {
   }
   const std::shared_ptr<Event> answered = std::make_shared<Event>(io_);
   socket_asked_ = answered;
-  asked_for_ = which;
+  socket_op_ = op;
   asio::steady_timer patience(io_, kPausePatience);
   patience.async_wait([answered](boost::system::error_code error) {
     if (!error) answered->Set();
   });
   InitMessage message{};
-  message.op = which;
+  message.op = op;
   if (control_.is_open() &&
       sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0)
     co_await answered->Wait();
@@ -198,7 +198,7 @@ Task<Result<sys::Fd>> Sandbox::AskForNamespace(InitOp which) {
   if (socket_asked_ == answered) socket_asked_.reset();
   sys::Fd made = std::move(socket_);
   if (!made.valid())
-    co_return Fail(Code::kUnavailable, "open the network of " + id + ": its init does not answer",
+    co_return Fail(Code::kUnavailable, fmt::format("{} of {}: its init gives no socket", what, id),
                    "try again");
   co_return made;
 }
@@ -278,9 +278,11 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kPaused && message.value == 1) {
     Resume();  // too late: nobody waits for it any more
   }
-  const bool is_namespace = message.op == InitOp::kSocket || message.op == InitOp::kMounts;
-  if (is_namespace && socket_asked_ && message.op == asked_for_ && !fds.empty()) {
-    socket_ = std::move(fds[0]);
+  const bool is_answer = message.op == InitOp::kSocket || message.op == InitOp::kMounts ||
+                         message.op == InitOp::kListen;
+  if (is_answer) {
+    if (!socket_asked_ || message.op != socket_op_) return;  // nobody waits for it any more
+    if (!fds.empty()) socket_ = std::move(fds[0]);
     socket_asked_->Set();
     return;
   }

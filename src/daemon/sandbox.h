@@ -12,6 +12,7 @@
 #include "daemon/event.h"
 #include "daemon/sandbox_network.h"
 #include "daemon/service.h"
+#include "daemon/sign_link.h"
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
@@ -77,6 +78,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
   uint32_t service_starts = 0;
   std::shared_ptr<SandboxNetwork> network;  // since it was first asked for
+  std::shared_ptr<SignLink> signer;         // while it runs, and a key was granted
   std::function<void(Sandbox&)> on_detach;  // its processes are gone
   std::function<void(Sandbox&)> on_exit;    // a command is about to be told ended
   uint64_t launches = 0;                    // which of its lives this is
@@ -92,8 +94,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // Without a cgroup to freeze, init stops everybody for a moment. False: there is no need to.
   Task<Result<bool>> Pause();
   void Resume();
-  // A descriptor that init made: kSocket leads to its network namespace, kMounts is the other.
-  Task<Result<sys::Fd>> AskForNamespace(InitOp which);
+  // A descriptor that init made: kSocket leads to its network namespace, kMounts is the other,
+  // kListen is where programs inside ask for signatures. `what` is what an error is about.
+  Task<Result<sys::Fd>> AskSocket(InitOp op, std::string what);
   void AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
@@ -137,7 +140,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
   std::shared_ptr<Event> socket_asked_;
-  InitOp asked_for_{};
+  InitOp socket_op_{};
   sys::Fd socket_;
   std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
 };

@@ -44,6 +44,7 @@ class SandboxNetwork {
 
   // One event of cloche-egress. True: it was refused, and `record` says what.
   bool Take(const Json& event, Json& record);
+  void Note(const Json& record) { Write(record); }  // of what is no connection
   void NameOwner(uint16_t source_port, int32_t pid, const std::string& process);
   void Flush();                         // what waits for the name of a process waits no longer
   void CutAll(const std::string& why);  // the connections that are open end here

@@ -167,6 +167,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
 
   ReadAutoSnapshot(reader, out);
   ReadNetwork(reader, out.network);
+  ReadSigning(reader, out.signing);
   ReadServices(reader, out.services);
   if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
     reader.Refuse("declared", "ro, rw and hide have no meaning beside it: nothing else is visible",

@@ -11,6 +11,7 @@
 #include "policy/limits.h"
 #include "policy/network_request.h"
 #include "policy/service_request.h"
+#include "policy/sign_request.h"
 
 namespace cloche {
 
@@ -50,6 +51,7 @@ struct SandboxRequest {
   bool snapshot_commands = false;        // save the state before each command
   std::optional<double> snapshot_every;  // seconds
   NetworkRequest network;
+  SigningRequest signing;
   std::vector<ServiceRequest> services;  // declared when their data was there
   bool operator==(const SandboxRequest&) const = default;
 };

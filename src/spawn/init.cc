@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -319,6 +320,22 @@ void SignalCommand(const InitMessage& request) {
     if (slot.pid != 0 && slot.command == request.command) kill(-slot.pid, request.value);
 }
 
+// For nobody but the user we all are in here.
+int ListenForSigners() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  static_assert(sizeof kSignSocket <= sizeof address.sun_path);
+  memcpy(address.sun_path, kSignSocket, sizeof kSignSocket);
+  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  unlink(kSignSocket);
+  const mode_t before = umask(0177);
+  const bool bound = bind(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  umask(before);
+  if (bound && listen(made, 16) == 0) return made;
+  close(made);
+  return -1;
+}
+
 }  // namespace
 
 void RunInit(int control, int pts) {
@@ -365,10 +382,12 @@ void RunInit(int control, int pts) {
         reply.pid = FindSocketOwner(static_cast<uint16_t>(request.value), reply.name);
         Reply(control, reply);
       }
-      if (request.op == InitOp::kSocket) {
+      if (request.op == InitOp::kSocket || request.op == InitOp::kListen) {
         InitMessage reply{};
-        reply.op = InitOp::kSocket;
-        const int made = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        reply.op = request.op;
+        const int made = request.op == InitOp::kListen
+                             ? ListenForSigners()
+                             : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         Reply(control, reply, std::span<const int>(&made, made >= 0 ? 1 : 0));
         close(made);
       }

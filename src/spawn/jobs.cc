@@ -179,10 +179,11 @@ void Server::Conclude(const Job& job, int status) {
       failure = {SpawnStage::kPool, "look while it stands still", E2BIG, job.request.sandbox};
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
-  if (job.request.op == SpawnOp::kEgress) {
-    Failure failure{SpawnStage::kNetwork, "cloche-egress failed", EIO, ""};
+  if (job.request.op == SpawnOp::kEgress || job.request.op == SpawnOp::kSign) {
+    const std::string program = job.request.op == SpawnOp::kSign ? "cloche-sign" : "cloche-egress";
+    Failure failure{SpawnStage::kNetwork, program + " failed", EIO, ""};
     if (WIFSIGNALED(status)) {
-      failure.operation = "cloche-egress was killed";
+      failure.operation = program + " was killed";
       failure.detail = "signal " + std::to_string(WTERMSIG(status));
     }
     return Answer(job.request, status == 0 ? nullptr : &failure);

@@ -162,7 +162,8 @@ int Server::BecomeDiffer(Look& look) {
 
 void Server::EndLook(const SpawnRequest& request) {
   for (const auto& [pid, job] : jobs_)
-    if ((job.request.op == SpawnOp::kLook || job.request.op == SpawnOp::kEgress) &&
+    if ((job.request.op == SpawnOp::kLook || job.request.op == SpawnOp::kEgress ||
+         job.request.op == SpawnOp::kSign) &&
         job.request.number == request.argument)
       sys::PidfdSignal(job.pidfd.get(), SIGKILL);
   Answer(request, nullptr);

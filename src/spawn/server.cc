@@ -197,6 +197,9 @@ void Server::HandleRequest() {
       case SpawnOp::kEgress:
         StartEgress(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
+      case SpawnOp::kSign:
+        StartSigner(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
       case SpawnOp::kRetain:
         Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;

@@ -95,6 +95,11 @@ class Server {
   Outcome<void> LayTrust(int mounts, int certificates) const;
   void StartEgress(const SpawnRequest& request, std::span<const int> fds);
   int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
+  // sign.cc
+  void StartSigner(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<sys::PeerIdentity> CheckSigner(const SpawnRequest& request,
+                                         std::span<const int> fds) const;
+  int BecomeSigner(const sys::PeerIdentity& owner, std::span<const int> fds) const;
   Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);

@@ -35,7 +35,8 @@ chmod -R a+rX "$BIN"
 # Of its own for each test, so that limits counted by user do not add up.
 CALLER_UID=0
 if [ "$MODE" != system ]; then
-  if [ "$(id -u)" = 0 ]; then CALLER_UID=$((20000 + $$ % 30000)); else CALLER_UID=$(id -u); fi
+  # TEST_ACCOUNT: of programs that ask who they are there must be one; its group has the same number.
+  if [ "$(id -u)" = 0 ]; then CALLER_UID=${TEST_ACCOUNT:-$((20000 + $$ % 30000))}; else CALLER_UID=$(id -u); fi
   [ "$(id -u)" != 0 ] || chown "$CALLER_UID:$CALLER_UID" "$CALLER_HOME" "$WORK"
   [ "$MODE" != rootless ] || chown "$CALLER_UID" "$T" "$STATE_ROOT"
 fi

@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "promote": {"base", "diff", "policy"},
     "promoter": {"base", "sys", "diff", "differ", "promote", "project"},
     "git": set(),
+    "sign": {"base", "sys", "diff"},
     "service": {"base", "sys", "policy"},
     "project": {"base"},  # pure
     "race": {"base", "policy"},

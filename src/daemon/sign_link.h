@@ -1,0 +1,46 @@
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/event.h"
+#include "daemon/spawn_link.h"
+#include "sys/fd.h"
+
+namespace cloche::daemon {
+
+// The cloche-sign of one sandbox. Gone with it; when it dies, nothing is signed any more.
+class SignLink : public std::enable_shared_from_this<SignLink> {
+ public:
+  SignLink(asio::io_context& io, SpawnLink& spawn) : spawn_(spawn), socket_(io), changed_(io) {}
+
+  std::function<void(const Json& event)> on_signature;
+  std::function<void(const std::string& why)> on_death;
+
+  // `owner` is a socket of the sandbox's owner, `listener` is handed over.
+  Status Start(asio::io_context& io, const std::string& sandbox, const std::string& agent,
+               int owner, sys::Fd listener, const std::string& log_path);
+  // Returns when these keys, and no others, are in force: what they are.
+  Task<Result<Json>> SetKeys(Json keys, uint64_t per_minute);
+  void Drain();  // takes in what it has said already
+  void Close();
+  bool open() const { return socket_.is_open(); }
+
+ private:
+  static Task<void> ReadLoop(std::shared_ptr<SignLink> self);
+  bool ReceiveOne();  // false: nothing more, for now or ever
+  void Handle(const std::string& text);
+
+  SpawnLink& spawn_;
+  asio::posix::stream_descriptor socket_;
+  Event changed_;  // pulsed when it answered, or died
+  std::shared_ptr<SpawnLink::Waiting> process_;
+  std::string sandbox_;
+  uint64_t asked_ = 0, answered_ = 0;
+  Json answer_;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "daemon/engine.h"
+
+// Signatures that sandboxes are granted: which keys, the process that lends them, the log.
+namespace cloche::daemon {
+namespace {
+
+constexpr size_t kMostTold = 5;
+constexpr size_t kMostText = 256;
+constexpr size_t kMostKeys = 16;
+
+std::string TextOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>().substr(0, kMostText)
+                                                   : "";
+}
+
+bool IsCalled(const SigningKey& key, const std::string& name) {
+  return key.name == name || key.comment == name || key.fingerprint == name;
+}
+
+}  // namespace
+
+void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
+  Json record = {{"time", event.value("time", Json())}, {"kind", "sign"}};
+  if (!record["time"].is_number()) record.erase("time");
+  if (const std::string comment = TextOf(event, "comment"); !comment.empty())
+    record["name"] = comment;
+  for (const char* key : {"decision", "use", "fingerprint", "user", "host", "namespace", "reason"})
+    if (std::string text = TextOf(event, key); !text.empty()) record[key] = std::move(text);
+  if (const auto untold = event.find("untold"); untold != event.end() && untold->is_number())
+    record["untold"] = *untold;
+  const std::shared_ptr<SandboxNetwork> network = NetworkOf(sandbox);
+  network->Note(record);
+  if (TextOf(event, "decision") == "allow") return;
+  const std::string reason = TextOf(event, "reason");
+  if (network->told.size() > kMostTold || !network->told.insert("sign " + reason).second) return;
+  const std::string message = fmt::format("signature refused: {}; see: cloche sign {} log",
+                                          EscapeForTerminal(reason), sandbox.id);
+  for (const auto& [number, command] : sandbox.commands())
+    if (!command->ended())
+      command->Tell(FrameType::kNotice, {{"kind", "sign"}, {"message", message}});
+}
+
+Task<Status> Engine::OpenSigning(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto listener = co_await sandbox->AskSocket(InitOp::kListen, "let sign");
+  if (!listener) co_return std::unexpected(listener.error());
+  CloseSigning(*sandbox);
+  (void)NetworkOf(*sandbox);  // whose log it is
+  auto link = std::make_shared<SignLink>(io_, spawn_);
+  link->on_signature = [this, weak = std::weak_ptr(sandbox)](const Json& event) {
+    if (const auto alive = weak.lock()) SignatureEvent(*alive, event);
+  };
+  link->on_death = [this, weak = std::weak_ptr(sandbox)](const std::string& why) {
+    const auto alive = weak.lock();
+    if (!alive) return;
+    const Json event = {{"decision", "deny"},
+                        {"use", "agent"},
+                        {"reason", why + ": nothing is signed until the sandbox starts again"}};
+    SignatureEvent(*alive, event);
+  };
+  CLOCHE_CO_TRY(link->Start(io_, sandbox->id, sandbox->request.signing.agent, client.socket,
+                            std::move(*listener), directories_.state + "/daemon/sign.log"));
+  sandbox->signer = link;
+  Status set = co_await SetSigning(sandbox, sandbox->request.signing);
+  if (!set) CloseSigning(*sandbox);
+  co_return set;
+}
+
+Task<Status> Engine::SetSigning(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted) {
+  Json keys = Json::array();
+  for (const SigningKey& each : wanted.keys) keys.push_back(Json(SigningKeyToJson(each)));
+  const std::shared_ptr<SignLink> link = sandbox->signer;
+  auto known = co_await link->SetKeys(std::move(keys), wanted.per_minute);
+  if (!known) co_return std::unexpected(known.error());
+  wanted.keys.clear();
+  for (const Json& each : *known) {
+    auto key = ParseSigningKey(each);
+    if (!key) co_return std::unexpected(key.error());
+    wanted.keys.push_back(std::move(*key));
+  }
+  sandbox->request.signing = std::move(wanted);
+  if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
+  co_return Status{};
+}
+
+void Engine::CloseSigning(Sandbox& sandbox) {
+  if (const auto link = std::exchange(sandbox.signer, nullptr)) {
+    link->on_death = nullptr;
+    link->Close();
+  }
+}
+
+Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChange change,
+                                   Client client) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  if (sandbox->state != Sandbox::State::kRunning && sandbox->state != Sandbox::State::kStopped)
+    co_return Fail(Code::kConflict, "change what " + sandbox->id + " may sign: it has ended",
+                   "make a new sandbox: cloche new");
+  SigningRequest wanted = sandbox->request.signing;
+  for (const std::string& gone : change.remove)
+    if (std::erase_if(wanted.keys, [&](const SigningKey& key) { return IsCalled(key, gone); }) == 0)
+      co_return Fail(
+          Code::kNotFound,
+          fmt::format("revoke a key: {} has no {}", sandbox->id, EscapeForTerminal(gone)),
+          "cloche sign " + sandbox->id + " ls");
+  const bool runs = sandbox->state == Sandbox::State::kRunning;
+  if (!change.add.empty() && !runs)
+    co_return Fail(Code::kConflict, "grant a key to " + sandbox->id + ": it does not run",
+                   "start something in it: cloche exec " + sandbox->id + " -- true");
+  for (SigningKey& each : change.add) {
+    // The same once more is the same, for what is said now.
+    std::erase_if(wanted.keys, [&](const SigningKey& key) { return IsCalled(key, each.name); });
+    wanted.keys.push_back(std::move(each));
+  }
+  if (wanted.keys.size() > kMostKeys)
+    co_return Fail(Code::kInvalid, fmt::format("grant keys: more than {} are too many", kMostKeys),
+                   "revoke some: cloche sign " + sandbox->id + " rm NAME");
+  const bool moved = !change.agent.empty() && !change.add.empty() && change.agent != wanted.agent;
+  if (moved) wanted.agent = change.agent;
+  if (wanted.agent.empty() && !wanted.keys.empty())
+    co_return Fail(Code::kInvalid, "grant a key: of which ssh-agent?", "give agent");
+  const bool open = sandbox->signer && sandbox->signer->open();
+  const SigningRequest before = sandbox->request.signing;
+  if (runs && open && !moved) {
+    Status set = co_await SetSigning(sandbox, wanted);
+    if (!set && !change.add.empty()) co_return set;
+    if (!set) {
+      // It does not listen, and was closed. What is revoked stays so.
+      CloseSigning(*sandbox);
+      sandbox->request.signing = std::move(wanted);
+      if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
+    }
+  } else if (runs && !wanted.keys.empty()) {
+    sandbox->request.signing = std::move(wanted);
+    Status opened = co_await OpenSigning(sandbox, client);
+    if (!opened) {
+      sandbox->request.signing = before;
+      co_return opened;
+    }
+  } else {
+    sandbox->request.signing = std::move(wanted);
+    if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
+  }
+  if (sandbox->network) sandbox->network->told.clear();
+  co_return Save(*sandbox);
+}
+
+Json Engine::SigningJson(const Sandbox& sandbox) const {
+  const SigningRequest& signing = sandbox.request.signing;
+  const bool open = sandbox.signer && sandbox.signer->open();
+  Json keys = Json::array();
+  for (const SigningKey& each : signing.keys) keys.push_back(Json(SigningKeyToJson(each)));
+  const char* state = signing.keys.empty()                        ? "none"
+                      : open                                      ? "open"
+                      : sandbox.state == Sandbox::State::kRunning ? "closed"
+                                                                  : "stopped";
+  return {{"id", sandbox.id},        {"state", state},
+          {"keys", std::move(keys)}, {"per_minute", signing.per_minute},
+          {"agent", signing.agent},  {"socket", kSignSocket}};
+}
+
+}  // namespace cloche::daemon
