@@ -27,7 +27,7 @@ struct Sandbox {
   Usage usage;
   std::map<std::string, std::string> secrets;  // values by name, of this sandbox alone
   std::vector<std::string> rotated_secrets;    // the last ones that were replaced: still masked
-  size_t waiting = 0;    // bytes of HTTP/2 bodies, in our memory
+  size_t waiting = 0;                          // bytes of HTTP/2 bodies, in our memory
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses
   bool closed = false;
   int64_t next_expiry = 0;
