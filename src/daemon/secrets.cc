@@ -30,6 +30,12 @@ int64_t Seconds() {
       .count();
 }
 
+// The machine itself is reached by any TCP, unless one says otherwise.
+std::string AsHttps(const std::string& host) {
+  const auto rule = egress::ParseRule(host);
+  return rule && rule->kind == egress::Kind::kHttps ? host : "https://" + host;
+}
+
 }  // namespace
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret) {
@@ -112,7 +118,7 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
     if (std::ranges::find(network.rules, grant.name, &NetworkRule::secret) == network.rules.end())
       for (const std::string& host : info.hosts)
         network.rules.push_back(
-            {.id = "", .allow = true, .text = host, .expires = {}, .secret = grant.name});
+            {.id = "", .allow = true, .text = AsHttps(host), .expires = {}, .secret = grant.name});
   }
   for (const NetworkRule& each : network.rules) {
     if (each.secret.empty()) continue;

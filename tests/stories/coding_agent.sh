@@ -43,6 +43,7 @@ heard() { grep -qe "$1" "$MODEL/heard"; }
 
 printf "%s\n" "$KEY" > "$MODEL/value"
 in=$MODEL/value try cloche secret set model --host "host.cloche:$PORT" --env ANTHROPIC_API_KEY
+rm "$MODEL/value"
 check "the key goes into the vault" exits 0
 try cloche new --name agent --secret model
 check "a sandbox that may use it" exits 0
@@ -63,7 +64,7 @@ check "reality has not changed" reality_is_as_it_was
 # --- The key was never inside.
 placeholder=$(inside agent 'echo $ANTHROPIC_API_KEY')
 check "inside there is something that looks like a key" is "${placeholder%%-api*}" "${KEY%%-api*}"
-check "and is none" not is "$placeholder" "$KEY"
+check "and is none" test "$placeholder" != "$KEY"
 try inside agent "grep -rlF -- $KEY $WORK \$HOME /tmp /run /dev/cloche /proc/self/environ 2> /dev/null"
 check "no file inside holds the key" prints ""
 check "nor does a file of the daemon's" not grep -rqF -- "$KEY" "$STATE" "$RUN"
