@@ -10,7 +10,7 @@
 // Questions: to the person at the terminal, and to programs of ours.
 namespace cloche::cli {
 
-std::optional<std::string> ReadAnswer();       // a line; nothing: the input has ended
+std::optional<std::string> ReadAnswer();      // a line; nothing: the input has ended
 bool Confirmed(const std::string& question);  // anything but a yes is a no
 bool ReadYes();                               // the answer, if somebody else has asked
 

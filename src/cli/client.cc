@@ -91,8 +91,8 @@ std::optional<Error> ErrorInChunk(std::string_view extensions) {
   return std::nullopt;
 }
 
-// The answer to every command that is run. Nothing in its head matters, and to parse it, Beast would
-// first make a table of all header names there are.
+// The answer to every command that is run. Nothing in its head matters, and to parse it, Beast
+// would first make a table of all header names there are.
 std::optional<Response> TakeUpgrade(OwnedFd& socket, std::string& received) {
   const size_t end = received.find("\r\n\r\n");
   if (!received.starts_with("HTTP/1.1 101 ") || end == received.npos) return std::nullopt;

@@ -104,7 +104,8 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
   auto paused = co_await sandbox->Pause();
   if (!paused) co_return std::unexpected(paused.error());
   look->paused = *paused;
-  look->freeze = running;
+  // A diff is read at the pace of a person: nobody stands still for that.
+  look->freeze = running && look->promotes;
   co_return "";
 }
 

@@ -276,6 +276,10 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
   };
+  // Secrets may have been changed meanwhile, and with them the hosts they are for.
+  auto latest = CompileNetwork(sandbox->request.network, sandbox->owner);
+  if (!latest) co_return std::unexpected(latest.error());
+  border.rules = std::move(*latest);
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
   if (sandbox->state != Sandbox::State::kRunning || sandbox->launches != life) {
     egress_.Close(sandbox->id);
@@ -356,9 +360,13 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   if (open) egress_.SendSecrets(sandbox->id);
   if (open && NeedsAuthority(*rules) && sandbox->network->believes.empty())
     done = co_await GiveAuthority(sandbox, client);
-  if (open && done)
-    co_await egress_.SetRules(sandbox->id, *rules);
-  else if (!open && sandbox->state == Sandbox::State::kRunning && !rules->empty())
+  if (open && done) {
+    Json latest = Json::array();
+    if (auto compiled = CompileNetwork(sandbox->request.network, sandbox->owner))
+      latest = std::move(*compiled);
+    co_await egress_.SetRules(sandbox->id, std::move(latest));
+  }
+  if (!open && sandbox->state == Sandbox::State::kRunning && !rules->empty())
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
     sandbox->request.network = before;

@@ -154,17 +154,21 @@ SecretValues Engine::ValuesFor(const Sandbox& sandbox) const {
   return values;
 }
 
-// Those that hold it learn of it at once.
+// Those that hold it learn of it at once: all of them of its end; of another value when the rules
+// no longer lead to hosts that it is not for. Rules that cannot be made grant nothing.
 Task<void> Engine::SecretChanged(uint32_t owner, std::string name) {
   std::vector<std::shared_ptr<Sandbox>> holders;
   for (const auto& [id, sandbox] : sandboxes_)
-    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network &&
-        sandbox->network->proxy_port != 0)
+    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network)
       holders.push_back(sandbox);
+  if (!vault_.Find(owner, name))
+    for (const auto& sandbox : holders) egress_.SendSecrets(sandbox->id);
   for (const auto& sandbox : holders) {
+    Json rules = Json::array();
+    if (auto compiled = CompileNetwork(sandbox->request.network, sandbox->owner))
+      rules = std::move(*compiled);
+    co_await egress_.SetRules(sandbox->id, std::move(rules));
     egress_.SendSecrets(sandbox->id);
-    auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
-    if (rules) co_await egress_.SetRules(sandbox->id, *rules);
   }
 }
 

@@ -139,10 +139,13 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
   } else if (runs && !wanted.keys.empty()) {
     sandbox->request.signing = std::move(wanted);
     Status opened = co_await OpenSigning(sandbox, client);
-    if (!opened) {
+    if (!opened && !change.add.empty()) {
       sandbox->request.signing = before;
       co_return opened;
     }
+    // What is revoked stays so.
+    if (!opened && sandbox->keep)
+      sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
   } else {
     sandbox->request.signing = std::move(wanted);
     if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);

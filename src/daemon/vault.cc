@@ -280,7 +280,11 @@ Status Vault::Write(const std::vector<Record>& records) const {
                      {"records", list},
                      {"nonce", diff::ToBase64(nonce)},
                      {"seal", diff::ToBase64(seal)}};
-  return Replace(directory_, File(kValues), file.dump(1) + "\n");
+  const std::string text = file.dump(1) + "\n";
+  if (text.size() > kMostFile)  // what is written must be read again
+    return Fail(Code::kExhausted, "write vault: it is full",
+                "remove secrets that are not needed: cloche secret ls");
+  return Replace(directory_, File(kValues), text);
 }
 
 Result<Vault::Record> Vault::Seal(SecretInfo info, std::string_view value) const {

@@ -167,6 +167,14 @@ Decision DecideAddress(std::span<const Rule> rules, const Target& target, const 
   return decision;
 }
 
+std::set<std::string> SecretsAt(std::span<const Rule> rules, const Target& target, int64_t now) {
+  std::set<std::string> names;
+  for (const Rule& rule : rules) {
+    if (rule.secret && Covers(rule, target, now)) names.insert(rule.secret->name);
+  }
+  return names;
+}
+
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now) {
   RequestDecision decision;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
 // for this port.
 Decision DecideAddress(std::span<const Rule> rules, const Target& target, const IpAddress& address,
                        int64_t now);
+
+// The names of secrets that rules would put in there.
+std::set<std::string> SecretsAt(std::span<const Rule> rules, const Target& target, int64_t now);
 
 // One request on a connection that was let through as `kind`. `path` is the request target without
 // its query.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/text.h"
 #include "egress/h2_message.h"
 #include "egress/h2_pipe.h"
 #include "egress/h2_session.h"
@@ -28,6 +29,7 @@ struct Exchange {
   std::list<Connection::Asked>::iterator asked;
   bool counted = false;  // `asked` is one
   std::vector<SecretInUse> secrets;
+  int interim = 0;
   std::optional<Masker> masker;  // when there is something to be masked
   bool collects = false;         // the body is read as a whole before it goes on
   std::string body;
@@ -38,6 +40,13 @@ struct Exchange {
   bool end_sent = false;  // as a whole
   bool over = false;      // the server has nothing more to do with it
 
+  Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() {
+    for (SecretInUse& each : secrets) Wipe(each.value);
+    Wipe(body);
+  }
   bool Lives() const { return ours != 0 && !over; }  // at the server
 };
 
@@ -297,8 +306,10 @@ class H2Relay final : public H2Session::Owner {
                             ? ResponseFromH2(head.fields, exchange.request.method)
                             : Result<ResponseHead>(Fail(Code::kInvalid, "its head is too long"));
     if (!answer) return Break(exchange, answer.error().message);
-    if (!exchange.secrets.empty() && IsCompressed(*answer))
-      return Break(exchange, kCompressedAnswer);
+    if (const char* hidden = WhyNotMasked(*answer); !exchange.secrets.empty() && *hidden != '\0')
+      return Break(exchange, hidden);
+    if (answer->status < 200 && ++exchange.interim > kMostInterim)
+      return Break(exchange, kTooManyInterim);
     const H2Fields fields = Masked(exchange, H2FieldsOf(*answer));
     if (answer->status < 200) return client_.Inform(exchange.theirs, fields);
     exchange.begun = true;

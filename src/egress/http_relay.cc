@@ -53,6 +53,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
                           std::string& why) {
   Channel& server = *connection.upstream;
   bool begun = false;
+  int interim = 0;
   while (true) {
     std::string head;
     const long got = co_await ReadHead(connection, server, head, true);
@@ -65,8 +66,12 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    if (!extras.secrets.empty() && IsCompressed(*answer)) {
-      why = kCompressedAnswer;
+    if (const char* hidden = WhyNotMasked(*answer); !extras.secrets.empty() && *hidden != '\0') {
+      why = hidden;
+      co_return begun ? After::kClose : After::kFailed;
+    }
+    if (answer->status < 200 && ++interim > kMostInterim) {
+      why = kTooManyInterim;
       co_return begun ? After::kClose : After::kFailed;
     }
     if (answer->status == 101 &&

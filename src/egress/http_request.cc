@@ -69,7 +69,8 @@ Result<std::vector<SecretInUse>> PutIn(const Connection& connection,
   for (const std::string& value : connection.sandbox->rotated_secrets)
     secrets.push_back({SecretUse{}, value});
   // Answers must come whole and readable, or what they echo could not be found.
-  for (const char* name : {"Accept-Encoding", "Range", "If-Range", "TE"}) request.Remove(name);
+  for (const char* name : {"Accept-Encoding", "Range", "Request-Range", "If-Range", "TE"})
+    request.Remove(name);
   request.headers.push_back({"Accept-Encoding", "identity"});
   return secrets;
 }
@@ -82,10 +83,16 @@ void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) 
   }
 }
 
-bool IsCompressed(const ResponseHead& answer) {
-  return std::ranges::any_of(answer.headers, [](const Header& header) {
-    return SameText(header.name, "Content-Encoding") && !SameText(header.value, "identity");
-  });
+const char* WhyNotMasked(const ResponseHead& answer) {
+  if (answer.status == 206 || answer.Find("Content-Range") != nullptr)
+    return "its answer is a part, although the whole was asked for: a secret in it could not be "
+           "seen";
+  for (const Header& header : answer.headers) {
+    if (SameText(header.name, "Content-Encoding") && !SameText(header.value, "identity"))
+      return "its answer is compressed, although it was asked not to: a secret in it could not be "
+             "seen";
+  }
+  return "";
 }
 
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule) {

@@ -34,10 +34,11 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
 // After the body, if there are secrets in it.
 void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets);
 
-// What was asked to come as it is, and does not: a secret in it could not be seen.
-bool IsCompressed(const ResponseHead& answer);
-inline constexpr const char* kCompressedAnswer =
-    "its answer is compressed, although it was asked not to: a secret in it could not be seen";
+// What was asked to come whole and as it is, and does not: a secret in it could not be seen. Or "".
+const char* WhyNotMasked(const ResponseHead& answer);
+// Answers before the answer (1xx) that a request may have.
+inline constexpr int kMostInterim = 16;
+inline constexpr const char* kTooManyInterim = "it answers without an end";
 
 // An event of its own, for a request on a connection that goes on.
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule);

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
+
 namespace cloche::egress {
 namespace {
 
@@ -15,12 +17,17 @@ constexpr std::string_view kDigits =
 constexpr size_t kShortestNeedle = 6;  // shorter ones would cover half of every page
 
 bool ReplaceAll(std::string& text, std::string_view what, std::string_view with) {
-  bool found = false;
-  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-    found = true;
+  size_t at = text.find(what), from = 0;
+  if (at == text.npos) return false;
+  std::string out;
+  for (; at != text.npos; at = text.find(what, from)) {
+    out.append(text, from, at - from).append(with);
+    from = at + what.size();
   }
-  return found;
+  out.append(text, from);
+  Wipe(text);
+  text = std::move(out);
+  return true;
 }
 
 std::string InUpperCase(std::string text) {

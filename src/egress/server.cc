@@ -99,13 +99,22 @@ void Server::Do(SecretMessage message) {
   const bool open = found != sandboxes_.end();
   auto& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
   std::string& value = secrets[message.name];
-  if (open && !value.empty() && !message.value.empty() && value != message.value) {
+  if (open && !value.empty() && value != message.value) {
     auto& rotated = found->second->rotated_secrets;
     if (rotated.size() == kMostRotated) {
       Wipe(rotated.front());
       rotated.erase(rotated.begin());
     }
     rotated.push_back(value);
+  }
+  // Requests that are under way have the old value in them, or answers that are not masked for the
+  // new one.
+  if (open && value != message.value) {
+    for (Connection* connection : found->second->live) {
+      const auto held = SecretsAt(found->second->rules, connection->target, loop_.Seconds());
+      if (!connection->asked.empty() && held.contains(message.name))
+        connection->Cut(fmt::format("secret {} has changed", message.name));
+    }
   }
   Wipe(value);
   value = message.value;
@@ -128,6 +137,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   auto sandbox = std::make_shared<Sandbox>();
   if (const auto open = sandboxes_.find(message.sandbox); open != sandboxes_.end()) {
     sandbox->secrets = std::exchange(open->second->secrets, {});  // they came for this one
+    sandbox->rotated_secrets = std::exchange(open->second->rotated_secrets, {});
     Do(CloseMessage{message.sandbox});
   } else if (auto early = early_secrets_.extract(message.sandbox)) {
     sandbox->secrets = std::move(early.mapped());
@@ -211,6 +221,13 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
 }
 
 void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
+  // Answers that are on their way are not masked for a secret that comes now.
+  for (Connection* connection : sandbox.live) {
+    if (connection->asked.empty()) continue;
+    const auto before = SecretsAt(sandbox.rules, connection->target, loop_.Seconds());
+    const auto after = SecretsAt(rules, connection->target, loop_.Seconds());
+    if (!std::ranges::includes(before, after)) connection->Cut("a secret was granted to this host");
+  }
   sandbox.rules = std::move(rules);
   sandbox.next_expiry = NextExpiry(sandbox.rules, loop_.Seconds());
   CutWhatIsNotGranted(sandbox);

@@ -9,6 +9,7 @@
 
 #include "base/annex_name.h"
 #include "base/text.h"
+#include "policy/paths.h"
 #include "sys/directory.h"
 #include "sys/process.h"
 
@@ -114,7 +115,7 @@ Result<uint32_t> Annexes::For(const Reality& reality, const std::string& path, i
 Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
                                const Mount& mount) {
   for (const std::string& place : {reality.target(), project_}) {
-    const auto directory = place.starts_with(reality.target())
+    const auto directory = IsAtOrBelow(place, reality.target())
                                ? reality.Directory(place)
                                : Result<std::shared_ptr<const sys::Fd>>(
                                      std::unexpected(Error{Code::kNotFound, "", ""}));

@@ -126,10 +126,20 @@ Status PutInPlace(const Step& step, const Name& at, int files, const std::string
   return {};
 }
 
+bool IsThere(const Name& at) { return IdentityAt(at.directory->get(), at.name).exists(); }
+
+// As far as a look tells: attributes and times are not compared.
+bool HasStatus(const Name& at, const DirectoryStatus& status) {
+  struct stat info;
+  return fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (info.st_mode & 07777) == status.mode && info.st_uid == status.uid &&
+         info.st_gid == status.gid;
+}
+
 }  // namespace
 
 Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
-             std::set<uint64_t>& moved) {
+             std::set<FileNumber>& moved) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
   const int files = entry.Of(step);
@@ -150,11 +160,11 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
   struct stat info;
   const Identity now =
       held.valid() && fstat(held.get(), &info) == 0 ? IdentityOf(info) : Identity();
-  const bool still = step.directory || moved.contains(step.before.inode)
-                         ? SameFile(now, step.before)
-                         : now == step.before;
+  const FileNumber number{step.before.device, step.before.inode};
+  const bool still =
+      step.directory || moved.contains(number) ? SameFile(now, step.before) : now == step.before;
   if (!still) return Moved(step.path);
-  moved.insert(step.before.inode);
+  moved.insert(number);
   if (step.kind == StepKind::kDelete) return TakeAway(step, at, entry, name, step.before);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("replace", step.path, -error);
@@ -214,6 +224,12 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   return {};
 }
 
+Status SetAgain(const Step& step, const Realities& realities, bool root) {
+  const auto at = realities.at(step.target).Find(step.path);
+  if (!at || !HasStatus(*at, step.new_status)) return {};
+  return SetStatus(step, *at, step.new_status, root);
+}
+
 Status Reopen(const Step& step, const Realities& realities) {
   if (step.kind != StepKind::kSetDir || (step.new_status.mode & 0700) == 0700) return {};
   const auto at = realities.at(step.target).Find(step.path);
@@ -259,14 +275,8 @@ bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realit
   }
   // Nothing of it is in the store; not done is what looks exactly as before.
   const auto at = realities.at(step.target).Find(step.path);
-  struct stat info;
-  if (!at || fstatat(at->directory->get(), at->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
-    return true;
-  const auto is = [&](const DirectoryStatus& status) {
-    return (info.st_mode & 07777) == status.mode && info.st_uid == status.uid &&
-           info.st_gid == status.gid;
-  };
-  return step.staged.exists() || is(step.new_status) || !is(step.old_status);
+  return !at || !IsThere(*at) || step.staged.exists() || HasStatus(*at, step.new_status) ||
+         !HasStatus(*at, step.old_status);
 }
 
 int64_t SettledAt(const Step& step, const Realities& realities) {

@@ -3,11 +3,14 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "promoter/stage.h"
 
 namespace cloche::promoter {
+
+using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode
 
 // Where a test may stop the world: called before every change of reality.
 extern std::function<void()> before_change;
@@ -16,9 +19,11 @@ extern std::function<void()> before_change;
 // the store then.
 // `moved`: inodes that earlier steps took away; another name of one may still be in reality.
 Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
-             std::set<uint64_t>& moved);
+             std::set<FileNumber>& moved);
 // Takes one step back, whether it was done or not. Not: somebody has changed it since.
 Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root);
+// What IsDone cannot see of a directory, once more; not if somebody has changed it since.
+Status SetAgain(const Step& step, const Realities& realities, bool root);
 // Makes a directory that a step closed or will close passable for what is to be taken back in it.
 Status Reopen(const Step& step, const Realities& realities);
 // The time of modification it had.

@@ -53,6 +53,7 @@ int GiveUpOtherCalls() {
       {SYS_fdatasync},
       {SYS_syncfs},
       {SYS_flock},
+      {SYS_clock_nanosleep},
       {SYS_fcntl},
       {SYS_fstatfs},
       {SYS_wait4},  // for cloche-git

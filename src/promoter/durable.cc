@@ -48,13 +48,14 @@ bool IsFew(const Promotion& promotion, const Store::Entry& entry, const Realitie
 }
 
 Status Whole(const Store::Entry& entry, const Realities& realities) {
-  if (syncfs(entry.files.get()) < 0) return Failed(errno);
+  // The store, which says that all of it is there, comes last.
   std::set<uint64_t> synced = {DeviceOf(entry.files.get())};
   for (const sys::Fd& annex : entry.annexes)
     if (synced.insert(DeviceOf(annex.get())).second && syncfs(annex.get()) < 0)
       return Failed(errno);
   for (const auto& [target, reality] : realities)
     if (synced.insert(reality.device()).second && reality.Sync() < 0) return Failed(errno);
+  if (syncfs(entry.files.get()) < 0) return Failed(errno);
   return {};
 }
 
@@ -74,7 +75,23 @@ Result<bool> SyncFew(const Promotion& promotion, const Store::Entry& entry) {
     ASSIGN_OR_RETURN(const bool done, SyncFile(entry.files.get(), std::to_string(step.number)));
     if (!done) return false;
   }
-  return SyncFile(entry.directory.get(), "journal");
+  ASSIGN_OR_RETURN(const bool done, SyncFile(entry.directory.get(), "journal"));
+  if (!done) return false;
+  // Nearly free where there is an order; a file system of that kind without a journal has none.
+  const sys::Fd store(openat(entry.directory.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (const int each : {entry.files.get(), entry.directory.get(), store.get()})
+    if (fsync(each) < 0) return Failed(errno);
+  return true;
+}
+
+// The directories that names came into or went from.
+Status SyncDirectories(const Promotion& promotion, const Store::Entry& entry,
+                       const Realities& realities) {
+  for (const Step& step : promotion.steps) {
+    const auto at = realities.at(step.target).Find(step.path);
+    if (at && fsync(at->directory->get()) < 0 && errno != EBADF) return Failed(errno);
+  }
+  return fsync(entry.files.get()) < 0 ? Failed(errno) : Status();
 }
 
 }  // namespace
@@ -92,7 +109,7 @@ Status SyncReality(const Promotion& promotion, const Store::Entry& entry,
                    const Realities& realities) {
   if (IsFew(promotion, entry, realities)) {
     ASSIGN_OR_RETURN(const bool done, SyncFile(entry.directory.get(), "journal"));
-    if (done) return {};
+    if (done) return SyncDirectories(promotion, entry, realities);
   }
   return Whole(entry, realities);
 }

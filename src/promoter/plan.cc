@@ -288,17 +288,20 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
 
 // A file that gets another set of names must not have more than the change knows of.
 void Planner::CheckNames() {
-  std::map<uint64_t, uint64_t> known;
-  for (const Link& link : links_) known[plan_.wanted[link.wanted].before.inode] = 0;
+  const auto number = [](const Wanted& each) {
+    return std::pair(each.before.device, each.before.inode);
+  };
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> known;
+  for (const Link& link : links_) known[number(plan_.wanted[link.wanted])] = 0;
   if (known.empty()) return;
   for (const Wanted& each : plan_.wanted)
-    if (const auto found = known.find(each.before.inode); found != known.end()) ++found->second;
+    if (const auto found = known.find(number(each)); found != known.end()) ++found->second;
   const promote::Case& which = promote::Decide(promote::Incoming::kLink, promote::Real::kLinked);
   for (const Link& link : links_) {
     const Wanted& wanted = plan_.wanted[link.wanted];
     Situation situation;
     situation.change = &wanted.change;
-    if (known[wanted.before.inode] < link.names) Refuse(which, situation);
+    if (known[number(wanted)] < link.names) Refuse(which, situation);
   }
 }
 

@@ -150,6 +150,10 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   if (state == PromotionState::kApplied &&
       std::ranges::all_of(promotion.steps,
                           [&](const Step& step) { return IsDone(step, entry, realities); })) {
+    // Attributes and times of directories are not looked at: set again, they are what they shall
+    // be.
+    for (const Step& step : promotion.steps | std::views::reverse)
+      if (step.kind == StepKind::kSetDir) CLOCHE_TRY(SetAgain(step, realities, root));
     CLOCHE_TRY(SyncReality(promotion, entry, realities));
     return journal.WriteState(PromotionState::kDone);
   }
@@ -217,7 +221,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   if (!ready) return give_up(ready.error());
 
   Status applied;
-  std::set<uint64_t> moved;
+  std::set<FileNumber> moved;
   for (const Step& step : promotion.steps) {
     applied = Apply(step, entry, realities, wish.root, moved);
     if (!applied) break;

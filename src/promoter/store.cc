@@ -21,6 +21,7 @@ namespace cloche::promoter {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kPauseMs = 20, kPatienceMs = 30'000;
 
 bool IsId(const std::string& id) {
   return id.starts_with("pr_") && id.size() > 3 && id.size() < 64 &&
@@ -89,8 +90,16 @@ Result<Store> Store::Open(const std::string& home) {
                 "make it yours alone: chmod 700");
   Store store;
   store.directory_ = std::move(at);
-  if (flock(store.directory_.get(), LOCK_EX) < 0)
-    return Fail(Code::kUnavailable, fmt::format("lock promotions: {}", strerror(errno)));
+  // A sandbox may stand still meanwhile: whoever is late comes again.
+  for (int waited_ms = 0; flock(store.directory_.get(), LOCK_EX | LOCK_NB) < 0;
+       waited_ms += kPauseMs) {
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return Fail(Code::kUnavailable, fmt::format("lock promotions: {}", strerror(errno)));
+    if (waited_ms >= kPatienceMs)
+      return Fail(Code::kUnavailable, "lock promotions: another promotion or undo is under way",
+                  "try again when it has ended");
+    usleep(kPauseMs * 1000);
+  }
   return store;
 }
 

@@ -106,9 +106,15 @@ Verdict Judge(const SignRequest& request, const std::vector<Grant>& grants,
     if (grant.fingerprint.empty() || grant.fingerprint != verdict.fingerprint) continue;
     known = true;
     verdict.comment = grant.comment;
-    if (verdict.use == "git" && grant.git) return verdict;
+    const bool granted = verdict.use == "git"
+                             ? grant.git
+                             : verdict.use == "ssh" && grant.login &&
+                                   (grant.host.empty() || grant.host == verdict.host);
+    if (granted) {
+      verdict.refusal.clear();
+      return verdict;
+    }
     if (verdict.use != "ssh" || !grant.login) continue;
-    if (grant.host.empty() || grant.host == verdict.host) return verdict;
     verdict.refusal = verdict.host.empty() ? "nobody can tell which host this login is for"
                                            : "this key is not granted for logins at this host";
   }

@@ -237,6 +237,8 @@ class MaskBuilder {
       if (error == ENOENT)
         if (auto hidden = HideAbsent(above.here.get(), part, HostPath(mount, path)); !hidden)
           return std::unexpected(hidden.error());
+      // A link or a file may become a directory, with something to hide in it.
+      if (NothingThere(error)) mask_.watch_.AddAccess(HostPath(mount, path));
       if (NothingThere(error)) return false;
       return Failed(SpawnStage::kFiles, "open lower", error, rule_path_);
     }

@@ -22,6 +22,7 @@ check "exactly these files" is "$(cd "$T/dest" && find . -type f | sort)" "$(sor
 ./usr/libexec/cloche/cloche-promote
 ./usr/libexec/cloche/cloche-service
 ./usr/libexec/cloche/cloche-setup
+./usr/libexec/cloche/cloche-sign
 ./usr/libexec/cloche/cloche-spawn
 ./usr/libexec/cloche/cloched
 ./usr/share/cloche/apparmor/cloche-sandbox
