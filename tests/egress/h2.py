@@ -43,13 +43,14 @@ def serve(w, *rules, **options):
     w.at_end.append(stop)
     read = lambda name: open(os.path.join(w.dir, name)).read()
     w.tell({"op": "trust", "certificates": read("ca.pem")})
-    w.tell({"op": "secret", "name": "TOKEN", "value": VALUE})
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     w.open([*(rules or (ALL,)), LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")},
            **options)
     return ["--http2", "--cacert", w.dir + "/sb.pem"]
 
 
 def node(w, script, **options):
+    options.setdefault("timeout", 60)  # node takes its time when the machine is busy
     done = w.run("node", HERE + "/h2_client.js", w.dir + "/sb.pem", script, **options)
     check(done.returncode == 0, done.stdout.decode() + done.stderr.decode())
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -393,7 +393,7 @@ def main(names):
         for step in (lambda: test(world), world.close):
             try:
                 step()
-            except (Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
+            except (Failure, subprocess.TimeoutExpired, OSError, ValueError, LookupError) as failure:
                 problems.append(str(failure))
         print("FAIL" if problems else "ok  ", name, *problems, flush=True)
         if problems:
