@@ -24,6 +24,8 @@ const ask = (headers, body, on = session) => new Promise((resolve) => {
     if (answer.body.length < 65536) answer.body += data.toString('latin1');
   });
   stream.on('error', (error) => { answer.error = String(error.code || error); });
+  // After an early answer, with something still to write, node may never say `close`.
+  stream.on('end', () => setTimeout(() => resolve(answer), 1000));
   stream.on('close', () => { answer.code = stream.rstCode; resolve(answer); });
   if (body !== undefined) stream.end(body);
 });
