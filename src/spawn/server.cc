@@ -125,7 +125,6 @@ int Server::Run() {
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
     if (count == 0 && refill >= 0) Refill();
     shelf_.Trim([&](Sandbox s) { Dispose(std::move(s)); });
-    workshop_.TrimMasks();
   }
   Shutdown();
   return 0;

@@ -30,8 +30,6 @@ constexpr uint32_t kSlotSize = 1u << 17;
 constexpr uint32_t kSlots = 1u << 13;
 constexpr uint32_t kPlainIds = 65536;
 constexpr int kReportTimeoutMs = 10000;
-constexpr size_t kMostLooked = 4;
-constexpr uint64_t kLookedUs = 10'000'000;
 
 // "name:first:count" lines: ids that users may map for themselves.
 void ReadDelegated(const char* path, std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
@@ -93,29 +91,6 @@ void Workshop::ReleaseMask(std::shared_ptr<Mask> mask) {
   std::erase_if(masks_, [](const auto& entry) { return entry.second.expired(); });
 }
 
-void Workshop::Remember(const std::shared_ptr<Mask>& mask) {
-  const auto same = [&](const Looked& each) { return each.mask == mask; };
-  std::erase_if(looked_, same);
-  looked_.push_back({mask, sys::MonotonicMicros()});
-  while (looked_.size() > kMostLooked) ForgetOldest();
-}
-
-void Workshop::ForgetOldest() {
-  std::shared_ptr<Mask> mask = std::move(looked_.front().mask);
-  looked_.pop_front();
-  ReleaseMask(std::move(mask));
-}
-
-void Workshop::ForgetMasks() {
-  while (!looked_.empty()) ForgetOldest();
-  masks_.clear();
-}
-
-void Workshop::TrimMasks() {
-  const uint64_t now = sys::MonotonicMicros();
-  while (!looked_.empty() && now - looked_.front().at_us > kLookedUs) ForgetOldest();
-}
-
 Outcome<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
   BaseView view;
   for (const MountOp& op : spec.mounts) {
@@ -131,7 +106,6 @@ Outcome<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
   auto mask = MaskFor(spec, view.sources);
   if (!mask) return std::unexpected(mask.error());
   view.mask = std::move(*mask);
-  Remember(view.mask);
   return view;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -45,13 +44,10 @@ class Workshop {
   void ReleaseMask(std::shared_ptr<Mask> mask);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
-  void ForgetMasks();  // the host's mounts changed
-  void TrimMasks();    // those that nobody has looked with for a while
+  void ForgetMasks() { masks_.clear(); }                // the host's mounts changed
   sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
 
  private:
-  void Remember(const std::shared_ptr<Mask>& mask);
-  void ForgetOldest();
   void CleanUpFailed(Sandbox& sandbox, bool own_upper);
   Outcome<void> ReadReport(Sandbox& sandbox);
   Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
@@ -79,12 +75,6 @@ class Workshop {
   std::set<uint32_t> slots_;
   std::vector<std::pair<uint64_t, uint64_t>> delegated_;  // [first, last): not ours to use
   std::map<std::string, std::weak_ptr<Mask>> masks_;      // by spec and sources; sandboxes own them
-  // Of the last looks: who looks once looks again, and to make one takes longer than to look.
-  struct Looked {
-    std::shared_ptr<Mask> mask;
-    uint64_t at_us;
-  };
-  std::deque<Looked> looked_;
 };
 
 }  // namespace cloche::spawn
