@@ -12,6 +12,7 @@
 #include "spawn/beside.h"
 #include "spawn/check.h"
 #include "spawn/server.h"
+#include "spawn/slots.h"
 #include "spawn/special.h"
 #include "sys/process.h"
 
@@ -60,30 +61,40 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     look.fds.push_back(std::move(fd));
     return kFirstPassedFd + 3 + static_cast<int>(look.fds.size()) - 1;
   };
+  const auto slots = Slots::Of(state->get(), plan->spec, view->sources);
+  if (!slots) return std::unexpected(slots.error());
+  const auto others =
+      Slots::Of(other.valid() ? other.get() : store_.empty(), plan->spec, view->sources);
+  if (!others) return std::unexpected(others.error());
   for (size_t i = 0, index = 0; i < plan->spec.mounts.size(); ++i) {
     const MountOp& op = plan->spec.mounts[i];
     if (op.kind != MountKind::kOverlay) continue;
-    const std::string name = std::to_string(index++);
+    const size_t overlay = index++;
     // One that is read-only may have been writable when it was changed.
     if (!view->sources[i].valid() || !view->sources[i].directory) continue;
     LayoutSlot slot;
     slot.target = op.target;
     // One that is not there was never mounted: nothing was changed in it. Any other failure, and a
     // mask that cannot be opened, would show too little or too much.
-    slot.state = add(state->get(), name + "/u");
-    if (slot.state < 0 && errno != ENOENT)
-      return Failed(SpawnStage::kPool, "open upper", errno, op.target);
-    if (other.valid()) slot.other = add(other.get(), name + "/u");
-    if (other.valid() && slot.other < 0 && errno != ENOENT)
-      return Failed(SpawnStage::kPool, "open upper", errno, op.target);
+    for (const bool of_other : {false, true}) {
+      const std::string& name = (of_other ? *others : *slots).names()[overlay];
+      if (name.empty()) continue;
+      int32_t& upper = of_other ? slot.other : slot.state;
+      upper = add((of_other ? other : *state).get(), name + "/u");
+      if (upper < 0 && errno != ENOENT)
+        return Failed(SpawnStage::kPool, "open upper", errno, op.target);
+    }
     if (slot.state < 0 && slot.other < 0) continue;
     slot.base = add(view->sources[i].get(), ".");
     if (slot.base < 0) return Failed(SpawnStage::kMounts, "open base", errno, op.source);
-    const bool masked = view->mask->HasLayer(index - 1);
-    if (masked) slot.mask = add(view->mask->root(), name);
+    const bool masked = view->mask->HasLayer(overlay);
+    if (masked) slot.mask = add(view->mask->root(), std::to_string(overlay));
     if (masked && slot.mask < 0) return Failed(SpawnStage::kFiles, "open mask", errno, op.target);
     look.layout.slots.push_back(std::move(slot));
   }
+  // One without descriptors cannot be read: anything may be different there.
+  for (const Slots* each : {&*slots, &*others})
+    for (const std::string& target : each->away()) look.layout.slots.push_back({.target = target});
   look.promote = (request.flags & kFlagPromote) != 0;
   look.few = (request.flags & kFlagFew) != 0;
   const auto running = ids_.find(request.sandbox);

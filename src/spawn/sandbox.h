@@ -33,6 +33,7 @@ struct Sandbox {
   std::optional<KernelLimits> limits;  // in force
   std::shared_ptr<Mask> mask;
   std::vector<SourceIdentity> sources;  // by mount
+  std::vector<std::string> slots;       // of its upper, by overlay
 };
 
 }  // namespace cloche::spawn

@@ -33,8 +33,12 @@ void Fill(char (&to)[N], const std::string& from) {
 
 bool IsUntouched(int upper) {
   sys::Directory slots(upper, ".");
-  while (const dirent* slot = slots.Next())
-    if (!sys::IsEmptyDirectory(upper, (std::string(slot->d_name) + "/u").c_str())) return false;
+  while (const dirent* slot = slots.Next()) {
+    const std::string changes = std::string(slot->d_name) + "/u";
+    if (faccessat(upper, changes.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+      continue;  // it is only looked at
+    if (!sys::IsEmptyDirectory(upper, changes.c_str())) return false;
+  }
   return slots.error() == 0;
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "spawn/child.h"
+#include "spawn/slots.h"
 #include "spawn/source.h"
 #include "sys/directory.h"
 #include "sys/file.h"
@@ -162,15 +163,19 @@ Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sand
   return {};
 }
 
-// Per overlay "N/u" and "N/w". The root of the merged view shows u's attributes: they are the
-// lower root's. The work directory is always new: a volatile mount refuses one that was used.
-Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, int upper,
+// Per overlay a slot with "u" and "w". The root of the merged view shows u's attributes: they are
+// the lower root's. The work directory is always new: a volatile mount refuses one that was used.
+Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
                                              const std::vector<Source>& sources) {
+  const int upper = sandbox.upper.get();
+  auto slots = Slots::Of(upper, spec, sources);
+  if (!slots) return std::unexpected(slots.error());
+  if (auto complete = slots->Complete(upper, spec, sources); !complete) return complete;
+  sandbox.slots = slots->names();
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
     if (spec.mounts[i].kind != MountKind::kOverlay) continue;
-    std::string name = std::to_string(index++);
-    if (spec.mounts[i].read_only || !sources[i].valid() || !sources[i].directory) continue;
-    mkdirat(upper, name.c_str(), 0700);
+    const std::string& name = sandbox.slots[index++];
+    if (spec.mounts[i].read_only || name.empty()) continue;
     sys::Fd slot(openat(upper, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!slot.valid()) return Failed(SpawnStage::kPool, "open upper slot", errno, name);
     if (int error = sys::RemoveTree(slot.get(), "w"); error < 0)
@@ -217,7 +222,8 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
         if (sys::DetachMount((path + slot).c_str()) < 0 && errno != EINVAL) abort();
     }
   } detach{scratch_path_};
-  std::string name = std::to_string(index);
+  const std::string layer = std::to_string(index);
+  const std::string& slot = sandbox.slots[index];
 
   auto lower = AttachedClone(source, "lower", user_namespace);
   if (!lower) {
@@ -228,7 +234,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   if (sandbox.mask->HasLayer(index)) {
     auto clone = AttachedClone(sandbox.mask->root(), "mask", user_namespace);
     if (!clone) return std::unexpected(clone.error());
-    mask = sys::Fd(openat(clone->get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    mask = sys::Fd(openat(clone->get(), layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!mask.valid()) return Failed(SpawnStage::kOverlay, "open mask", errno, op.target);
   }
   // What is only looked at has no upper: the mask, or an empty directory, is its second layer.
@@ -242,8 +248,8 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   if (op.read_only) {
     layers.below = mask.valid() ? -1 : upper->get();
   } else {
-    up = sys::Fd(openat(upper->get(), (name + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    work = sys::Fd(openat(upper->get(), (name + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    up = sys::Fd(openat(upper->get(), (slot + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    work = sys::Fd(openat(upper->get(), (slot + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!up.valid() || !work.valid())
       return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
     layers.upper = up.get();
@@ -432,7 +438,7 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
     if (auto lifted = store_.SetLimit(sandbox.upper.get(), 0); !lifted) return lifted;
   if (sandbox.kept && sandbox.in_memory)
     if (auto left = store_.LeaveRoom(sandbox.upper.get(), sandbox.id); !left) return left;
-  if (auto made = MakeUpperDirectories(spec, sandbox.upper.get(), sources); !made) return made;
+  if (auto made = MakeUpperDirectories(spec, sandbox, sources); !made) return made;
   return Clone(spec, sandbox, sources);
 }
 

@@ -56,7 +56,7 @@ class Workshop {
   Outcome<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
   Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec,
                                          const std::vector<Source>& sources);
-  Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, int upper,
+  Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
                                      const std::vector<Source>& sources);
   Outcome<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
                                            const std::vector<Source>& sources);
