@@ -21,8 +21,10 @@ long Failure(Wake wake) { return wake == Wake::kLate ? -ETIMEDOUT : -ECANCELED; 
 
 Task<long> Channel::ReadRaw(char* data, size_t size, int64_t deadline) {
   while (!socket_.cut()) {
-    const long got = sys::ReceiveBytes(socket_.fd(), data, size);
+    long got = -EAGAIN;
+    if (!socket_.drained()) got = sys::ReceiveBytes(socket_.fd(), data, size);
     if (got == -EINTR) continue;
+    if (got > 0 && static_cast<size_t>(got) < size) socket_.Drained();
     if (got != -EAGAIN) co_return got;
     const Wake wake = co_await socket_.Readable(deadline);
     if (wake != Wake::kReady) co_return Failure(wake);

@@ -55,6 +55,7 @@ Socket* Loop::Find(uint64_t tag) {
 
 int Loop::Timeout() const {
   if (!posted_.empty()) return 0;
+  if (!soon_.empty()) return 1;
   const int64_t second = last_second_ + 1000;
   const int64_t until = std::min(std::max(next_deadline_, last_sweep_ + kSweepMs), second);
   return static_cast<int>(std::clamp<int64_t>(until - now_, 0, 1000));
@@ -86,6 +87,19 @@ void Loop::WakeLate() {
   }
 }
 
+void Loop::WakeSoon() {
+  const std::vector<uint64_t> now = std::exchange(soon_, {});
+  for (const uint64_t tag : now) {
+    Socket* socket = Find(tag);
+    if (socket == nullptr || !socket->read_.waiter) continue;
+    if (socket->read_.deadline <= now_) {
+      Socket::Resume(socket->read_, Wake::kLate);
+    } else {
+      soon_.push_back(tag);
+    }
+  }
+}
+
 void Loop::Run() {
   sys::Poller::Event events[256];
   while (!stopped_) {
@@ -96,6 +110,7 @@ void Loop::Run() {
       Socket* socket = Find(event.tag);
       if (socket == nullptr) continue;
       if (event.readable) socket->read_.ready = true;
+      if (event.ended) socket->ended_ = true;
       if (event.writable) socket->write_.ready = true;
       if (event.readable) Socket::Resume(socket->read_, Wake::kReady);
       // Whoever went on may have ended the socket.
@@ -103,6 +118,7 @@ void Loop::Run() {
         Socket::Resume(socket->write_, Wake::kReady);
     }
     ResumePosted();
+    if (!soon_.empty()) WakeSoon();
     WakeLate();
     if (every_second_ && now_ - last_second_ >= 1000) {
       last_second_ = now_;

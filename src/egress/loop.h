@@ -40,14 +40,17 @@ class Loop {
   void Expect(int64_t deadline) {
     if (deadline < next_deadline_) next_deadline_ = deadline;
   }
+  void ExpectSoon(uint64_t tag) { soon_.push_back(tag); }
   void ResumePosted();
   void WakeLate();
+  void WakeSoon();
   int Timeout() const;
 
   sys::Poller poller_;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_;
   std::vector<std::coroutine_handle<>> posted_;
+  std::vector<uint64_t> soon_;  // sockets with a reader whose deadline is exact
   std::function<void()> every_second_;
   int64_t now_ = 0, next_deadline_ = INT64_MAX, last_sweep_ = 0, last_second_ = 0;
   bool stopped_ = false;
@@ -66,9 +69,17 @@ class Socket {
   bool valid() const { return registered_; }
 
   class Wait;
-  // After EAGAIN: until there is something to read, or room to write.
-  Wait Readable(int64_t deadline);
+  // After EAGAIN: until there is something to read, or room to write. Deadlines are kept within
+  // 50 ms, or with kExact within 1 ms.
+  enum class Deadline : uint8_t { kAbout, kExact };
+  Wait Readable(int64_t deadline, Deadline kept = Deadline::kAbout);
   Wait Writable(int64_t deadline);
+  // After a read that got less than it asked for there is no need to ask again for an EAGAIN,
+  // unless the other side has ended: of that we are told only once.
+  void Drained() {
+    if (!ended_) read_.ready = false;
+  }
+  bool drained() const { return !read_.ready; }
   // Whoever waits here, or will, is told so.
   void Cut();
   bool cut() const { return cut_; }
@@ -86,7 +97,7 @@ class Socket {
   Loop& loop_;
   sys::Fd fd_;
   uint64_t tag_ = 0;
-  bool registered_ = false, cut_ = false;
+  bool registered_ = false, cut_ = false, ended_ = false;
   Side read_, write_;
 };
 
@@ -111,8 +122,9 @@ class Socket::Wait {
   int64_t deadline_;
 };
 
-inline Socket::Wait Socket::Readable(int64_t deadline) {
+inline Socket::Wait Socket::Readable(int64_t deadline, Deadline kept) {
   read_.ready = false;
+  if (kept == Deadline::kExact) loop_.ExpectSoon(tag_);
   return Wait(*this, read_, deadline);
 }
 inline Socket::Wait Socket::Writable(int64_t deadline) {

@@ -13,6 +13,10 @@ namespace {
 constexpr size_t kMostIdlePipes = 64;
 constexpr size_t kPiece = 512 << 10;
 constexpr int kPiecesAtOnce = 8;
+// Whoever sends this much without a pause is not worth waking up for each packet of it.
+constexpr uint64_t kFlood = 1 << 20;
+constexpr int kMuch = 256 << 10;
+constexpr int64_t kPauseMs = 2;
 
 // Waits until `socket` is readable, as long as the connection is not idle as a whole.
 Task<bool> AwaitInput(Connection& connection, Socket& socket) {
@@ -25,28 +29,65 @@ Task<bool> AwaitInput(Connection& connection, Socket& socket) {
   }
 }
 
+// One direction while the kernel moves its bytes.
+struct Flow {
+  Pipe pipe;
+  uint64_t left;         // UINT64_MAX: until the end
+  uint64_t flood = 0;    // bytes without a pause
+  int64_t last = 0;      // when some of them came
+  bool patient = false;  // the socket waits for kMuch
+};
+
+void Count(Flow& flow, uint64_t bytes, int64_t now) {
+  if (flow.left != UINT64_MAX) flow.left -= bytes;
+  flow.flood = now - flow.last <= kPauseMs ? flow.flood + bytes : bytes;
+  flow.last = now;
+}
+
+void SetPatience(Flow& flow, Socket& socket, bool patient) {
+  if (flow.patient == patient) return;
+  sys::WakeFor(socket.fd(), patient ? kMuch : 1);
+  flow.patient = patient;
+}
+
+// In a flood until there is much; less than that after a moment is a pause.
+Task<bool> AwaitMore(Connection& connection, Socket& socket, Flow& flow) {
+  SetPatience(flow, socket, flow.flood >= kFlood && flow.left >= kMuch);
+  if (!flow.patient) {
+    const bool input = co_await AwaitInput(connection, socket);
+    co_return input;
+  }
+  const int64_t pause = connection.services.loop.now() + kPauseMs;
+  const Wake wake = co_await socket.Readable(pause, Socket::Deadline::kExact);
+  if (wake == Wake::kLate) {
+    flow.flood = 0;
+    SetPatience(flow, socket, false);
+  }
+  co_return wake != Wake::kCut;
+}
+
 enum class Moved : uint8_t { kSome, kEnd, kBroken };
 
 // One piece from socket to socket; the pipe is empty before and after, but for kBroken.
-Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Pipe& pipe,
-                      uint64_t& left) {
+Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& flow) {
   if (from.socket().cut() || to.socket().cut()) co_return Moved::kBroken;
   long got;
-  const size_t most = static_cast<size_t>(std::min<uint64_t>(left, kPiece));
-  while ((got = sys::MoveBytes(from.socket().fd(), pipe.in.get(), most)) < 0) {
+  const size_t most = static_cast<size_t>(std::min<uint64_t>(flow.left, kPiece));
+  while ((got = sys::MoveBytes(from.socket().fd(), flow.pipe.in.get(), most)) < 0) {
     if (got != -EAGAIN && got != -EINTR) co_return Moved::kBroken;
     if (got == -EINTR) continue;
-    connection.services.pipes.Return(std::move(pipe));
-    const bool input = co_await AwaitInput(connection, from.socket());
+    connection.services.pipes.Return(std::move(flow.pipe));
+    const bool input = co_await AwaitMore(connection, from.socket(), flow);
     if (!input) co_return Moved::kBroken;
-    pipe = connection.services.pipes.Take();
-    if (!pipe.in.valid()) co_return Moved::kBroken;
+    flow.pipe = connection.services.pipes.Take();
+    if (!flow.pipe.in.valid()) co_return Moved::kBroken;
   }
   if (got == 0) co_return Moved::kEnd;
-  if (left != UINT64_MAX) left -= static_cast<uint64_t>(got);
   const auto whole = static_cast<uint64_t>(got);
+  Count(flow, whole, connection.services.loop.now());
   while (got > 0) {
-    const long put = sys::MoveBytes(pipe.out.get(), to.socket().fd(), static_cast<size_t>(got));
+    const long put =
+        sys::MoveBytes(flow.pipe.out.get(), to.socket().fd(), static_cast<size_t>(got));
     if (put > 0) {
       got -= put;
     } else if (put == -EAGAIN) {
@@ -150,22 +191,23 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   if (left == 0) co_return true;
   const bool copies = from.tls() != nullptr || to.tls() != nullptr;
   std::string buffer;
-  Pipe pipe;
-  if (!copies) pipe = connection.services.pipes.Take();
-  if (!copies && !pipe.in.valid()) co_return false;
+  Flow flow{.pipe = {}, .left = left};
+  if (!copies) flow.pipe = connection.services.pipes.Take();
+  if (!copies && !flow.pipe.in.valid()) co_return false;
   Moved moved = Moved::kSome;
   Yield yield{connection.services.loop};
-  for (int pieces = 1; left > 0 && moved == Moved::kSome; ++pieces) {
+  for (int pieces = 1; flow.left > 0 && moved == Moved::kSome; ++pieces) {
     if (copies) {
-      moved = co_await CopyPiece(connection, from, to, buffer, left);
+      moved = co_await CopyPiece(connection, from, to, buffer, flow.left);
     } else {
-      moved = co_await MovePiece(connection, from, to, pipe, left);
+      moved = co_await MovePiece(connection, from, to, flow);
     }
     if (pieces % kPiecesAtOnce == 0) co_await yield;
   }
-  if (moved != Moved::kBroken) connection.services.pipes.Return(std::move(pipe));
+  SetPatience(flow, from.socket(), false);
+  if (moved != Moved::kBroken) connection.services.pipes.Return(std::move(flow.pipe));
   if (size == UINT64_MAX) co_return moved == Moved::kEnd;
-  co_return left == 0 && moved == Moved::kSome;
+  co_return flow.left == 0 && moved == Moved::kSome;
 }
 
 Task<void> Relay(Connection& connection, std::string_view greeting) {

@@ -141,6 +141,10 @@ long MoveBytes(int from, int to, size_t most) {
   return Outcome(splice(from, nullptr, to, nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
 }
 
+void WakeFor(int socket, int bytes) {
+  setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+}
+
 void ResetOnClose(int socket) {
   const linger now{1, 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);

@@ -37,6 +37,8 @@ long SendDatagram(int socket, const void* data, size_t size, const Sender& to);
 
 int MakeWidePipe(Fd& read_end, Fd& write_end);  // non-blocking, as large as we may
 long MoveBytes(int from, int to, size_t most);  // splice: one of them is a pipe
+// How much must have come for a reader to be woken; the end of it always does.
+void WakeFor(int socket, int bytes);
 
 void ResetOnClose(int socket);      // the other side is told at once, whatever was under way
 void SendWithoutDelay(int socket);  // small pieces are not held back

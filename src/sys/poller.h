@@ -14,6 +14,7 @@ class Poller {
   struct Event {
     uint64_t tag = 0;
     bool readable = false, writable = false;
+    bool ended = false;  // what can be read now is the last of it
   };
 
   int Open();
