@@ -207,6 +207,39 @@ print(s.makefile().read())
     equal((record["kind"], record["bytes_up"]), ("tcp", 3000000), "the record")
 
 
+def test_little_after_much_is_not_held_back(w):
+    """While much comes one is not woken for each packet; what comes behind it passes all the same."""
+    w.zones["db.example.test"] = ["127.0.0.1"]
+
+    def flood(link):
+        for _ in range(3):
+            link.recv(1)
+            link.sendall(b"x" * 8_000_000 + b"tail")
+        link.recv(1)  # the end comes together with the last bytes
+        link.sendall(b"y" * 3_000_000 + b"end")
+        link.close()
+
+    w.serve(5432, flood)
+    w.open([{"kind": "tcp", "host": "db.example.test", "ports": [5432, 5432]}, LOOPBACK])
+    out = w.python("""
+import socket
+s = socket.create_connection(('db.example.test', 5432), 20)
+def take(size):
+    data = b''
+    while len(data) < size:
+        got = s.recv(1 << 20)
+        if not got: break
+        data += got
+    return len(data), data[-4:]
+for _ in range(3):
+    s.sendall(b'?')
+    print(*take(8_000_004))
+s.sendall(b'?')
+print(*take(1 << 30))
+""")
+    equal(out.splitlines(), ["8000004 b'tail'"] * 3 + ["3000003 b'yend'"], "what came")
+
+
 def test_ssh_is_ssh(w):
     def server(link):
         link.sendall(b"SSH-2.0-judge\r\n")
