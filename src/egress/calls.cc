@@ -1,6 +1,5 @@
 #include "egress/calls.h"
 
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -35,25 +34,9 @@ int GiveUpOtherCalls() {
       {SYS_sendmsg},
       {SYS_pipe2},
       {SYS_fcntl},
-      {SYS_clock_gettime},
-      {SYS_getrandom},
-      {SYS_brk},
-      {SYS_mmap, 2, PROT_EXEC, 0},
-      {SYS_mprotect, 2, PROT_EXEC, 0},
-      {SYS_mremap},
-      {SYS_munmap},
-      {SYS_madvise},
-      {SYS_futex},
-      {SYS_rt_sigreturn},
       {SYS_rt_sigprocmask},
-      {SYS_restart_syscall},
       {SYS_getpid},  // OpenSSL: has there been a fork
       {SYS_gettid},
-#ifdef __SANITIZE_ADDRESS__
-      {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
-#endif
-      {SYS_exit},
-      {SYS_exit_group},
   };
   return sys::AllowOnly(kCalls);
 }

@@ -1,17 +1,8 @@
 #include "project/project_file.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <array>
 #include <set>
 
-#include "base/text.h"
-
-// Header only: the programs that read it are static, and one file includes it.
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
+#include "base/toml_reader.h"
 
 namespace cloche::project {
 namespace {
@@ -22,29 +13,16 @@ constexpr std::array kStageKeys = {
     "name",     "verify", "apply",         "check",      "on_host",      "deploy",   "environment",
     "approval", "health", "cancel_window", "health_for", "health_every", "rollback", "affects"};
 constexpr std::array kEnvironments = {"development", "staging", "production"};
-constexpr const char* kExample = "docs/pipeline.md shows a whole file";
 
-template <size_t N>
-std::string Listed(const std::array<const char*, N>& words) {
-  std::string text;
-  for (const char* word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
-}
-
-// Reads one file. Every complaint names its line.
-class Reader {
+class Reader : public TomlReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  using TomlReader::TomlReader;
 
   Result<ProjectFile> Read(std::string_view text) const {
     if (text.size() > kMostFileBytes)
-      return Fail(Code::kInvalid, fmt::format("read {}: longer than 64 KiB", file_),
+      return Fail(Code::kInvalid, fmt::format("read {}: longer than 64 KiB", file()),
                   "it holds globs and command lines; put programs into files of their own");
-    toml::parse_result parsed = toml::parse(text);
-    if (!parsed)
-      return Complain(parsed.error().source().begin.line, std::string(parsed.error().description()),
-                      fmt::format("mend the line; {}", kExample));
-    const toml::table& top = parsed.table();
+    ASSIGN_OR_RETURN(const toml::table top, Parse(text, "docs/pipeline.md"));
     CLOCHE_TRY(CheckKeys(top, kTopKeys, "the file"));
     ProjectFile file;
     CLOCHE_TRY(Patterns(top, file.promote));
@@ -53,62 +31,10 @@ class Reader {
   }
 
  private:
-  std::unexpected<Error> Complain(size_t line, const std::string& what,
-                                  const std::string& cure) const {
-    return Fail(Code::kInvalid, fmt::format("read {}:{}: {}", file_, line, EscapeForTerminal(what)),
-                cure);
-  }
-  std::unexpected<Error> Complain(const toml::node& at, const std::string& what,
-                                  const std::string& cure) const {
-    return Complain(at.source().begin.line, what, cure);
-  }
-
-  template <size_t N>
-  Status CheckKeys(const toml::table& table, const std::array<const char*, N>& known,
-                   const std::string& where) const {
-    for (const auto& [key, node] : table)
-      if (std::ranges::find(known, key.str()) == known.end())
-        return Complain(key.source().begin.line,
-                        fmt::format("{} has no key '{}'", where, key.str()),
-                        "known here: " + Listed(known));
-    return {};
-  }
-
   Status Text(const toml::table& table, const char* key, std::string& out) const {
     const toml::node* node = table.get(key);
     if (node == nullptr) return {};
     ASSIGN_OR_RETURN(out, Words(*node, key));
-    return {};
-  }
-
-  Result<std::string> Words(const toml::node& node, const char* key) const {
-    const auto* text = node.as_string();
-    if (text == nullptr)
-      return Complain(node, fmt::format("{} is not a string", key), "put it in quotes");
-    if (text->get().find_first_not_of(" \t\r\n") == std::string::npos)
-      return Complain(node, fmt::format("{} is empty", key), "write something, or leave it out");
-    if (text->get().find('\0') != std::string::npos)
-      return Complain(node, fmt::format("{} holds a NUL", key), "nothing of Linux can have one");
-    return text->get();
-  }
-
-  // One string, or a list of them.
-  Status List(const toml::table& table, const char* key, size_t most,
-              std::vector<std::string>& out) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return {};
-    const toml::array* list = node->as_array();
-    if (list == nullptr) {
-      ASSIGN_OR_RETURN(std::string text, Words(*node, key));
-      out.push_back(std::move(text));
-      return {};
-    }
-    if (list->size() > most)
-      return Complain(*node, fmt::format("{} has more than {} items", key, most), "give fewer");
-    for (const toml::node& item : *list) {
-      ASSIGN_OR_RETURN(std::string text, Words(item, key));
-      out.push_back(std::move(text));
-    }
     return {};
   }
 
@@ -125,16 +51,6 @@ class Reader {
                                   static_cast<int>(kMostSeconds)),
                       fmt::format("write it like {} = 60", key));
     out = *seconds;
-    return {};
-  }
-
-  Status Bool(const toml::table& table, const char* key, bool& out) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return {};
-    const auto* value = node->as_boolean();
-    if (value == nullptr)
-      return Complain(*node, fmt::format("{} is neither true nor false", key), "write true");
-    out = value->get();
     return {};
   }
 
@@ -254,8 +170,6 @@ class Reader {
                       "give it verify, apply, check or deploy");
     return {};
   }
-
-  std::string file_;
 };
 
 }  // namespace

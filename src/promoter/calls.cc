@@ -1,7 +1,6 @@
 #include "promoter/calls.h"
 
 #include <linux/fs.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "sys/call_list.h"
@@ -57,23 +56,12 @@ int GiveUpOtherCalls() {
       {SYS_fcntl},
       {SYS_fstatfs},
       {SYS_wait4},  // for cloche-git
-      {SYS_brk},
-      {SYS_mmap, 2, PROT_EXEC, 0},
-      {SYS_mprotect, 2, PROT_EXEC, 0},
-      {SYS_mremap},
-      {SYS_munmap},
-      {SYS_madvise},
-      {SYS_futex},
-      {SYS_getrandom},
-      {SYS_clock_gettime},
       {SYS_gettimeofday},
       {SYS_geteuid},
       {SYS_getegid},
       {SYS_getpid},
       {SYS_gettid},
-      {SYS_rt_sigreturn},
       {SYS_rt_sigprocmask},
-      {SYS_restart_syscall},
 #ifdef __x86_64__
       // glibc has older names for some of them there
       {SYS_open},
@@ -84,11 +72,6 @@ int GiveUpOtherCalls() {
       {SYS_lstat},
       {SYS_time},
 #endif
-#ifdef __SANITIZE_ADDRESS__
-      {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
-#endif
-      {SYS_exit},
-      {SYS_exit_group},
   };
   return sys::AllowOnly(kCalls);
 }

@@ -1,20 +1,12 @@
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
 #include <utility>
 
+#include "base/toml_reader.h"
 #include "race/spec.h"
-
-// Header only: the program that reads it is static, and one file includes it.
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 namespace cloche::race {
 namespace {
 
+constexpr size_t kMostCommands = 1000;
 constexpr std::array kTopKeys = {"setup",      "check",   "score",  "jobs",
                                  "first_pass", "best_of", "limits", "lane"};
 constexpr std::array kScoreKeys = {"command", "key", "lower_is_better"};
@@ -22,27 +14,15 @@ constexpr std::array kLaneKeys = {"run", "copies", "limits"};
 constexpr std::array kLimitKeys = {"cpu",    "memory", "disk", "inodes", "pids",     "files",
                                    "output", "wall",   "idle", "life",   "commands", "denials"};
 
-template <size_t N>
-std::string Listed(const std::array<const char*, N>& keys) {
-  std::string text;
-  for (const char* key : keys) text += (text.empty() ? "" : ", ") + std::string(key);
-  return text;
-}
-
-// Reads one file. Every complaint names its line.
-class Reader {
+class Reader : public TomlReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  using TomlReader::TomlReader;
 
   Result<Spec> Read(std::string_view text) {
     if (text.size() > kMostFileBytes)
-      return Fail(Code::kInvalid, fmt::format("read {}: longer than 1 MiB", file_),
+      return Fail(Code::kInvalid, fmt::format("read {}: longer than 1 MiB", file()),
                   "a race file holds command lines; put programs into files of their own");
-    toml::parse_result parsed = toml::parse(text);
-    if (!parsed)
-      return Complain(parsed.error().source().begin.line, std::string(parsed.error().description()),
-                      "mend the line; docs/race.md shows a whole file");
-    const toml::table& top = parsed.table();
+    ASSIGN_OR_RETURN(const toml::table top, Parse(text, "docs/race.md"));
     CLOCHE_TRY(CheckKeys(top, kTopKeys, "the file"));
     Spec spec;
     CLOCHE_TRY(Commands(top, "setup", spec.setup));
@@ -58,61 +38,10 @@ class Reader {
   }
 
  private:
-  std::unexpected<Error> Complain(size_t line, const std::string& what,
-                                  const std::string& cure) const {
-    return Fail(Code::kInvalid, fmt::format("read {}:{}: {}", file_, line, what), cure);
-  }
-  std::unexpected<Error> Complain(const toml::node& at, const std::string& what,
-                                  const std::string& cure) const {
-    return Complain(at.source().begin.line, what, cure);
-  }
-
-  template <size_t N>
-  Status CheckKeys(const toml::table& table, const std::array<const char*, N>& known,
-                   const std::string& where) const {
-    for (const auto& [key, node] : table)
-      if (std::ranges::find(known, key.str()) == known.end())
-        return Complain(key.source().begin.line,
-                        fmt::format("{} has no key '{}'", where, key.str()),
-                        "known here: " + Listed(known));
-    return {};
-  }
-
-  Result<std::string> Line(const toml::node& node, std::string_view key) const {
-    const auto* text = node.as_string();
-    if (text == nullptr)
-      return Complain(node, fmt::format("{} is not a string", key), "put it in quotes");
-    if (text->get().find_first_not_of(" \t\r\n") == std::string::npos)
-      return Complain(node, fmt::format("{} is empty", key), "write a command, or leave it out");
-    if (text->get().find('\0') != std::string::npos)
-      return Complain(node, fmt::format("{} holds a NUL", key), "no command can have one");
-    return text->get();
-  }
-
-  // One string, or a list of them.
   Status Commands(const toml::table& table, const char* key, std::vector<Command>& out) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return {};
-    const toml::array* list = node->as_array();
-    if (list == nullptr) {
-      ASSIGN_OR_RETURN(std::string text, Line(*node, key));
-      out.push_back(ShellCommand(std::move(text)));
-      return {};
-    }
-    for (const toml::node& item : *list) {
-      ASSIGN_OR_RETURN(std::string text, Line(item, key));
-      out.push_back(ShellCommand(std::move(text)));
-    }
-    return {};
-  }
-
-  Status Bool(const toml::table& table, const char* key, bool& out) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return {};
-    const auto* value = node->as_boolean();
-    if (value == nullptr)
-      return Complain(*node, fmt::format("{} is neither true nor false", key), "write true");
-    out = value->get();
+    std::vector<std::string> lines;
+    CLOCHE_TRY(List(table, key, kMostCommands, lines));
+    for (std::string& line : lines) out.push_back(ShellCommand(std::move(line)));
     return {};
   }
 
@@ -144,17 +73,17 @@ class Reader {
     const toml::table* table = node->as_table();
     ScoreRule rule;
     if (table == nullptr) {
-      ASSIGN_OR_RETURN(std::string text, Line(*node, "score"));
+      ASSIGN_OR_RETURN(std::string text, Words(*node, "score"));
       rule.command = ShellCommand(std::move(text));
     } else {
       CLOCHE_TRY(CheckKeys(*table, kScoreKeys, "score"));
       const toml::node* command = table->get("command");
       if (command == nullptr)
         return Complain(*node, "score has no command", "add command = '...', which prints it");
-      ASSIGN_OR_RETURN(std::string text, Line(*command, "score.command"));
+      ASSIGN_OR_RETURN(std::string text, Words(*command, "score.command"));
       rule.command = ShellCommand(std::move(text));
       if (const toml::node* key = table->get("key")) {
-        ASSIGN_OR_RETURN(rule.key, Line(*key, "score.key"));
+        ASSIGN_OR_RETURN(rule.key, Words(*key, "score.key"));
       }
       CLOCHE_TRY(Bool(*table, "lower_is_better", rule.lower_is_better));
     }
@@ -224,7 +153,7 @@ class Reader {
     if (run == nullptr)
       return Complain(line, fmt::format("lane {} has no run", lane.name),
                       "add run = '...', the command of this approach");
-    ASSIGN_OR_RETURN(std::string text, Line(*run, "run"));
+    ASSIGN_OR_RETURN(std::string text, Words(*run, "run"));
     lane.run = ShellCommand(std::move(text));
     CLOCHE_TRY(ReadLimits(*table, "limits", lane.limits));
     std::optional<size_t> copies;
@@ -236,8 +165,6 @@ class Reader {
     }
     return {};
   }
-
-  std::string file_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "sign/calls.h"
 
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -13,30 +12,8 @@ int KeepCallsOfBridge() {
 #ifdef SYS_poll
       {SYS_poll},
 #endif
-      {SYS_ppoll},
-      {SYS_recvmsg},
-      {SYS_sendmsg},
-      {SYS_recvfrom},
-      {SYS_sendto},
-      {SYS_accept4},
-      {SYS_close},
-      {SYS_write},  // to standard error
-      {SYS_clock_gettime},
-      {SYS_getrandom},
-      {SYS_brk},
-      {SYS_mmap, 2, PROT_EXEC, 0},
-      {SYS_mprotect, 2, PROT_EXEC, 0},
-      {SYS_mremap},
-      {SYS_munmap},
-      {SYS_madvise},
-      {SYS_futex},
-      {SYS_rt_sigreturn},
-      {SYS_restart_syscall},
-#ifdef __SANITIZE_ADDRESS__
-      {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
-#endif
-      {SYS_exit},
-      {SYS_exit_group},
+      {SYS_ppoll},  {SYS_recvmsg}, {SYS_sendmsg}, {SYS_recvfrom},
+      {SYS_sendto}, {SYS_accept4}, {SYS_close},   {SYS_write},  // to standard error
   };
   return sys::AllowOnly(kCalls);
 }
@@ -47,7 +24,7 @@ int KeepCallsOfDialer() {
       {SYS_connect},         {SYS_close},   {SYS_rt_sigreturn},
       {SYS_restart_syscall}, {SYS_exit},    {SYS_exit_group},
   };
-  return sys::AllowOnly(kCalls);
+  return sys::AllowOnly(kCalls, sys::RunTime::kNone);
 }
 
 }  // namespace cloche::sign

@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,30 +28,53 @@ sock_filter Load(size_t offset) {
 
 sock_filter Return(uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
 
+constexpr AllowedCall kRunTime[] = {
+    {SYS_futex},
+    {SYS_clock_gettime},
+    {SYS_getrandom},
+    {SYS_brk},
+    {SYS_mmap, 2, PROT_EXEC, 0},
+    {SYS_mprotect, 2, PROT_EXEC, 0},
+    {SYS_mremap},
+    {SYS_munmap},
+    {SYS_madvise},
+    {SYS_rt_sigreturn},
+    {SYS_restart_syscall},
+#ifdef __SANITIZE_ADDRESS__
+    {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
+#endif
+    {SYS_exit},
+    {SYS_exit_group},
+};
+
+void Allow(const AllowedCall& call, std::vector<sock_filter>& code) {
+  const auto number = static_cast<uint32_t>(call.number);
+  code.push_back(Load(offsetof(seccomp_data, nr)));
+  if (call.argument < 0) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+  } else {
+    // Little-endian, as both architectures are: the low half comes first.
+    const size_t offset =
+        offsetof(seccomp_data, args) + sizeof(uint64_t) * static_cast<size_t>(call.argument);
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4));
+    code.push_back(Load(offset));
+    code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, call.mask));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call.value, 0, 1));
+  }
+  code.push_back(Return(SECCOMP_RET_ALLOW));
+}
+
 }  // namespace
 
-int AllowOnly(std::span<const AllowedCall> calls) {
+int AllowOnly(std::span<const AllowedCall> calls, RunTime run_time) {
   std::vector<sock_filter> code = {
       Load(offsetof(seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
       Return(SECCOMP_RET_KILL_PROCESS),
   };
-  for (const AllowedCall& call : calls) {
-    const auto number = static_cast<uint32_t>(call.number);
-    code.push_back(Load(offsetof(seccomp_data, nr)));
-    if (call.argument < 0) {
-      code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    } else {
-      // Little-endian, as both architectures are: the low half comes first.
-      const size_t offset =
-          offsetof(seccomp_data, args) + sizeof(uint64_t) * static_cast<size_t>(call.argument);
-      code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4));
-      code.push_back(Load(offset));
-      code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, call.mask));
-      code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call.value, 0, 1));
-    }
-    code.push_back(Return(SECCOMP_RET_ALLOW));
-  }
+  for (const AllowedCall& call : calls) Allow(call, code);
+  if (run_time == RunTime::kWhole)
+    for (const AllowedCall& call : kRunTime) Allow(call, code);
   code.push_back(Return(SECCOMP_RET_ERRNO | EPERM));
   const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   if (const int error = SetNoNewPrivileges(); error < 0) return error;
