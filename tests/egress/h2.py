@@ -392,7 +392,7 @@ print(calm > 0)
 """)
     equal(out.strip(), "True", "some were told to be calm")
     print(f"     {memory(w)} KiB at most", flush=True)
-    check(memory(w) < 400 << 10, f"{memory(w)} KiB were enough")
+    check(memory(w) < 160 << 10, f"{memory(w)} KiB were enough")
     equal(w.curl(*ca, URL + "/still")[0], 200, "and the others are served")
 
 

@@ -217,7 +217,7 @@ for _ in range(2):
     t = c.wrap_socket(socket.create_connection(('api.example.test', 443)), server_hostname='api.example.test', session=session)
     t.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
     while t.recv(65536): pass
-    session = t.session; print(t.session_reused)
+    session = t.session; print(t.session_reused); t.close()
 """
     w.events.clear()
     equal(w.python(code, ca).split(), ["False", "True"], "resumed")
