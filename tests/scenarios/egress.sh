@@ -2,7 +2,7 @@
 # What a sandbox was granted it reaches, and nothing else. Servers on the host's loopback judge: they
 # know whom they heard.
 . "$(dirname "$0")/../harness/lib.sh"
-. "$(dirname "$0")/../harness/world.sh"
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
 printf '%s\n' 'granted.test 127.0.1.1' 'other.test 127.0.1.2' 'late.test 127.0.1.3' 'a.wild.test 127.0.1.4' \
   'prod.wild.test 127.0.1.5' 'prod.test 127.0.1.5' > "$SERVERS/names"

@@ -2,7 +2,7 @@
 # Secrets that sandboxes use and never hold. TLS servers of the test judge what arrives there; everything that a sandbox could
 # read, and all that we keep, is searched for the value.
 . "$(dirname "$0")/../harness/lib.sh"
-. "$(dirname "$0")/../harness/world.sh"
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=180
 # In no file, no argument, no environment: they would be part of what sandboxes are copies of.
 draw() { "$PYTHON" -c 'import secrets; print("ghp_" + secrets.token_hex(18), end="")'; }

@@ -2,7 +2,7 @@
 # Rules about requests hold inside TLS: the border ends it, by an authority that one sandbox believes. Servers on the host's
 # loopback judge.
 . "$(dirname "$0")/../harness/lib.sh"
-. "$(dirname "$0")/../harness/world.sh"
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
 printf '%s\n' 'api.test 127.0.1.1' 'self.test 127.0.1.2' 'wrong.test 127.0.1.3' 'expired.test 127.0.1.4' 'plain.test 127.0.1.5' \
   'late.test 127.0.1.6' > "$SERVERS/names"
