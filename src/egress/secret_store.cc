@@ -8,7 +8,7 @@ namespace cloche::egress {
 namespace {
 
 // More than anybody rotates; beyond it the oldest are forgotten.
-constexpr size_t kMostPast = 256;
+constexpr size_t kMostPast = 64;
 
 }  // namespace
 

@@ -232,6 +232,34 @@ def test_the_certificate_of_tls_1_3_is_hidden(w):
     check("certificate_sha256" not in w.record(name="api.example.test"), "nobody but the program has seen it")
 
 
+def test_certificates_of_nginx(w):
+    nginx = world.shutil.which("nginx", path=world.os.environ["PATH"] + ":/usr/sbin")
+    if nginx is None:
+        print("     skipped: there is no nginx")
+        return
+    _, ca = w.certificate("api.example.test")
+    w.zones["api.example.test"] = ["127.0.0.1"]
+    server = """server {{ listen 127.0.0.1:{}; listen 127.0.0.1:{} ssl; ssl_protocols {}; ssl_certificate api.example.test.pem;
+                          ssl_certificate_key api.example.test.key; return 200 "of nginx"; }}"""
+    with open(w.dir + "/nginx.conf", "w") as conf:
+        conf.write("daemon off; master_process off; pid nginx.pid; error_log nginx.log; events { }\nhttp { access_log off;\n")
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"):
+            conf.write(f"{kind}_temp_path {w.dir}/{kind};\n")
+        conf.write(server.format(8001, 443, "TLSv1.2") + server.format(8002, 444, "TLSv1.3") + "}\n")
+    process = world.subprocess.Popen([nginx, "-p", w.dir, "-c", "nginx.conf", "-e", w.dir + "/nginx.log"],
+                                     stderr=world.subprocess.DEVNULL)
+    w.at_end.append(lambda: (process.kill(), process.wait()))
+    until = world.time.monotonic() + world.HANG
+    while world.subprocess.run(["curl", "-s", "-o", "/dev/null", "http://127.0.0.1:8002/"]).returncode != 0:
+        check(process.poll() is None and world.time.monotonic() < until, "nginx serves: " + open(w.dir + "/nginx.log").read())
+    w.open([API, {**API, "ports": [444, 444]}, LOOPBACK])
+    for port in (443, 444):
+        equal(w.curl("--cacert", ca, f"https://api.example.test:{port}/"), (200, "of nginx"), port)
+    der = world.ssl.PEM_cert_to_DER_cert(open(w.dir + "/api.example.test.pem").read())
+    equal(w.record(port=443)["certificate_sha256"], hashlib.sha256(der).hexdigest(), "TLS 1.2")
+    check("certificate_sha256" not in w.record(port=444), "TLS 1.3")
+
+
 def test_a_certificate_may_come_byte_by_byte(w):
     """A server's records of one byte each; the program gets what was sent, we read it."""
     _, ca = w.certificate("api.example.test")
