@@ -115,13 +115,9 @@ int PidfdSignal(int pidfd, int signal) {
   return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
-uint64_t RaiseFileLimit(uint64_t at_least) {
+uint64_t RaiseFileLimit() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_max < at_least) {
-    rlimit more{at_least, at_least};
-    if (setrlimit(RLIMIT_NOFILE, &more) == 0) return at_least;
-  }
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   getrlimit(RLIMIT_NOFILE, &files);
