@@ -137,6 +137,15 @@ void EgressLink::SendSecrets(const std::string& sandbox) {
 }
 
 void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
+  if (guarded.border.masked) {
+    for (MaskedValue& each : guarded.border.masked()) {
+      Json message = {
+          {"op", "mask"}, {"sandbox", sandbox}, {"value", each.value}, {"hosts", each.hosts}};
+      Wipe(each.value);
+      Send(message);
+      Wipe(message["value"].get_ref<std::string&>());
+    }
+  }
   if (!guarded.border.secrets) return;
   SecretValues values = guarded.border.secrets();
   std::set<std::string> before = std::exchange(guarded.secrets_sent, {});

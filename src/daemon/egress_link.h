@@ -21,6 +21,12 @@ namespace cloche::daemon {
 
 using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; to be wiped
 
+// A value that must not come back from these hosts (pairs of name and port); to be wiped.
+struct MaskedValue {
+  std::string value;
+  Json hosts = Json::array();
+};
+
 // One sandbox's border, as cloche-egress is given it.
 struct Border {
   std::string name;
@@ -29,7 +35,8 @@ struct Border {
   Json rules = Json::array();
   Json limits = Json::object();
   std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
-  Json authority;                         // null: TLS is not ended
+  std::function<std::vector<MaskedValue>()> masked;
+  Json authority;  // null: TLS is not ended
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more
 };

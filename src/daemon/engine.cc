@@ -236,6 +236,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
                    "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                    "does it");
   for (SecretGrant& grant : request.network.secrets) grant.id = grant.placeholder = "";
+  request.network.masked.clear();
   CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
   CLOCHE_CO_TRY(CompileNetwork(request.network, client.peer.uid));
   NumberRules(request.network);
@@ -508,6 +509,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     EnforceTimes();
     egress_.CheckHost();
     vault_.KeepCounts();
+    ForgetOldValues();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
     bool busy = clients_.use_count() > 1;

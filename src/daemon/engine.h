@@ -52,6 +52,8 @@ class Turn {
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret);
+// A secret has been granted for where this rule leads.
+bool HasBeenSent(const NetworkRequest& network, const egress::Rule& rule);
 // Whether its hosts are what the rule is about.
 bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule);
 bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some are about requests
@@ -179,6 +181,9 @@ class Engine {
   Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
   Status GrantSecrets(NetworkRequest& network, uint32_t owner);
   SecretValues ValuesFor(const Sandbox& sandbox) const;
+  std::vector<MaskedValue> MaskedFor(const Sandbox& sandbox) const;
+  bool IsMasked(uint32_t owner, const std::string& name) const;
+  void ForgetOldValues();
   Task<void> SecretChanged(uint32_t owner, std::string name);
   void CountSecretUses(uint32_t owner, const Json& event);
   void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) const;

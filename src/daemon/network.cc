@@ -248,7 +248,8 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   border.name = sandbox->name;
   border.rules = std::move(*rules);
   border.limits = sandbox->request.network.limits;
-  if (NeedsAuthority(border.rules)) {
+  // Where a secret has been, answers are read although no rule asks for it any more.
+  if (NeedsAuthority(border.rules) || !sandbox->request.network.masked.empty()) {
     auto prepared = co_await PrepareAuthority(sandbox, client);
     if (!prepared) co_return std::unexpected(prepared.error());
     border.authority = std::move(*prepared);
@@ -259,6 +260,10 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   border.secrets = [this, weak = std::weak_ptr(sandbox)] {
     const auto alive = weak.lock();
     return alive ? ValuesFor(*alive) : SecretValues();
+  };
+  border.masked = [this, weak = std::weak_ptr(sandbox)] {
+    const auto alive = weak.lock();
+    return alive ? MaskedFor(*alive) : std::vector<MaskedValue>();
   };
   border.on_connection = [this, network, owner = sandbox->owner,
                           weak = std::weak_ptr(sandbox)](const Json& event) {
@@ -387,7 +392,10 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
     if (const auto compiled = Compile(each)) {
       rule["kind"] = egress::KindName(compiled->kind);
       if (compiled->kind == egress::Kind::kHttps)
-        rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ? "ended" : "passed";
+        rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ||
+                              HasBeenSent(sandbox.request.network, *compiled)
+                          ? "ended"
+                          : "passed";
     }
     if (each.expires) {
       rule["expires"] = *each.expires;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "daemon/engine.h"
+#include "egress/host_name.h"
 #include "egress/rule_text.h"
 #include "policy/environment.h"
 
@@ -43,6 +46,13 @@ const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& sec
   return found == network.secrets.end() ? nullptr : &*found;
 }
 
+bool HasBeenSent(const NetworkRequest& network, const egress::Rule& rule) {
+  return std::ranges::any_of(network.masked, [&](const MaskedHost& each) {
+    return !rule.host.empty() && egress::HostMatches(rule.host, each.host) &&
+           rule.first_port <= each.port && each.port <= rule.last_port;
+  });
+}
+
 bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
   return std::ranges::any_of(secret.hosts, [&](const std::string& host) {
     const auto own = RuleOfHost(host);
@@ -66,21 +76,22 @@ Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest reque
   info.where = std::move(request.where);
   info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
   info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
-  auto set = vault_.Set(std::move(info), request.value);
+  auto set = vault_.Set(std::move(info), request.value, IsMasked(client.peer.uid, name));
   Wipe(request.value);
   if (set) co_await SecretChanged(client.peer.uid, name);
   co_return set;
 }
 
 Task<Result<SecretInfo>> Engine::RotateSecret(std::string name, std::string value, Client client) {
-  auto rotated = vault_.Rotate(client.peer.uid, name, value);
+  auto rotated = vault_.Rotate(client.peer.uid, name, value, IsMasked(client.peer.uid, name));
   Wipe(value);
   if (rotated) co_await SecretChanged(client.peer.uid, name);
   co_return rotated;
 }
 
 Task<Status> Engine::RemoveSecret(std::string name, Client client) {
-  const Status removed = vault_.Remove(client.peer.uid, name);
+  const bool masked = IsMasked(client.peer.uid, name);
+  const Status removed = vault_.Remove(client.peer.uid, name, masked);
   if (removed) co_await SecretChanged(client.peer.uid, name);
   co_return removed;
 }
@@ -130,6 +141,13 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
                   fmt::format("grant secret {}: it does not belong to {}, but to {}", info->name,
                               EscapeForTerminal(each.text), fmt::join(info->hosts, ", ")),
                   "set it for that host, too: cloche secret set " + info->name + " --host HOST");
+    const MaskedHost masked{.id = info->id, .host = rule.host, .port = rule.first_port};
+    if (std::ranges::find(network.masked, masked) != network.masked.end()) continue;
+    if (network.masked.size() == kMostMaskedHosts)
+      return Fail(Code::kExhausted,
+                  "grant secrets: there were too many hosts in this sandbox's life",
+                  "make a new one: cloche new");
+    network.masked.push_back(masked);
   }
   for (size_t i = 0; i < network.secrets.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -152,6 +170,34 @@ SecretValues Engine::ValuesFor(const Sandbox& sandbox) const {
     values.emplace_back(grant.name, value ? std::move(*value) : "");
   }
   return values;
+}
+
+// What this sandbox's requests have carried, or could have, and where to.
+std::vector<MaskedValue> Engine::MaskedFor(const Sandbox& sandbox) const {
+  std::map<std::string, Json> hosts;
+  for (const MaskedHost& each : sandbox.request.network.masked)
+    hosts[each.id].push_back(Json::array({each.host, each.port}));
+  std::vector<MaskedValue> masked;
+  for (const auto& [id, list] : hosts)
+    for (std::string& value : vault_.Values(sandbox.owner, id))
+      masked.push_back({std::move(value), list});
+  return masked;
+}
+
+bool Engine::IsMasked(uint32_t owner, const std::string& name) const {
+  const auto info = vault_.Find(owner, name);
+  return info && std::ranges::any_of(sandboxes_, [&](const auto& each) {
+           return std::ranges::find(each.second->request.network.masked, info->id,
+                                    &MaskedHost::id) != each.second->request.network.masked.end();
+         });
+}
+
+// With the last sandbox that has used them.
+void Engine::ForgetOldValues() {
+  std::set<std::string> ids;
+  for (const auto& [id, sandbox] : sandboxes_)
+    for (const MaskedHost& each : sandbox->request.network.masked) ids.insert(each.id);
+  (void)vault_.KeepOldOf(ids);
 }
 
 // Those that hold it learn of it at once: all of them of its end; of another value when the rules

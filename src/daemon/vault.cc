@@ -31,6 +31,7 @@ constexpr size_t kNonce = 12, kTag = 16;
 constexpr size_t kMostFile = 16 << 20;
 constexpr size_t kShortestValue = 8, kLongestValue = 8 << 10;
 constexpr size_t kMostOfOwner = 256;
+constexpr ptrdiff_t kMostRetired = 64;  // of an owner
 constexpr size_t kRandomPart = 20;
 constexpr const char* kCure =
     "put back the file and its key as they were, or move vault.json and vault.key away and set the "
@@ -94,9 +95,11 @@ bool Decrypt(const unsigned char* key, std::string_view nonce, std::string_view 
 
 // What is bound to a value: all that says where it may go.
 json Known(const SecretInfo& info) {
-  return {{"owner", info.owner}, {"name", info.name},       {"id", info.id},
-          {"hosts", info.hosts}, {"where", info.where},     {"variable", info.variable},
-          {"like", info.like},   {"created", info.created}, {"rotated", info.rotated}};
+  json known = {{"owner", info.owner}, {"name", info.name},       {"id", info.id},
+                {"hosts", info.hosts}, {"where", info.where},     {"variable", info.variable},
+                {"like", info.like},   {"created", info.created}, {"rotated", info.rotated}};
+  if (info.retired != 0) known["retired"] = info.retired;
+  return known;
 }
 
 SecretInfo FromKnown(const json& known) {
@@ -110,6 +113,7 @@ SecretInfo FromKnown(const json& known) {
   known.at("like").get_to(info.like);
   known.at("created").get_to(info.created);
   known.at("rotated").get_to(info.rotated);
+  info.retired = known.value("retired", int64_t{0});
   return info;
 }
 
@@ -256,9 +260,10 @@ Status Vault::Read() {
       const auto sealed = diff::FromBase64(each.at("sealed").get<std::string>());
       if (!value_nonce || !sealed) return Unreadable(path, damaged);
       records_.push_back({FromKnown(each.at("known")), *value_nonce, *sealed});
-      auto value = Value(records_.back().info);
-      if (!value) return Unreadable(path, damaged);
-      Wipe(*value);
+      std::string value;
+      const bool whole = Unseal(records_.back(), value);
+      Wipe(value);
+      if (!whole) return Unreadable(path, damaged);
     }
   } catch (const json::exception&) {
     return Unreadable(path, damaged);
@@ -294,9 +299,31 @@ Result<Vault::Record> Vault::Seal(SecretInfo info, std::string_view value) const
   return record;
 }
 
+bool Vault::Unseal(const Record& record, std::string& value) const {
+  return Decrypt(key_.data(), record.nonce, Known(record.info).dump(), record.sealed, value);
+}
+
+// Beyond a number the oldest of its owner goes.
+Status Vault::Retire(std::vector<Record>& records, const Record& old) const {
+  std::string value;
+  if (!Unseal(old, value)) return Fail(Code::kUnavailable, "open secret: it cannot be read", kCure);
+  SecretInfo info = old.info;
+  info.retired = Now();
+  auto record = Seal(std::move(info), value);
+  Wipe(value);
+  if (!record) return std::unexpected(record.error());
+  const auto of_owner = [&](const Record& each) {
+    return each.info.owner == old.info.owner && each.info.retired != 0;
+  };
+  if (std::ranges::count_if(records, of_owner) >= kMostRetired)
+    records.erase(std::ranges::find_if(records, of_owner));
+  records.push_back(std::move(*record));
+  return {};
+}
+
 Vault::Record* Vault::FindRecord(uint32_t owner, const std::string& name) {
   const auto found = std::ranges::find_if(records_, [&](const Record& each) {
-    return each.info.owner == owner && each.info.name == name;
+    return each.info.owner == owner && each.info.name == name && each.info.retired == 0;
   });
   return found == records_.end() ? nullptr : &*found;
 }
@@ -305,13 +332,15 @@ const Vault::Record* Vault::FindRecord(uint32_t owner, const std::string& name) 
   return const_cast<Vault*>(this)->FindRecord(owner, name);
 }
 
-Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value) {
+Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool still_masked) {
   CLOCHE_TRY(Open());
   CLOCHE_TRY(CheckSecretValue(value));
   if (!has_key_) CLOCHE_TRY(MakeKey());
   std::vector<Record> records = records_;
+  const Record* before = FindRecord(info.owner, info.name);
+  if (before && still_masked) CLOCHE_TRY(Retire(records, *before));
   const auto old = std::ranges::find_if(records, [&](const Record& each) {
-    return each.info.owner == info.owner && each.info.name == info.name;
+    return each.info.owner == info.owner && each.info.name == info.name && each.info.retired == 0;
   });
   info.created = Now();
   info.id = diff::ToBase64(Random(9));
@@ -336,16 +365,18 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value) {
   return known;
 }
 
-Result<SecretInfo> Vault::Rotate(uint32_t owner, const std::string& name, std::string_view value) {
+Result<SecretInfo> Vault::Rotate(uint32_t owner, const std::string& name, std::string_view value,
+                                 bool still_masked) {
   ASSIGN_OR_RETURN(SecretInfo info, Find(owner, name));
-  return Set(std::move(info), value);
+  return Set(std::move(info), value, still_masked);
 }
 
-Status Vault::Remove(uint32_t owner, const std::string& name) {
+Status Vault::Remove(uint32_t owner, const std::string& name, bool still_masked) {
   CLOCHE_TRY(Find(owner, name));
   std::vector<Record> records = records_;
+  if (still_masked) CLOCHE_TRY(Retire(records, *FindRecord(owner, name)));
   std::erase_if(records, [&](const Record& each) {
-    return each.info.owner == owner && each.info.name == name;
+    return each.info.owner == owner && each.info.name == name && each.info.retired == 0;
   });
   CLOCHE_TRY(Write(records));
   records_ = std::move(records);
@@ -364,7 +395,7 @@ Result<SecretInfo> Vault::Find(uint32_t owner, const std::string& name) const {
 std::vector<SecretInfo> Vault::List(uint32_t owner) const {
   std::vector<SecretInfo> list;
   for (const Record& each : records_)
-    if (each.info.owner == owner) list.push_back(each.info);
+    if (each.info.owner == owner && each.info.retired == 0) list.push_back(each.info);
   std::ranges::sort(list, {}, &SecretInfo::name);
   return list;
 }
@@ -372,10 +403,33 @@ std::vector<SecretInfo> Vault::List(uint32_t owner) const {
 Result<std::string> Vault::Value(const SecretInfo& info) const {
   const Record* record = FindRecord(info.owner, info.name);
   std::string value;
-  if (!record ||
-      !Decrypt(key_.data(), record->nonce, Known(record->info).dump(), record->sealed, value))
+  if (!record || !Unseal(*record, value))
     return Fail(Code::kUnavailable, "open secret: it cannot be read", kCure);
   return value;
+}
+
+std::vector<std::string> Vault::Values(uint32_t owner, const std::string& id) const {
+  std::vector<std::string> values;
+  if (!const_cast<Vault*>(this)->Open()) return values;
+  for (const Record& each : records_) {
+    if (each.info.owner != owner || each.info.id != id) continue;
+    std::string value;
+    if (Unseal(each, value)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Status Vault::KeepOldOf(const std::set<std::string>& ids) {
+  if (!read_ || !state_) return {};  // nobody has asked for it yet
+  const auto gone = [&](const Record& each) {
+    return each.info.retired != 0 && !ids.contains(each.info.id);
+  };
+  if (std::ranges::none_of(records_, gone)) return {};
+  std::vector<Record> records = records_;
+  std::erase_if(records, gone);
+  CLOCHE_TRY(Write(records));
+  records_ = std::move(records);
+  return {};
 }
 
 void Vault::CountUses(uint32_t owner, const std::string& name, uint64_t uses, int64_t now) {
@@ -392,7 +446,8 @@ void Vault::KeepCounts() {
   if (!std::exchange(counted_, false) || !state_) return;
   json counts = json::object();
   for (const Record& each : records_)
-    if (each.info.uses != 0) counts[each.info.id] = {each.info.uses, each.info.last_used};
+    if (each.info.uses != 0 && each.info.retired == 0)
+      counts[each.info.id] = {each.info.uses, each.info.last_used};
   (void)Replace(directory_, File(kCounts), counts.dump(), false);
 }
 

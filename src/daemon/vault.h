@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct SecretInfo {
   int64_t created = 0, rotated = 0;  // seconds since 1970; 0: never
   uint64_t uses = 0;
   int64_t last_used = 0;
+  int64_t retired = 0;  // it was replaced or removed then: only to be masked
 };
 
 nlohmann::json ToJson(const SecretInfo& info);
@@ -38,13 +40,19 @@ class Vault {
   Vault& operator=(const Vault&) = delete;
 
   Status Open();  // reads it, once; says why not, each time it is asked
-  // A new one, or all of it anew; id and times are ours to give.
-  Result<SecretInfo> Set(SecretInfo info, std::string_view value);
-  Result<SecretInfo> Rotate(uint32_t owner, const std::string& name, std::string_view value);
-  Status Remove(uint32_t owner, const std::string& name);
+  // A new one, or all of it anew; id and times are ours to give. With `still_masked` the value that
+  // was there before is kept, for those that have used it.
+  Result<SecretInfo> Set(SecretInfo info, std::string_view value, bool still_masked = false);
+  Result<SecretInfo> Rotate(uint32_t owner, const std::string& name, std::string_view value,
+                            bool still_masked = false);
+  Status Remove(uint32_t owner, const std::string& name, bool still_masked = false);
   Result<SecretInfo> Find(uint32_t owner, const std::string& name) const;
   std::vector<SecretInfo> List(uint32_t owner) const;
   Result<std::string> Value(const SecretInfo& info) const;  // to be wiped
+  // All that it has been, as far as it is kept; to be wiped.
+  std::vector<std::string> Values(uint32_t owner, const std::string& id) const;
+  // Old values of others are not kept any longer.
+  Status KeepOldOf(const std::set<std::string>& ids);
 
   void CountUses(uint32_t owner, const std::string& name, uint64_t uses, int64_t now);
   void KeepCounts();  // on disk, if there is something new
@@ -61,6 +69,8 @@ class Vault {
   Status MakeKey();
   Status Write(const std::vector<Record>& records) const;
   Result<Record> Seal(SecretInfo info, std::string_view value) const;
+  bool Unseal(const Record& record, std::string& value) const;
+  Status Retire(std::vector<Record>& records, const Record& old) const;
   Record* FindRecord(uint32_t owner, const std::string& name);
   const Record* FindRecord(uint32_t owner, const std::string& name) const;
   void ReadCounts();

@@ -197,6 +197,67 @@ TEST_F(VaultTest, UsesAreCountedAndKept) {
   EXPECT_EQ(vault.Find(1000, "github")->uses, 0u);
 }
 
+TEST_F(VaultTest, OldValuesAreKeptForTheMaskAlone) {
+  std::string id;
+  {
+    Vault vault(directory);
+    id = vault.Set(Info("github"), kValue)->id;
+    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_second-value-0123456789", true));
+    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_third-value-01234567890", false));
+    ASSERT_TRUE(vault.Remove(1000, "github", true));
+    EXPECT_FALSE(vault.Find(1000, "github"));
+    EXPECT_TRUE(vault.List(1000).empty());
+    ASSERT_TRUE(vault.Set(Info("github"), "of-another-secret"));
+  }
+  Vault vault(directory);
+  ASSERT_TRUE(vault.Open());
+  const std::vector<std::string> old = {kValue, "ghp_third-value-01234567890"};
+  EXPECT_EQ(vault.Values(1000, id), old);
+  EXPECT_TRUE(vault.Values(1001, id).empty());
+  EXPECT_EQ(vault.List(1000).size(), 1u);
+  EXPECT_EQ(*vault.Value(*vault.Find(1000, "github")), "of-another-secret");
+  EXPECT_EQ(Read("vault.json").find("ghp_"), std::string::npos);
+  ASSERT_TRUE(vault.KeepOldOf({id}));
+  EXPECT_EQ(vault.Values(1000, id), old);
+  ASSERT_TRUE(vault.KeepOldOf({}));
+  EXPECT_TRUE(vault.Values(1000, id).empty());
+  Vault again(directory);
+  EXPECT_TRUE(again.Values(1000, id).empty());
+  EXPECT_TRUE(again.Find(1000, "github"));
+}
+
+TEST_F(VaultTest, AnOldValueThatWasChangedIsNoticed) {
+  {
+    Vault vault(directory);
+    ASSERT_TRUE(vault.Set(Info("github"), kValue));
+    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_second-value-0123456789", true));
+  }
+  std::string text = Read("vault.json");
+  const size_t at = text.find("\"retired\": 1");
+  ASSERT_NE(at, text.npos);
+  text[at + 12] = '0';
+  Write("vault.json", text);
+  ExpectRefused("an old value became a new one");
+}
+
+// What was written could not be read again, and all was lost.
+TEST_F(VaultTest, AFullVaultSaysSoAndStaysReadable) {
+  Vault vault(directory);
+  ASSERT_TRUE(vault.Set(Info("github"), kValue));
+  SecretInfo large = Info("large");
+  large.hosts = {std::string(9 << 20, 'h')};
+  ASSERT_TRUE(vault.Set(large, kValue));
+  large.name = "larger";
+  const auto set = vault.Set(large, kValue);
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().code, Code::kExhausted);
+  EXPECT_NE(set.error().cure.find("cloche secret"), std::string::npos);
+  EXPECT_FALSE(vault.Find(1000, "larger"));
+  Vault again(directory);
+  EXPECT_TRUE(again.Open());
+  EXPECT_EQ(*again.Value(*again.Find(1000, "github")), kValue);
+}
+
 TEST(SecretValue, LineBreaksAndShortOnesAreRefused) {
   EXPECT_TRUE(CheckSecretValue("a passphrase of words"));
   for (const char* value : {"", "short", "with\r\nHost: evil", "with\ttab in it", "ends with one ",

@@ -2,40 +2,14 @@
 
 #include <algorithm>
 
+#include "egress/tls_reader.h"
+
 namespace cloche::egress {
 namespace {
 
 constexpr uint8_t kHandshake = 22, kClientHello = 1;
 constexpr uint16_t kServerName = 0, kProtocols = 16, kEncryptedHello = 0xfe0d;
 constexpr size_t kMostRecord = 16384;
-
-// Reads numbers and vectors off the front; once something is missing, all is.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  size_t Number(size_t width) {
-    size_t value = 0;
-    for (const char byte : Take(width)) value = value << 8 | static_cast<uint8_t>(byte);
-    return value;
-  }
-  std::string_view Take(size_t size) {
-    if (size > rest_.size()) {
-      good_ = false;
-      rest_ = {};
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  std::string_view Vector(size_t width) { return Take(Number(width)); }
-  bool good() const { return good_; }
-  bool empty() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-  bool good_ = true;
-};
 
 }  // namespace
 
@@ -65,7 +39,7 @@ ClientHello::State ClientHello::Feed(std::string_view bytes) {
     left_ -= taken;
     if (static_cast<uint8_t>(message_[0]) != kClientHello) return Bad("no ClientHello comes first");
     if (message_.size() < 4) continue;
-    Reader size(std::string_view(message_).substr(1));
+    TlsReader size(std::string_view(message_).substr(1));
     const size_t whole = 4 + size.Number(3);
     if (whole > kMostMessage) return Bad("the ClientHello is too long");
     // Nothing else may be in its last record: the server has not answered yet.
@@ -77,14 +51,14 @@ ClientHello::State ClientHello::Feed(std::string_view bytes) {
 }
 
 ClientHello::State ClientHello::Parse() {
-  Reader hello(std::string_view(message_).substr(4));
+  TlsReader hello(std::string_view(message_).substr(4));
   hello.Take(2 + 32);  // version, random
   hello.Vector(1);     // session
   hello.Vector(2);     // ciphers
   hello.Vector(1);     // compression
   if (!hello.good()) return Bad("the ClientHello is damaged");
   if (!hello.empty()) {
-    Reader extensions(hello.Vector(2));
+    TlsReader extensions(hello.Vector(2));
     if (!hello.good() || !hello.empty()) return Bad("the ClientHello is damaged");
     bool named = false;
     while (!extensions.empty()) {
@@ -104,8 +78,8 @@ ClientHello::State ClientHello::Parse() {
 }
 
 bool ClientHello::ParseProtocols(std::string_view content) {
-  Reader outer(content);
-  Reader list(outer.Vector(2));
+  TlsReader outer(content);
+  TlsReader list(outer.Vector(2));
   while (list.good() && !list.empty()) {
     if (list.Vector(1) == "h2") offers_http2_ = true;
   }
@@ -114,8 +88,8 @@ bool ClientHello::ParseProtocols(std::string_view content) {
 
 // Exactly one host name.
 bool ClientHello::ParseName(std::string_view content) {
-  Reader outer(content);
-  Reader list(outer.Vector(2));
+  TlsReader outer(content);
+  TlsReader list(outer.Vector(2));
   const size_t type = list.Number(1);
   name_ = list.Vector(2);
   return outer.good() && outer.empty() && list.good() && list.empty() && type == 0 &&

@@ -89,9 +89,16 @@ ConnectionDecision Connection::Admit(const Target& where) {
   return decision;
 }
 
+ConnectionDecision Connection::Decide() const {
+  ConnectionDecision decision = DecideConnection(sandbox->rules, target, services.loop.Seconds());
+  if (sandbox->secrets.MasksAt(target))
+    decision.reads_requests = decision.must_read_requests = true;
+  return decision;
+}
+
 bool Connection::StillGranted() const {
   const int64_t now = services.loop.Seconds();
-  const ConnectionDecision decision = DecideConnection(sandbox->rules, target, now);
+  const ConnectionDecision decision = Decide();
   if (!decision.allowed || sandbox->closed) return false;
   if (served && !decision.kinds.Has(*served)) return false;
   if (opaque && decision.must_read_requests) return false;

@@ -57,7 +57,9 @@ class Connection {
   // when not, it has been told already and the reason is what the program may read.
   ConnectionDecision Admit(const Target& where);
   bool over_limit() const { return over_limit_; }
-  // By the rules as they are now: has it still a way?
+  // By the rules as they are now. Where a secret has been sent, requests and answers are read.
+  ConnectionDecision Decide() const;
+  // Has it still a way?
   bool StillGranted() const;
 
   // A refusal after all: the name in the hello is another, the address is private, ...

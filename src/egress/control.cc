@@ -136,6 +136,23 @@ Result<ControlMessage> ReadSecretValue(json& object, const std::string& sandbox)
   return message;
 }
 
+Result<ControlMessage> ReadMask(json& object, const std::string& sandbox) {
+  MaskMessage message{.sandbox = sandbox};
+  CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "value", "hosts"}));
+  CLOCHE_TRY(ReadText(object, "value", message.value));
+  Wipe(object["value"].get_ref<std::string&>());
+  const json hosts = object.value("hosts", json());
+  if (!hosts.is_array()) return Bad("hosts", "want a list");
+  for (const json& each : hosts) {
+    if (!each.is_array() || each.size() != 2 || !each[0].is_string() ||
+        !each[1].is_number_unsigned() || each[1] > 65535u)
+      return Bad("hosts", "want pairs of name and port");
+    ASSIGN_OR_RETURN(std::string name, NormaliseHost(each[0].get<std::string>()));
+    message.hosts.emplace_back(std::move(name), each[1].get<uint16_t>());
+  }
+  return message;
+}
+
 }  // namespace
 
 Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& sandbox) {
@@ -162,6 +179,7 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
   if (sandbox.empty() || sandbox.size() > 128) return Bad("sandbox", "is no id");
   if (op == "open") return ReadOpen(object, sandbox);
   if (op == "secret") return ReadSecretValue(object, sandbox);
+  if (op == "mask") return ReadMask(object, sandbox);
   if (op == "rules") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "rules"}));
     ASSIGN_OR_RETURN(std::vector<Rule> rules, RulesFromJson(object.value("rules", json())));

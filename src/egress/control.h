@@ -67,14 +67,21 @@ struct SecretMessage {
   std::string sandbox;
   std::string name, value;  // an empty value forgets it
 };
+// A value that has been sent to these hosts, and is not to come back from them, although no rule
+// speaks of it any more.
+struct MaskMessage {
+  std::string sandbox, value;
+  std::vector<std::pair<std::string, uint16_t>> hosts;
+};
 struct TrustMessage {
   std::string certificates;  // PEM; may come in parts, `first` begins anew
   bool first = true;
   bool more = false;  // nothing changes before the last part
 };
 
-using ControlMessage = std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage,
-                                    ResolverMessage, AuthorityMessage, SecretMessage, TrustMessage>;
+using ControlMessage =
+    std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage, ResolverMessage,
+                 AuthorityMessage, SecretMessage, MaskMessage, TrustMessage>;
 
 // Unknown operations and fields are refused. `sandbox` is told even then, when it could be read: a
 // sandbox whose rules cannot be read has none.

@@ -80,8 +80,18 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"authority","sandbox":"s","ca":{"certificate":"x"}})",
            R"({"op":"authority","sandbox":"s","ca":{"certificate":"x","key":"y","more":1}})",
            R"({"op":"trust","certificates":"","more":1})",
+           R"({"op":"mask","sandbox":"s","hosts":[]})",
+           R"({"op":"mask","sandbox":"s","value":"v"})",
+           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a.example"]]})",
+           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a.example",65536]]})",
+           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a b",443]]})",
        })
     EXPECT_FALSE(ParseControlMessage(bad, sandbox)) << bad;
+  const auto mask = ParseControlMessage(
+      R"({"op":"mask","sandbox":"s","value":"v","hosts":[["A.example",443]]})", sandbox);
+  ASSERT_TRUE(mask);
+  EXPECT_EQ(std::get<MaskMessage>(*mask).hosts[0],
+            std::pair(std::string("a.example"), uint16_t{443}));
   EXPECT_FALSE(ParseControlMessage(R"({"op":"rules","sandbox":"sb_y","rules":"x"})", sandbox));
   EXPECT_EQ(sandbox, "sb_y");
 }

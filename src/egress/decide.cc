@@ -194,7 +194,6 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
       decision.allowed = false;
       return decision;
     }
-    if (rule.secret) decision.masked.push_back(rule.secret->name);
     if (rule.kind != kind || unclear || !CoversRequest(rule, request)) continue;
     // The rule that says most about the request: it may carry a secret.
     const bool better = decision.with == nullptr ||

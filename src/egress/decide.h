@@ -69,8 +69,6 @@ struct Request {
 struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through
   std::vector<SecretUse> secrets;  // of all that do
-  // Those that go to this host by any rule: none may come back.
-  std::vector<std::string> masked;
 };
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now);

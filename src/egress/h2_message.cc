@@ -129,6 +129,13 @@ Status CheckH2Trailers(const H2Fields& fields) {
   return {};
 }
 
+Status CheckH2RequestTrailers(const H2Fields& fields) {
+  for (const Header& field : fields) {
+    if (BelongsInHead(field.name)) return Bad(fmt::format("{} belongs in the head", field.name));
+  }
+  return CheckH2Trailers(fields);
+}
+
 H2Fields H2FieldsOf(const RequestHead& request) {
   const std::string* host = request.Find("Host");
   const std::string& authority = host == nullptr ? request.authority : *host;

@@ -16,6 +16,7 @@ using H2Fields = std::vector<Header>;
 Result<RequestHead> RequestFromH2(const H2Fields& fields);
 Result<ResponseHead> ResponseFromH2(const H2Fields& fields, std::string_view request_method);
 Status CheckH2Trailers(const H2Fields& fields);
+Status CheckH2RequestTrailers(const H2Fields& fields);
 
 H2Fields H2FieldsOf(const RequestHead& request);  // Host becomes :authority
 H2Fields H2FieldsOf(const ResponseHead& response);

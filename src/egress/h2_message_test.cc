@@ -135,6 +135,13 @@ TEST(H2Message, AnAnswerHasAStatusOfThreeDigits) {
   for (const H2Fields& each : bad) EXPECT_FALSE(ResponseFromH2(each, "GET"));
 }
 
+TEST(H2Message, TrailersOfARequestSayNothingThatBelongsInItsHead) {
+  EXPECT_TRUE(CheckH2RequestTrailers({{"x-checksum", "1"}, {"grpc-status", "0"}}));
+  for (const char* name :
+       {"authorization", "x_http_method_override", "x-rewrite-url", "content-length"})
+    EXPECT_FALSE(CheckH2RequestTrailers({{"x-checksum", "1"}, {name, "1"}})) << name;
+}
+
 TEST(H2Message, TrailersSayNothingAboutTheMessage) {
   EXPECT_TRUE(CheckH2Trailers({{"grpc-status", "0"}, {"grpc-message", ""}}));
   for (const char* name : {":status", "content-length", "transfer-encoding", "host", "connection"})

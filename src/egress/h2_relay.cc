@@ -17,9 +17,9 @@
 namespace cloche::egress {
 namespace {
 
-// What may wait in our memory for the connections of one sandbox together.
-constexpr size_t kMostWaiting = 64 << 20;
 constexpr uint64_t kRefusalsASecond = 100;
+constexpr const char* kBadTrailer =
+    "HTTP/2: the trailer has something in it that belongs in a head";
 
 // One request and its answer: a stream of the program, and one to the server.
 struct Exchange {
@@ -30,10 +30,11 @@ struct Exchange {
   bool counted = false;  // `asked` is one
   std::vector<SecretInUse> secrets;
   int interim = 0;
-  std::optional<Masker> masker;  // when there is something to be masked
-  bool collects = false;         // the body is read as a whole before it goes on
+  std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
+  std::optional<Masker> masker;         // of its body
+  bool collects = false;                // the body is read as a whole before it goes on
   std::string body;
-  size_t charged = 0;  // for it, until the exchange is over
+  size_t held = 0;  // for it, heads and the masker, until the exchange is over
   H2Pipe up, down;
   bool begun = false;     // the answer is on its way
   bool own = false;       // and it is ours
@@ -92,9 +93,10 @@ class H2Relay final : public H2Session::Owner {
       if (exchange != nullptr) OnAnswer(*exchange, head, last);
     } else if (exchange == nullptr) {
       Begin(stream, head, last);
-    } else if (!exchange->own && (!head.fits || !CheckH2Trailers(head.fields))) {
-      Refuse(*exchange, {400, "HTTP/2: the trailer is none"});
-    } else {
+    } else if (!exchange->own && (!head.fits || !CheckH2RequestTrailers(head.fields))) {
+      TellRefusal(connection_, kBadTrailer, "");
+      Refuse(*exchange, {400, kBadTrailer});
+    } else if (Hold(*exchange, head.size)) {
       exchange->up.trailers = head.fields;
     }
   }
@@ -107,16 +109,14 @@ class H2Relay final : public H2Session::Owner {
       session.Consume(stream, bytes.size());
       return;
     }
-    size_t& waiting = connection_.sandbox->waiting;
-    if (waiting + bytes.size() > kMostWaiting) {
+    if (!connection_.sandbox->Hold(bytes.size())) {
       session.Consume(stream, bytes.size());
       client_.Reset(exchange->theirs, kH2EnhanceYourCalm);
       return;
     }
-    waiting += bytes.size();
     if (up && exchange->collects) {
       session.Consume(stream, bytes.size());
-      exchange->charged += bytes.size();
+      exchange->held += bytes.size();
       exchange->body += bytes;
       if (exchange->body.size() > kMostJson) Refuse(*exchange, {413, kJsonTooLong});
     } else if (up) {
@@ -240,6 +240,7 @@ class H2Relay final : public H2Session::Owner {
     Exchange& exchange = exchanges_[stream];
     exchange.theirs = stream;
     exchange.up.ended = last;
+    if (!Hold(exchange, head.size)) return;
     Result<RequestHead> request =
         head.fits ? RequestFromH2(head.fields)
                   : Result<RequestHead>(Fail(Code::kInvalid, "HTTP/2: the head is too long"));
@@ -260,7 +261,11 @@ class H2Relay final : public H2Session::Owner {
     exchange.asked = connection_.asked.insert(connection_.asked.end(), std::move(judged->asked));
     exchange.counted = true;
     exchange.secrets = std::move(judged->secrets);
-    if (!exchange.secrets.empty()) exchange.masker.emplace(exchange.secrets);
+    exchange.mask = std::move(judged->mask);
+    if (exchange.mask) {
+      if (!Hold(exchange, exchange.mask->most_held())) return;
+      exchange.masker.emplace(exchange.mask);
+    }
     if (unreachable_) {
       Refuse(exchange, *unreachable_);
       return Leave();  // the next connection may find it
@@ -274,11 +279,14 @@ class H2Relay final : public H2Session::Owner {
   }
 
   void SendCollected(Exchange& exchange) {
-    const std::string body = PutSecretsInJson(std::exchange(exchange.body, {}), exchange.secrets);
+    std::string body = std::exchange(exchange.body, {});
+    if (!PutSecretsInJson(body, exchange.secrets)) return Refuse(exchange, {413, kJsonTooLong});
+    if (!Hold(exchange, body.size())) return;
     for (const char* name : {"Expect", "Trailer", "Content-Length"}) exchange.request.Remove(name);
     exchange.request.headers.push_back({"Content-Length", std::to_string(body.size())});
     exchange.up.trailers.clear();
     exchange.up.Put(body, 0);
+    Wipe(body);
     Send(exchange);
   }
 
@@ -296,6 +304,7 @@ class H2Relay final : public H2Session::Owner {
   }
 
   void OnAnswer(Exchange& exchange, const H2Head& head, bool last) {
+    if (!Hold(exchange, head.size)) return;
     if (exchange.begun) {
       if (!head.fits || !CheckH2Trailers(head.fields))
         return Break(exchange, "its trailer is none");
@@ -306,7 +315,7 @@ class H2Relay final : public H2Session::Owner {
                             ? ResponseFromH2(head.fields, exchange.request.method)
                             : Result<ResponseHead>(Fail(Code::kInvalid, "its head is too long"));
     if (!answer) return Break(exchange, answer.error().message);
-    if (const char* hidden = WhyNotMasked(*answer); !exchange.secrets.empty() && *hidden != '\0')
+    if (const char* hidden = WhyNotMasked(*answer); exchange.mask && *hidden != '\0')
       return Break(exchange, hidden);
     if (answer->status < 200 && ++exchange.interim > kMostInterim)
       return Break(exchange, kTooManyInterim);
@@ -317,10 +326,10 @@ class H2Relay final : public H2Session::Owner {
   }
 
   H2Fields Masked(const Exchange& exchange, H2Fields fields) const {
-    if (!exchange.masker) return fields;
+    if (!exchange.mask) return fields;
     for (Header& field : fields) {
-      field.name = exchange.masker->All(std::move(field.name));
-      field.value = exchange.masker->All(std::move(field.value));
+      field.name = Masker::All(exchange.mask, field.name);
+      field.value = Masker::All(exchange.mask, field.value);
     }
     return fields;
   }
@@ -369,9 +378,20 @@ class H2Relay final : public H2Session::Owner {
       client_.BeCalm("HTTP/2: too many requests are refused");
   }
 
+  // Until the exchange is over. False: there is no room, and it ends.
+  bool Hold(Exchange& exchange, size_t bytes) {
+    if (connection_.sandbox->Hold(bytes)) {
+      exchange.held += bytes;
+      return true;
+    }
+    exchange.own = true;  // nothing more is wanted of it
+    client_.Reset(exchange.theirs, kH2EnhanceYourCalm);
+    return false;
+  }
+
   // What was taken of one side may come again.
   void Pay(Exchange& exchange, bool up, size_t paid) {
-    connection_.sandbox->waiting -= paid;
+    connection_.sandbox->held -= paid;
     if (up) {
       client_.Consume(exchange.theirs, paid);
     } else if (server_) {
@@ -389,7 +409,7 @@ class H2Relay final : public H2Session::Owner {
   void Forget(Exchange& exchange) {
     Pay(exchange, true, exchange.up.Drop());
     Pay(exchange, false, exchange.down.Drop());
-    connection_.sandbox->waiting -= exchange.charged;
+    connection_.sandbox->held -= exchange.held;
     if (exchange.counted) connection_.asked.erase(exchange.asked);
     by_ours_.erase(exchange.ours);
     const int32_t stream = exchange.theirs;

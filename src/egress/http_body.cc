@@ -101,6 +101,10 @@ void ChunkedBody::EndTrailerLine() {
   for (const char* name : {"Content-Length", "Transfer-Encoding", "Host", "Connection"}) {
     if (fields->Find(name) != nullptr) return Bad("the trailer says how long the message is");
   }
+  for (const Header& field : fields->headers) {
+    if (of_request_ && BelongsInHead(field.name))
+      return Bad("the trailer has something in it that belongs in a head");
+  }
   line_.clear();
   state_ = State::kTrailer;
 }

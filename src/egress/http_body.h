@@ -11,6 +11,7 @@ namespace cloche::egress {
 // nothing may be in them that another reader could cut differently.
 class ChunkedBody {
  public:
+  explicit ChunkedBody(bool of_request = false) : of_request_(of_request) {}
   // How many of `bytes` belong to the body; all of them unless it ends there or is bad. The part of
   // them that is content, and not framing, is appended to `content` when that is asked for.
   size_t Feed(std::string_view bytes, std::string* content = nullptr);
@@ -37,6 +38,7 @@ class ChunkedBody {
   void EndTrailerLine();
   void Bad(const char* why);
 
+  const bool of_request_;
   State state_ = State::kSize;
   const char* why_ = "";
   uint64_t left_ = 0;

@@ -53,6 +53,22 @@ TEST(ChunkedBody, WhatOthersCutDifferentlyIsRefused) {
   }
 }
 
+TEST(ChunkedBody, ATrailerOfARequestSaysNothingThatBelongsInItsHead) {
+  for (const char* line :
+       {"Authorization: x", "X-HTTP-Method-Override: DELETE", "x_http_method: PUT",
+        "X-Original-URL: /x", "Cookie: a=b", "If-Match: x", "Proxy-Secret: x"}) {
+    ChunkedBody request(true), response;
+    const std::string body = "0\r\n"s + line + "\r\n\r\n";
+    request.Feed(body);
+    EXPECT_TRUE(request.bad()) << line;
+    response.Feed(body);
+    EXPECT_TRUE(response.done()) << line;
+  }
+  ChunkedBody request(true);
+  request.Feed("0\r\nX-Checksum: x\r\nGrpc-Status: 0\r\nX-HTTP: y\r\n\r\n");
+  EXPECT_TRUE(request.done());
+}
+
 TEST(ChunkedBody, ContentMayGoByOtherwise) {
   ChunkedBody chunked;
   EXPECT_EQ(chunked.Feed("100\r\nabc"), 8u);

@@ -253,6 +253,42 @@ Result<ResponseHead> ParseResponseHead(std::string_view head, std::string_view r
   return response;
 }
 
+bool BelongsInHead(std::string_view name) {
+  constexpr std::string_view kNames[] = {"Accept-Encoding",
+                                         "Authorization",
+                                         "Connection",
+                                         "Content-Encoding",
+                                         "Content-Length",
+                                         "Content-Range",
+                                         "Content-Type",
+                                         "Cookie",
+                                         "Expect",
+                                         "Forwarded",
+                                         "Host",
+                                         "HTTP2-Settings",
+                                         "Keep-Alive",
+                                         "Max-Forwards",
+                                         "Range",
+                                         "Request-Range",
+                                         "TE",
+                                         "Trailer",
+                                         "Transfer-Encoding",
+                                         "Upgrade",
+                                         "X-HTTP-Method",
+                                         "X-Method-Override",
+                                         "X-Original-URL",
+                                         "X-Rewrite-URL"};
+  constexpr std::string_view kBeginnings[] = {"If-", "Proxy-", "X-Forwarded-", "X-HTTP-Method-"};
+  std::string plain(name);  // many servers read _ as -
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  const auto is = [&](std::string_view each) { return SameText(plain, each); };
+  const auto begins = [&](std::string_view each) {
+    return SameText(std::string_view(plain).substr(0, each.size()), each);
+  };
+  return std::any_of(std::begin(kNames), std::end(kNames), is) ||
+         std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins);
+}
+
 std::string WriteRequestHead(const RequestHead& head) {
   std::string out = fmt::format("{} {} HTTP/1.{}\r\n", head.method, head.path, head.minor);
   WriteHeaders(head, out);

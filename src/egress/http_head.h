@@ -63,4 +63,8 @@ std::string WriteResponseHead(const ResponseHead& head);
 
 bool SameText(std::string_view a, std::string_view b);  // but for capitals
 
+// Of a request: what says where it goes, what is asked, who asks, or how it is to be read. In a
+// trailer it would come after everything was decided, and some servers add trailers to the head.
+bool BelongsInHead(std::string_view name);
+
 }  // namespace cloche::egress

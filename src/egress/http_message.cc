@@ -13,7 +13,8 @@ namespace {
 constexpr int kPiecesAtOnce = 16;
 
 Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
-  ChunkedBody body;
+  const bool up = &from == &connection.client;
+  ChunkedBody body(up);
   Yield yield{connection.services.loop};
   for (int pieces = 1; !body.done(); ++pieces) {
     if (pieces % kPiecesAtOnce == 0) co_await yield;
@@ -30,7 +31,7 @@ Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
     const std::string_view bytes = std::string_view(from.unread).substr(0, used);
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await to.Write(bytes, deadline);
-    if (sent < 0 || !connection.Count(&from == &connection.client, used)) co_return false;
+    if (sent < 0 || !connection.Count(up, used)) co_return false;
     from.unread.erase(0, used);
     if (const uint64_t left = body.content_left(); left > 0) {
       const bool passed = co_await Pass(connection, from, to, left);
@@ -90,10 +91,9 @@ Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const
 Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                       std::string start, Masker& masker) {
   Masked masked{to, masker, head.framing == Framing::kChunked};
-  const std::string covered = masker.All(std::move(start));
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
-  const long sent = co_await to.Write(covered, deadline);
-  if (sent < 0 || !connection.Count(false, covered.size())) co_return false;
+  const long sent = co_await to.Write(start, deadline);
+  if (sent < 0 || !connection.Count(false, start.size())) co_return false;
   if (head.framing == Framing::kNone) co_return true;
   uint64_t left = head.framing == Framing::kLength ? head.length : UINT64_MAX;
   ChunkedBody chunks;
@@ -129,7 +129,7 @@ Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const 
 Task<int> ReadBody(Connection& connection, Channel& from, const HttpHead& head, size_t most,
                    std::string& body) {
   if (head.framing == Framing::kLength && head.length > most) co_return 0;
-  ChunkedBody chunks;
+  ChunkedBody chunks(true);
   while (true) {
     if (head.framing == Framing::kLength && from.unread.size() >= head.length) {
       const auto size = static_cast<size_t>(head.length);

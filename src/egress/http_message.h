@@ -4,7 +4,7 @@
 
 #include "egress/connection.h"
 #include "egress/http_head.h"
-#include "egress/secret_swap.h"
+#include "egress/mask.h"
 #include "egress/task.h"
 
 namespace cloche::egress {
@@ -14,7 +14,7 @@ namespace cloche::egress {
 Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                        std::string start);
 
-// The same, with what `masker` finds covered.
+// The same, with what `masker` finds in the body covered.
 Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                       std::string start, Masker& masker);
 

@@ -21,14 +21,17 @@ struct Upload {
 
 // What goes with a request besides itself.
 struct Extras {
-  Extras() = default;
+  explicit Extras(Sandbox& sandbox) : held(sandbox) {}
   Extras(const Extras&) = delete;
   Extras& operator=(const Extras&) = delete;
   ~Extras() {
     for (SecretInUse& each : secrets) Wipe(each.value);
+    Wipe(body);
   }
-  std::vector<SecretInUse> secrets;  // put in, or at least masked
-  std::string body;                  // read already, and to be sent with the head
+  std::vector<SecretInUse> secrets;     // put in
+  std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
+  std::string body;                     // read already, and to be sent with the head
+  Held held;                            // for it
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -66,7 +69,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    if (const char* hidden = WhyNotMasked(*answer); !extras.secrets.empty() && *hidden != '\0') {
+    if (const char* hidden = WhyNotMasked(*answer); extras.mask && *hidden != '\0') {
       why = hidden;
       co_return begun ? After::kClose : After::kFailed;
     }
@@ -81,11 +84,12 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     }
     std::string start = WriteResponseHead(*answer);
     begun = true;
-    Masker masker(extras.secrets);
     bool passed = false;
-    if (masker.empty()) {
+    if (extras.mask == nullptr) {
       passed = co_await PassMessage(connection, server, connection.client, *answer, start);
     } else {
+      Masker masker(extras.mask);
+      start = Masker::All(extras.mask, start);
       passed = co_await PassMasked(connection, server, connection.client, *answer, start, masker);
     }
     if (!passed) {
@@ -156,12 +160,22 @@ Task<bool> PutInBody(Connection& connection, RequestHead& request, Extras& extra
     request.Remove("Expect");
   }
   std::string body;
+  const bool known = request.framing == Framing::kLength && request.length < kMostJson;
+  const size_t most = known ? static_cast<size_t>(request.length) : kMostJson;
+  if (!extras.held.Add(2 * most)) {  // as it came, and as it goes
+    co_await Answer(connection, 429, kHoldsTooMuch);
+    co_return false;
+  }
   const int whole = co_await ReadBody(connection, connection.client, request, kMostJson, body);
   if (whole <= 0) {
     if (whole == 0) co_await Answer(connection, 413, kJsonTooLong);
     co_return false;
   }
-  extras.body = PutSecretsInJson(std::move(body), extras.secrets);
+  if (!PutSecretsInJson(body, extras.secrets)) {
+    co_await Answer(connection, 413, kJsonTooLong);
+    co_return false;
+  }
+  extras.body = std::move(body);
   CountUses(connection, extras.secrets);
   request.Remove("Transfer-Encoding");
   request.Remove("Trailer");
@@ -183,8 +197,9 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_return false;
   }
   connection.asked.push_back(std::move(judged->asked));
-  Extras extras;
+  Extras extras(*connection.sandbox);
   extras.secrets = std::move(judged->secrets);
+  extras.mask = std::move(judged->mask);
   if (!extras.secrets.empty()) {
     const bool ready = co_await PutInBody(connection, request, extras);
     if (!ready) co_return false;
@@ -207,7 +222,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
       }
     }
   }
-  TrimUpgrade(request, !extras.secrets.empty());
+  TrimUpgrade(request, extras.mask != nullptr);
   Upload upload(connection.services.loop);
   Start(SendRequest(connection, request, extras, upload));
   std::string why;

@@ -48,26 +48,19 @@ std::string HostHeader(const Target& target, uint16_t usual_port) {
   return target.port == usual_port ? host : fmt::format("{}:{}", host, target.port);
 }
 
-// Secrets that belong to this host take the place of their placeholders. Those that are only to be
-// masked come along.
+// Secrets that belong to this host take the place of their placeholders.
 Result<std::vector<SecretInUse>> PutIn(const Connection& connection,
                                        const RequestDecision& decision, RequestHead& request) {
-  const auto& values = connection.sandbox->secrets;
   std::vector<SecretInUse> secrets;
   for (const SecretUse& use : decision.secrets) {
-    const auto found = values.find(use.name);
-    if (found == values.end())
+    const std::string* value = connection.sandbox->secrets.Find(use.name);
+    if (value == nullptr)
       return Fail(Code::kDenied, fmt::format("{} is granted with secret {}, which there is no more",
                                              connection.target.Text(), use.name));
-    secrets.push_back({use, found->second});
+    secrets.push_back({use, *value});
   }
-  PutSecretsIn(request, secrets);
-  for (const std::string& name : decision.masked) {
-    const auto found = values.find(name);
-    if (found != values.end()) secrets.push_back({SecretUse{.name = name}, found->second});
-  }
-  for (const std::string& value : connection.sandbox->rotated_secrets)
-    secrets.push_back({SecretUse{}, value});
+  if (!PutSecretsIn(request, secrets))
+    return Fail(Code::kInvalid, "HTTP: with its secrets the head is too long");
   // Answers must come whole and readable, or what they echo could not be found.
   for (const char* name : {"Accept-Encoding", "Range", "Request-Range", "If-Range", "TE"})
     request.Remove(name);
@@ -152,13 +145,15 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
     return std::unexpected(Refusal{429, connection.record.reason});
   }
   ++connection.record.requests;
-  if (decision.masked.empty()) return judged;
+  if (!connection.sandbox->secrets.MasksAt(connection.target)) return judged;
   auto secrets = PutIn(connection, decision, request);
   if (!secrets) {
     TellRefusal(connection, secrets.error().message, connection.record.rule);
-    return std::unexpected(Refusal{403, secrets.error().message});
+    const bool denied = secrets.error().code == Code::kDenied;
+    return std::unexpected(Refusal{denied ? 403 : 400, secrets.error().message});
   }
   judged.secrets = std::move(*secrets);
+  judged.mask = connection.sandbox->secrets.Mask();
   return judged;
 }
 

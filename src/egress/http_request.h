@@ -1,20 +1,22 @@
 #pragma once
 
 #include <expected>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "egress/connection.h"
 #include "egress/http_head.h"
+#include "egress/mask.h"
 #include "egress/secret_swap.h"
 
 namespace cloche::egress {
 
 // What HTTP/1.1 and HTTP/2 have in common: one request, decided on.
 
-inline constexpr size_t kMostJson = 1 << 20;  // of a body with a secret in it
-inline constexpr const char* kJsonTooLong = "a JSON body with a secret in it may have 1 MiB";
+inline constexpr const char* kJsonTooLong =
+    "a JSON body with a secret in it may have 1 MiB, and as much again of values";
 
 struct Refusal {
   int status = 0;
@@ -23,7 +25,8 @@ struct Refusal {
 struct Judged {
   Connection::Asked
       asked;  // the caller keeps it in connection.asked while the request is under way
-  std::vector<SecretInUse> secrets;  // that are in the head now; the body is the caller's
+  std::vector<SecretInUse> secrets;     // that are in the head now; the body is the caller's
+  std::shared_ptr<const Needles> mask;  // for the answer; none: it may pass as it is
 };
 
 // Does the request agree with the connection, is it granted, is there room for it? When it is, its

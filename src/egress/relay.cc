@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "egress/server_certificate.h"
+#include "egress/tls.h"
 #include "sys/inet.h"
 
 namespace cloche::egress {
@@ -131,8 +133,31 @@ Task<bool> Greets(Connection& connection, Channel& from, std::string_view greeti
   co_return from.unread.starts_with(greeting);
 }
 
+// The first words of a server are read as they pass; after its certificate they are not.
+Task<bool> PassCertificate(Connection& connection) {
+  Channel& server = *connection.upstream;
+  ServerCertificate certificate;
+  while (certificate.state() == ServerCertificate::State::kMore) {
+    long got;
+    do {
+      const int64_t idle = connection.IdleDeadline();
+      got = co_await server.Fill(idle);
+    } while (got == -ETIMEDOUT && connection.services.loop.now() < connection.IdleDeadline());
+    if (got <= 0) co_return got == 0;
+    certificate.Feed(server.unread);
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long sent = co_await connection.client.Write(server.unread, deadline);
+    if (sent < 0 || !connection.Count(false, server.unread.size())) co_return false;
+    server.unread.clear();
+  }
+  if (certificate.state() == ServerCertificate::State::kFound)
+    connection.record.certificate_sha256 = Sha256Hex(certificate.der());
+  co_return true;
+}
+
 // Until the end of `from`, which is passed on. A break ends the other direction too.
-Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_view greeting) {
+Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_view greeting,
+                bool tls) {
   if (!greeting.empty()) {
     const bool greets = co_await Greets(connection, from, greeting);
     if (!greets) {
@@ -142,7 +167,9 @@ Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_
       co_return;
     }
   }
-  const bool whole = co_await Pass(connection, from, to, UINT64_MAX);
+  bool whole = true;
+  if (tls) whole = co_await PassCertificate(connection);
+  if (whole) whole = co_await Pass(connection, from, to, UINT64_MAX);
   if (whole) {
     to.EndSending();
   } else {
@@ -153,8 +180,8 @@ Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_
 }
 
 Task<void> PumpAndSignal(Connection& connection, Channel& from, Channel& to,
-                         std::string_view greeting, Signal& done) {
-  co_await Pump(connection, from, to, greeting);
+                         std::string_view greeting, bool tls, Signal& done) {
+  co_await Pump(connection, from, to, greeting, tls);
   done.Set();
 }
 
@@ -210,11 +237,21 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   co_return flow.left == 0 && moved == Moved::kSome;
 }
 
-Task<void> Relay(Connection& connection, std::string_view greeting) {
+namespace {
+
+Task<void> RelayBoth(Connection& connection, std::string_view greeting, bool tls) {
   Signal down(connection.services.loop);
-  Start(PumpAndSignal(connection, *connection.upstream, connection.client, greeting, down));
-  co_await Pump(connection, connection.client, *connection.upstream, greeting);
+  Start(PumpAndSignal(connection, *connection.upstream, connection.client, greeting, tls, down));
+  co_await Pump(connection, connection.client, *connection.upstream, greeting, false);
   co_await down;
 }
+
+}  // namespace
+
+Task<void> Relay(Connection& connection, std::string_view greeting) {
+  co_await RelayBoth(connection, greeting, false);
+}
+
+Task<void> RelayTls(Connection& connection) { co_await RelayBoth(connection, {}, true); }
 
 }  // namespace cloche::egress

@@ -27,6 +27,8 @@ class PipePool {
 // Both ways until both have ended. Each end of sending is passed on. Nothing passes from a side
 // that does not begin with `greeting`.
 Task<void> Relay(Connection& connection, std::string_view greeting = {});
+// The same, of TLS: the certificate of the server is recorded, where it can be seen.
+Task<void> RelayTls(Connection& connection);
 
 // Exactly `size` bytes one way, or until the end with UINT64_MAX. `from.unread` first. False when
 // it broke off. Bytes from the client count as up.

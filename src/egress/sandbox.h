@@ -9,6 +9,7 @@
 #include "egress/control.h"
 #include "egress/loop.h"
 #include "egress/rule.h"
+#include "egress/secret_store.h"
 #include "egress/synthetic_names.h"
 #include "egress/usage.h"
 
@@ -25,9 +26,7 @@ struct Sandbox {
   SyntheticNames names;
   std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
   Usage usage;
-  std::map<std::string, std::string> secrets;  // values by name, of this sandbox alone
-  std::vector<std::string> rotated_secrets;    // the last ones that were replaced: still masked
-  size_t waiting = 0;                          // bytes of HTTP/2 bodies, in our memory
+  SecretStore secrets;   // of this sandbox alone
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses
   bool closed = false;
   int64_t next_expiry = 0;
@@ -41,8 +40,37 @@ struct Sandbox {
     std::vector<IpAddress> addresses;
     int64_t until = 0;
   };
+  // What its connections have in our memory together: heads and bodies of HTTP/2, bodies that are
+  // read as a whole. False: that would be too much.
+  bool Hold(size_t bytes) {
+    constexpr size_t kMostHeld = 64 << 20;
+    if (bytes > kMostHeld - held) return false;
+    held += bytes;
+    return true;
+  }
+  size_t held = 0;
+
   // Of its own: another sandbox must not find out by the clock what this one has asked for.
   std::map<std::string, Known> resolved;
 };
+
+// Bytes that a sandbox has in our memory for as long as this is there.
+class Held {
+ public:
+  explicit Held(Sandbox& sandbox) : sandbox_(sandbox) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { sandbox_.held -= bytes_; }
+  bool Add(size_t bytes) {
+    if (!sandbox_.Hold(bytes)) return false;
+    bytes_ += bytes;
+    return true;
+  }
+
+ private:
+  Sandbox& sandbox_;
+  size_t bytes_ = 0;
+};
+inline constexpr const char* kHoldsTooMuch = "it has 64 MiB in our memory already";
 
 }  // namespace cloche::egress

@@ -26,12 +26,6 @@ Task<void> DenyAndRefuse(Connection& connection, const std::string& reason) {
   co_await Refuse(connection, reason);
 }
 
-// The rules may have changed while the program was waited for.
-ConnectionDecision DecideAnew(const Connection& connection) {
-  return DecideConnection(connection.sandbox->rules, connection.target,
-                          connection.services.loop.Seconds());
-}
-
 // What begins with a greeting is known by it; other bytes pass unread.
 Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view greeting = {}) {
   connection.record.kind = KindName(kind);
@@ -39,7 +33,11 @@ Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view gree
   connection.opaque = greeting.empty();
   const Status dialled = co_await Dial(connection);
   if (dialled) {
-    co_await Relay(connection, greeting);
+    if (kind == Kind::kHttps) {
+      co_await RelayTls(connection);
+    } else {
+      co_await Relay(connection, greeting);
+    }
     co_return;
   }
   const std::string& reason = dialled.error().message;
@@ -128,7 +126,7 @@ Task<void> ServeHttps(Connection& connection) {
     co_await DenyAndRefuse(connection, reason);
     co_return;
   }
-  const ConnectionDecision decision = DecideAnew(connection);
+  const ConnectionDecision decision = connection.Decide();
   if (!decision.kinds.https) {
     const std::string reason = connection.target.Text() + " is not granted any more";
     co_await DenyAndRefuse(connection, reason);
@@ -161,7 +159,7 @@ Task<void> ServeHttps(Connection& connection) {
 }  // namespace
 
 Task<void> ServeTarget(Connection& connection) {
-  ConnectionDecision decision = DecideAnew(connection);
+  ConnectionDecision decision = connection.Decide();
   const KindSet& kinds = decision.kinds;
   Channel& client = connection.client;
   if (kinds.tcp && !decision.must_read_requests) {
@@ -180,7 +178,7 @@ Task<void> ServeTarget(Connection& connection) {
       client.ResetOnClose();
       co_return;
     }
-    decision = DecideAnew(connection);
+    decision = connection.Decide();
   }
   if (!decision.allowed) {
     co_await DenyAndRefuse(connection, decision.reason);

@@ -23,7 +23,6 @@ constexpr int kAcceptAtOnce = 64;
 constexpr int64_t kBreatheMs = 100;
 constexpr int kMostSockets = 16;
 constexpr uint64_t kMostOfOne = 1024;  // connections of a sandbox
-constexpr size_t kMostRotated = 8;
 
 }  // namespace
 
@@ -89,6 +88,7 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
   if (auto* resolver = std::get_if<ResolverMessage>(&*message))
     resolver_.Configure(std::move(*resolver));
   if (auto* secret = std::get_if<SecretMessage>(&*message)) Do(std::move(*secret));
+  if (auto* mask = std::get_if<MaskMessage>(&*message)) Do(std::move(*mask));
   if (auto* trust = std::get_if<TrustMessage>(&*message))
     trust_.Add(trust->certificates, trust->first, trust->more);
   if (auto* authority = std::get_if<AuthorityMessage>(&*message)) Do(*authority);
@@ -97,29 +97,28 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
 void Server::Do(SecretMessage message) {
   const auto found = sandboxes_.find(message.sandbox);
   const bool open = found != sandboxes_.end();
-  auto& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
-  std::string& value = secrets[message.name];
-  if (open && !value.empty() && value != message.value) {
-    auto& rotated = found->second->rotated_secrets;
-    if (rotated.size() == kMostRotated) {
-      Wipe(rotated.front());
-      rotated.erase(rotated.begin());
-    }
-    rotated.push_back(value);
-  }
+  SecretStore& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
+  const bool changed = secrets.Set(message.name, message.value);
+  Wipe(message.value);
+  if (!open || !changed) return;
   // Requests that are under way have the old value in them, or answers that are not masked for the
   // new one.
-  if (open && value != message.value) {
-    for (Connection* connection : found->second->live) {
-      const auto held = SecretsAt(found->second->rules, connection->target, loop_.Seconds());
-      if (!connection->asked.empty() && held.contains(message.name))
-        connection->Cut(fmt::format("secret {} has changed", message.name));
-    }
+  for (Connection* connection : found->second->live) {
+    const auto held = SecretsAt(found->second->rules, connection->target, loop_.Seconds());
+    if (!connection->asked.empty() && held.contains(message.name))
+      connection->Cut(fmt::format("secret {} has changed", message.name));
   }
-  Wipe(value);
-  value = message.value;
+}
+
+void Server::Do(MaskMessage message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  const bool open = found != sandboxes_.end();
+  SecretStore& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
+  secrets.Remember(message.value);
   Wipe(message.value);
-  if (value.empty()) secrets.erase(message.name);
+  for (const auto& [host, port] : message.hosts)
+    secrets.Mark({.host = host, .first_port = port, .last_port = port});
+  if (open) CutWhatIsNotGranted(*found->second);
 }
 
 // New connections meet it. Those that are open were promised another one, or none.
@@ -137,7 +136,6 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   auto sandbox = std::make_shared<Sandbox>();
   if (const auto open = sandboxes_.find(message.sandbox); open != sandboxes_.end()) {
     sandbox->secrets = std::exchange(open->second->secrets, {});  // they came for this one
-    sandbox->rotated_secrets = std::exchange(open->second->rotated_secrets, {});
     Do(CloseMessage{message.sandbox});
   } else if (auto early = early_secrets_.extract(message.sandbox)) {
     sandbox->secrets = std::move(early.mapped());
@@ -229,6 +227,9 @@ void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
     if (!std::ranges::includes(before, after)) connection->Cut("a secret was granted to this host");
   }
   sandbox.rules = std::move(rules);
+  for (const Rule& rule : sandbox.rules) {
+    if (rule.secret) sandbox.secrets.Mark(rule);
+  }
   sandbox.next_expiry = NextExpiry(sandbox.rules, loop_.Seconds());
   CutWhatIsNotGranted(sandbox);
   // A program may still know the address that our predecessor told it.
@@ -263,9 +264,7 @@ void Server::Do(const CloseMessage& message) {
   if (found == sandboxes_.end()) return Complain(message.sandbox, "close: no such sandbox");
   const std::shared_ptr<Sandbox> sandbox = found->second;
   sandboxes_.erase(found);
-  for (auto& [name, value] : sandbox->secrets) Wipe(value);
-  for (std::string& value : sandbox->rotated_secrets) Wipe(value);
-  sandbox->secrets.clear();
+  sandbox->secrets = {};
   sandbox->closed = true;
   for (const auto& listener : sandbox->listeners) listener->Cut();
   sandbox->listeners.clear();

@@ -30,6 +30,7 @@ class Server {
   void Do(const CloseMessage& message);
   void Do(const AuthorityMessage& message);
   void Do(SecretMessage message);
+  void Do(MaskMessage message);
   void Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd);
   Task<void> Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
                     SocketUse use);
@@ -48,7 +49,7 @@ class Server {
   uint64_t most_connections_;
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
   // They come before their sandbox is opened: its first request must find them.
-  std::map<std::string, std::map<std::string, std::string>> early_secrets_;
+  std::map<std::string, SecretStore> early_secrets_;
 };
 
 }  // namespace cloche::egress

@@ -87,11 +87,12 @@ void Tls::Close() {
 
 std::string Tls::PeerSha256() const {
   X509* peer = SSL_get0_peer_certificate(ssl_);
-  unsigned char hash[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  std::string hex;
-  if (peer == nullptr || X509_digest(peer, EVP_sha256(), hash, &size) != 1) return hex;
-  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", hash[i]);
+  unsigned char* der = nullptr;
+  const int size = peer == nullptr ? -1 : i2d_X509(peer, &der);
+  if (size < 0) return "";
+  std::string hex =
+      Sha256Hex(std::string_view(reinterpret_cast<char*>(der), static_cast<size_t>(size)));
+  OPENSSL_free(der);
   return hex;
 }
 
@@ -139,6 +140,15 @@ std::unique_ptr<Tls> Trust::ConnectTo(const std::string& name, bool is_address, 
     SSL_set1_host(ssl, name.c_str());
   }
   return std::make_unique<Tls>(ssl);
+}
+
+std::string Sha256Hex(std::string_view bytes) {
+  unsigned char hash[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  std::string hex;
+  if (EVP_Digest(bytes.data(), bytes.size(), hash, &size, EVP_sha256(), nullptr) != 1) return hex;
+  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", hash[i]);
+  return hex;
 }
 
 void PrepareTls() {

@@ -49,6 +49,8 @@ class Trust {
   std::string pem_;
 };
 
+std::string Sha256Hex(std::string_view bytes);
+
 // Loads what OpenSSL loads when it is first used, while files can still be read.
 void PrepareTls();
 

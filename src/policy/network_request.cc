@@ -99,6 +99,24 @@ void ReadSecrets(FieldReader& reader, std::vector<SecretGrant>& out) {
   }
 }
 
+void ReadMasked(FieldReader& reader, std::vector<MaskedHost>& out) {
+  const json* list = reader.Find("masked");
+  if (!list) return;
+  if (!list->is_array() || list->size() > kMostMaskedHosts)
+    return reader.Refuse("masked", "it is no list of hosts", "leave it out: the daemon keeps it");
+  for (const json& each : *list) {
+    MaskedHost masked;
+    FieldReader inner(each, "masked");
+    inner.Text("id", masked.id, kMostText);
+    inner.Text("host", masked.host, kMostText);
+    std::optional<uint64_t> port;
+    inner.Integer("port", port, {.least = 1, .most = 65535});
+    if (port) masked.port = static_cast<uint16_t>(*port);
+    reader.Take(inner.Finish());
+    out.push_back(std::move(masked));
+  }
+}
+
 }  // namespace
 
 void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
@@ -107,6 +125,7 @@ void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
   FieldReader inner(*object, "network");
   ReadRules(inner, "rules", out.rules, 0);
   ReadSecrets(inner, out.secrets);
+  ReadMasked(inner, out.masked);
   inner.Bool("proxy_env", out.proxy_env);
   if (const json* limits = inner.Object("limits")) {
     FieldReader values(*limits, "network.limits");
@@ -135,6 +154,8 @@ json NetworkToJson(const NetworkRequest& network) {
                               {"variable", each.variable},
                               {"id", each.id},
                               {"placeholder", each.placeholder}});
+  for (const MaskedHost& each : network.masked)
+    out["masked"].push_back({{"id", each.id}, {"host", each.host}, {"port", each.port}});
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "spawn/beside.h"
 #include "spawn/server.h"
+#include "sys/file_limit.h"
 #include "sys/message.h"
 #include "sys/process.h"
 #include "sys/sandbox_network.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr ptrdiff_t kMostAtOnce = 128;
 constexpr ptrdiff_t kMostConnectsOfOne = 32;
+constexpr uint64_t kEgressFiles = 65536;  // 10,000 connections, six of them each
 
 }  // namespace
 
@@ -125,6 +127,7 @@ int Server::BecomeEgress(std::span<const int> fds) const {
   const bool privileged = mode_ == Mode::kSystem;
   const uid_t uid = privileged ? daemon_uid_ : getuid();
   const gid_t gid = privileged ? daemon_gid_ : getgid();
+  (void)sys::AllowFiles(kEgressFiles);  // it counts what it has
   if (int error = sys::BecomePowerless(uid, gid, privileged); error < 0)
     return failed("become the daemon's user", -error);
   sys::DieWithParent();  // a change of user forgets it

@@ -323,6 +323,79 @@ def test_secrets_are_put_in_and_masked(w):
     equal(out[1:], [413, 200], "a body that is too long, and the next request")
 
 
+def test_answers_in_parts_or_without_an_end_are_refused(w):
+    serve(w, SECRET)
+    out = node(w, """
+        const part = await ask({ ':path': '/part', range: 'bytes=0-0' });
+        say([part.status, part.body]);
+        const endless = await ask({ ':path': '/endless' });
+        say([endless.status, endless.informed.length]);
+        say((await ask({ ':path': '/after' })).body);
+    """)
+    equal(out[0][0], 502, out)
+    check("a part, although the whole was asked for" in out[0][1], out)
+    check(out[1][0] == 502 and out[1][1] <= 16, out)
+    equal(out[2], "GET /after 0", "the next request")
+    check("range" not in requests(w)[0]["headers"], "it was not asked for")
+
+
+def test_what_is_put_into_a_body_has_bounds(w):
+    serve(w, SECRET)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "v" * 8192})
+    out = node(w, """
+        const mark = '%s';
+        const json = { ':path': '/j', ':method': 'POST', 'content-type': 'application/json' };
+        say((await ask(json, JSON.stringify(mark.repeat(30000)))).status);
+        say((await ask({ ':path': '/h', 'x-many': mark.repeat(20) })).status);
+        say((await ask(json, JSON.stringify(mark))).status);
+    """ % PLACEHOLDER)
+    equal(out, [413, 400, 200], "answers")
+    equal([(each["path"], each["size"]) for each in requests(w)], [("/j", 8194)], "what the server saw")
+
+
+def test_trailers_do_not_say_what_belongs_in_a_head(w):
+    serve(w)
+    out = frames(w, """
+for name, value in (('x-http-method-override', 'DELETE'), ('x_original_url', '/admin'), ('authorization', 'x'),
+                    ('cookie', 'a=b'), ('host', 'evil.test')):
+    link = Link(ca)
+    link.send(frame(HEADERS, END_HEADERS, 1, head(method='POST')), frame(DATA, 0, 1, b'x'),
+              frame(HEADERS, END_HEADERS | END_STREAM, 1, field(name, value)))
+    print(name, link.outcome(1).strip())
+""")
+    for line in out.splitlines():
+        check(line.split(" ", 1)[1].startswith(("blocked: HTTP/2: the trailer", "reset ")), line)
+    equal(requests(w), [], "what the server saw as a whole request")
+
+
+def test_heads_that_wait_are_bounded(w):
+    """What 40 connections hold open at once would be far more than a sandbox may have in our memory."""
+    ca = serve(w)
+    out = frames(w, """
+import resource
+block = head(*[('x-%d' % i, 'v' * 4000) for i in range(14)], path='/never', method='POST')
+links, calm = [], 0
+for _ in range(40):
+    link = Link(ca)
+    try:
+        for i in range(60):
+            parts = [block[at:at + 16000] for at in range(0, len(block), 16000)]
+            link.send(frame(HEADERS, 0, 2 * i + 1, parts[0]),
+                      *[frame(CONTINUATION, END_HEADERS if part is parts[-1] else 0, 2 * i + 1, part) for part in parts[1:]])
+    except OSError: calm += 1
+    links.append(link)
+for link in links:
+    link.tls.settimeout(1)
+    while (got := link.next()) is not None:
+        if got[0] == RST_STREAM and got[3] == b'\\0\\0\\0\\x0b' or got[0] == GOAWAY: calm += 1
+print(calm > 0)
+""")
+    equal(out.strip(), "True", "some were told to be calm")
+    print(f"     {memory(w)} KiB at most", flush=True)
+    check(memory(w) < 160 << 10, f"{memory(w)} KiB were enough")
+    equal(w.curl(*ca, URL + "/still")[0], 200, "and the others are served")
+
+
 def test_floods_end_the_connection(w):
     ca = serve(w)
     out = frames(w, """

@@ -90,6 +90,12 @@ server.on('stream', (stream, headers) => {
       stream.additionalHeaders({ ':status': 103, link: '</x>; rel=preload' });
       stream.respond({ ':status': 200 });
       stream.end('after hints');
+    } else if (path === '/part') {
+      stream.respond({ ':status': 206, 'content-range': 'bytes 0-0/9' });
+      stream.end('x');
+    } else if (path === '/endless') {  // hints, and more of them than anybody needs
+      for (let i = 0; i < 200 && !stream.destroyed; ++i) stream.additionalHeaders({ ':status': 103, link: '</x>' });
+      if (!stream.destroyed) stream.respond({ ':status': 200 }, { endStream: true });
     } else if (path === '/mirror') {  // what came in the head and in the body goes back
       const text = `${headers['x-mirror']} ${headers.authorization} ${seen.body}`;
       stream.respond({ ':status': 200, 'x-mirror': headers['x-mirror'] || '' }, { waitForTrailers: true });

@@ -204,6 +204,23 @@ def test_redirects_are_new_requests(w):
     equal([q for q in w.queries if "evil" in q[0]], [], "nobody was asked for it")
 
 
+def test_trailers_do_not_say_what_belongs_in_a_head(w):
+    web(w)
+    base = "POST /up HTTP/1.1\r\nHost: web.example.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" \
+           "3\r\nabc\r\n0\r\n{}\r\n\r\n"
+    for line in ("X-HTTP-Method-Override: DELETE", "x_http_method_override: DELETE", "X-Original-URL: /admin",
+                 "Authorization: Basic eDp5", "Cookie: a=b", "Host: evil.test", "Content-Length: 3",
+                 "Transfer-Encoding: chunked", "X-Forwarded-Host: evil.test", "If-Match: x", "Proxy-Authorization: x"):
+        for step in (len(base) + 99, 1):
+            out = raw(w, base.format(line), step)
+            check("200 OK" not in out, (line, out))
+    equal(w.seen, [], "what the server took for a request")
+    check("belongs in a head" in w.wait_event(lambda e: "trailer" in e.get("reason", "") and
+                                              "head" in e.get("reason", ""))["reason"], "told")
+    check("200 OK" in raw(w, base.format("X-Checksum: 1\r\nx-amz-checksum-sha256: y")), "others pass")
+    check("trailer:x-checksum" in w.seen[0][2], w.seen)
+
+
 def test_limits(w):
     w.zones["web.example.test"] = ["127.0.0.1"]
     w.serve(80, w.http)

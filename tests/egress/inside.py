@@ -178,14 +178,167 @@ def test_what_was_sent_does_not_come_back_by_another_rule(w):
     equal(w.curl(*ca, "https://api.example.test/notes"), (200, "*" * len(VALUE)), "beside its path")
 
 
-def test_a_value_that_was_rotated_is_still_masked(w):
+def tell_value(link):
+    while b"\r\n\r\n" not in link.recv(9999):
+        pass
+    link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
+
+
+def test_values_stay_masked_for_the_life_of_the_sandbox(w):
+    ca = inside(w, {**SECRET, "path_prefix": "/v1"}, API, handler=tell_value)
+    masked = (200, "*" * len(VALUE))
+    words = [*ca, "https://api.example.test/notes"]
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
+    equal(w.curl(*words), masked, "when it was rotated")
+    for i in range(20):
+        w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": f"one-of-many-{i}"})
+    equal(w.curl(*words), masked, "often")
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": ""})
+    equal(w.curl(*words), masked, "when it was removed")
+    w.rules([API, LOOPBACK])
+    equal(w.curl(*words), masked, "when no rule speaks of it any more")
+    w.rules([{**API, "kind": "tcp"}, LOOPBACK])
+    check(w.curl(*words)[0] < 0, "and then nothing passes that cannot be read")
+    read = lambda name: open(os.path.join(w.dir, name)).read()
+    w.events.clear()
+    w.open([API, LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")})
+    equal(w.curl(*words), masked, "when its sockets are handed over again")
+
+
+def test_values_stay_masked_when_cloche_egress_was_started_again(w):
+    """The daemon says so: it is all the same to a new process."""
+    w.tell({"op": "mask", "sandbox": "sb_x", "value": VALUE, "hosts": [["api.example.test", 443]]})
+    ca = inside(w, API, handler=tell_value)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": ""})
+    equal(w.curl(*ca, "https://api.example.test/"), (200, "*" * len(VALUE)), "at its host")
+    w.tell({"op": "mask", "sandbox": "sb_x", "value": "x", "hosts": "none"})
+    w.wait_event(lambda e: e["event"] == "error" and "hosts" in e["message"])
+    check(w.curl(*ca, "https://api.example.test/")[0] < 0, "what cannot be read grants nothing")
+
+
+def slow_answer(w):
+    """A handler that begins its answer, says so, and ends it when it is let."""
+    def handler(link):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += link.recv(9999)
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        w.seen.append(data)
+        link.recv(1)  # until it is cut
+    return handler
+
+
+def under_way(w, ca, change, reason):
+    client = w.start("curl", "-sS", "-m", "30", *ca, "https://api.example.test/slow")
+    until = world.time.monotonic() + world.HANG
+    while not w.seen:
+        check(world.time.monotonic() < until, "the request arrived")
+        world.time.sleep(0.02)
+    change()
+    client.communicate(timeout=world.HANG)
+    check(client.returncode not in (0, 28), f"curl ended with {client.returncode}")
+    equal(w.record(name="api.example.test")["reason"], reason, "why")
+
+
+def test_requests_under_way_end_when_their_secret_changes(w):
+    ca = inside(w, SECRET, handler=slow_answer(w))
+    under_way(w, ca, lambda: w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"}),
+              "secret TOKEN has changed")
+
+
+def test_requests_under_way_end_when_a_secret_is_granted_there(w):
+    plain = {**API, "methods": ["GET"]}
+    ca = inside(w, plain, handler=slow_answer(w))
+    under_way(w, ca, lambda: w.rules([plain, SECRET, LOOPBACK]), "a secret was granted to this host")
+
+
+def test_answers_in_parts_are_refused_where_a_secret_goes(w):
+    def part(link):
+        while b"\r\n\r\n" not in (data := link.recv(9999)):
+            pass
+        w.seen.append(data.decode().lower())
+        more = b"Content-Range: bytes 0-0/9\r\n" if b"/range" in data else b""
+        status = b"200 OK" if b"/range" in data else b"206 Partial Content"
+        link.sendall(b"HTTP/1.1 %s\r\n%sContent-Length: 1\r\n\r\nx" % (status, more))
+    ca = inside(w, SECRET, handler=part)
+    for path in ("part", "range"):
+        status, body = w.curl(*ca, "-H", "Range: bytes=0-0", "-H", "Request-Range: bytes=0-0", "-H", 'If-Range: "x"',
+                              f"https://api.example.test/{path}")
+        equal(status, 502, body)
+        check("a part, although the whole was asked for" in body, body)
+    check(all("range" not in each.partition("\r\n")[2] for each in w.seen), w.seen)
+
+
+def test_answers_before_the_answer_have_an_end(w):
+    def hints(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        count = 16 if len(w.seen) == 0 else 100000
+        w.seen.append(count)
+        for _ in range(count):
+            link.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    ca = inside(w, {**API, "methods": ["GET"]}, handler=hints)
+    equal(w.curl(*ca, "https://api.example.test/"), (200, "ok"), "16 of them")
+    status, body = w.curl(*ca, "-i", "https://api.example.test/")
+    check("200 OK" not in body and body.count("103 Early") <= 16, (status, body.count("103")))
+    check("without an end" in w.wait_event(lambda e: "without an end" in e.get("reason", ""))["reason"], "told")
+
+
+def test_spellings_of_a_value_are_masked(w):
+    escaped = "".join("\\u%04x" % ord(c) if i % 2 else c for i, c in enumerate(VALUE))
+    percent = "".join("%%%02x" % ord(c) if i % 3 == 0 else "%%%02X" % ord(c) if i % 3 == 1 else c for i, c in enumerate(VALUE))
+    body = f'{{"a": "{escaped}", "b": "?x={percent}&y"}}'.encode()
+
     def tell(link):
         while b"\r\n\r\n" not in link.recv(9999):
             pass
-        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
+        link.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for i in range(0, len(body), 7):
+            link.sendall(b"%x\r\n%s\r\n" % (len(body[i:i + 7]), body[i:i + 7]))
+        link.sendall(b"0\r\n\r\n")
     ca = inside(w, SECRET, handler=tell)
-    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
-    equal(w.curl(*ca, "https://api.example.test/"), (200, "*" * len(VALUE)), "the old one")
+    equal(w.curl(*ca, "https://api.example.test/"),
+          (200, '{"a": "%s", "b": "?x=%s&y"}' % ("*" * len(escaped), "*" * len(percent))), "what came back")
+
+
+def test_events_are_not_held_back_by_the_mask(w):
+    """An event is there before the next one comes."""
+    def events(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n")
+        w.seen.append(link.recv(9999))  # until the program has read it, and went
+    ca = inside(w, SECRET, handler=events)
+    code = """
+import socket, ssl, sys
+t = ssl.create_default_context(cafile=sys.argv[1]).wrap_socket(socket.create_connection(('api.example.test', 443)), server_hostname='api.example.test')
+t.settimeout(8)
+t.sendall(b'GET / HTTP/1.1\\r\\nHost: api.example.test\\r\\n\\r\\n')
+got = b''
+while b'data: 1\\n\\n' not in got: got += t.recv(999)
+print('there')
+"""
+    equal(w.python(code, ca[1]).strip(), "there", "the first event")
+
+
+def test_what_is_put_in_has_bounds(w):
+    ca = inside(w, SECRET)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "v" * 8192})
+    url = "https://api.example.test/"
+    path = w.dir + "/body.json"
+    with open(path, "w") as file:
+        file.write('["' + PLACEHOLDER * 30000 + '"]')
+    for words in (["--data-binary", "@" + path], ["-H", "Transfer-Encoding: chunked", "--data-binary", "@" + path]):
+        status, body = w.curl(*ca, "-H", "Content-Type: application/json", *words, url)
+        equal(status, 413, body)
+        check("1 MiB" in body, body)
+    status, body = w.curl(*ca, "-H", "X: " + PLACEHOLDER * 20, url)
+    equal(status, 400, body)
+    check("with its secrets the head is too long" in body, body)
+    equal(w.seen, [], "what the server saw")
+    equal(w.curl(*ca, "-H", "X: " + PLACEHOLDER, url)[0], 200, "one of them fits")
+    equal(len(w.seen[0][2]["x"]), 8192, "as the server sees it")
 
 
 def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):

@@ -77,7 +77,9 @@ def test_names_that_two_read_differently(w):
     for name in (b"evil.test\0.web.test", b"a.web.test\0", b"a.web.test\r\nX: y", b"a.web.test evil.test",
                  b"evil.test@a.web.test", b"a.web.test@evil.test", b"0x7f.1", b"2130706433", b"127.1",
                  b"0177.0.0.1", b"a.web.test..", b".web.test", b"evil.test#.web.test",
-                 b"evil.test/.web.test", "\uff41.web.test".encode(), b"a.web.test%00", b"evilweb.test",
+                 b"evil.test/.web.test", "\uff41.web.test".encode(), "\u0430.web.test".encode(),
+                 "a\u3002web.test".encode(), "a.w\u0435b.test".encode(), b"xn--a.xn--wb-xlc.test", b"a.web.test%00",
+                 b"[::1]", b"::1", b"localhost", b"127.0.0.1.", b"0", b"0x7f000001", b"1.1.1.1.web.test@evil.test", b"evilweb.test",
                  b"web.test", b"a.web.test.evil.test", b"127.0.0.2x"):
         equal(w.python(SOCKS, w.proxy_port, name.hex()).strip(), "2", name)
         out = w.python(CONNECT, w.proxy_port, (name + b":80").hex())
@@ -87,6 +89,44 @@ def test_names_that_two_read_differently(w):
     equal(w.python(SOCKS, w.proxy_port, b"A.Web.Test.".hex()).strip(), "0", "the same, otherwise written")
     for port in (b":0", b":65536", b":65616", b":", b"", b":80:80", b":-1"):
         check("HTTP/1.1 400" in w.python(CONNECT, w.proxy_port, (b"a.web.test" + port).hex()), port)
+
+
+def test_connect_names_one_host(w):
+    ca = everything(w, API, WEB)
+    code = """
+import socket, sys
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.settimeout(8)
+s.sendall(b'CONNECT api.example.test:443 HTTP/1.1\\r\\nHost: ' + sys.argv[2].encode() + b'\\r\\n\\r\\n'); print(s.recv(999).split(b'\\r\\n')[0].decode())
+"""
+    for host in ("evil.test:443", "api.example.test:80", "a.web.test", "api.example.test@evil.test:443", "127.0.0.1:443"):
+        check("HTTP/1.1 400" in w.python(code, w.proxy_port, host), host)
+    check("HTTP/1.1 200" in w.python(code, w.proxy_port, "API.example.test.:443"), "the same, otherwise written")
+    equal(w.curl("-x", f"http://127.0.0.1:{w.proxy_port}", "--cacert", ca, "--proxy-header", "Host: evil.test:443",
+                 "https://api.example.test/")[0] < 0, True, "curl with another Host")
+    equal(w.seen, [], "what the servers saw")
+
+
+def test_a_record_split_byte_by_byte_behind_a_proxy(w):
+    ca = everything(w, API)
+    code = """
+import socket, ssl, sys
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.settimeout(8); s.setsockopt(6, 1, 1)
+for byte in b'CONNECT api.example.test:443 HTTP/1.1\\r\\nHost: api.example.test:443\\r\\n\\r\\n': s.sendall(bytes([byte]))
+s.recv(999)
+i, o = ssl.MemoryBIO(), ssl.MemoryBIO()
+t = ssl.create_default_context(cafile=sys.argv[2]).wrap_bio(i, o, server_hostname='api.example.test')
+while True:
+    try: t.do_handshake(); break
+    except ssl.SSLWantReadError: pass
+    for byte in o.read(): s.sendall(bytes([byte]))
+    i.write(s.recv(65536))
+t.write(b'GET /split HTTP/1.1\\r\\nHost: api.example.test\\r\\n\\r\\n')
+for byte in o.read(): s.sendall(bytes([byte]))
+while True:
+    try: print(t.read(999)); break
+    except ssl.SSLWantReadError: i.write(s.recv(65536))
+"""
+    check("200 OK" in w.python(code, w.proxy_port, ca), "it passes")
 
 
 def test_slow_and_silent_clients_do_not_stop_others(w):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Programs that know of no proxy reach what was granted, and nothing else."""
+import hashlib
 import time
 
 import world
@@ -187,6 +188,118 @@ except ssl.SSLError as e: print(e)
     w.python(code, ca)
     record = w.record(name="api.example.test")
     equal(record["decision"], "allow", record)
+
+
+def with_openssl(w, *options):
+    """A real openssl s_server, and the SHA-256 of its certificate."""
+    _, ca = w.certificate("api.example.test")
+    w.zones["api.example.test"] = ["127.0.0.1"]
+    server = world.subprocess.Popen(
+        ["openssl", "s_server", "-accept", "127.0.0.1:443", "-www", "-key", w.dir + "/api.example.test.key", "-cert",
+         w.dir + "/api.example.test.pem", "-cert_chain", ca, *options],
+        stdin=world.subprocess.DEVNULL, stdout=world.subprocess.PIPE, stderr=world.subprocess.DEVNULL)
+    w.at_end.append(lambda: (server.kill(), server.wait(), server.stdout.close()))
+    while b"ACCEPT" not in server.stdout.readline():
+        check(server.poll() is None, "openssl s_server lives")
+    der = world.ssl.PEM_cert_to_DER_cert(open(w.dir + "/api.example.test.pem").read())
+    return ca, hashlib.sha256(der).hexdigest()
+
+
+def test_the_certificate_of_tls_1_2_is_recorded(w):
+    ca, sha256 = with_openssl(w, "-tls1_2")
+    w.open([API, LOOPBACK])
+    equal(w.curl("--cacert", ca, "https://api.example.test/")[0], 200, "curl")
+    equal(w.record(name="api.example.test")["certificate_sha256"], sha256, "in the record")
+    # What a program resumes it has checked before: the server does not send it again.
+    code = """
+import socket, ssl, sys
+c = ssl.create_default_context(cafile=sys.argv[1]); session = None
+for _ in range(2):
+    t = c.wrap_socket(socket.create_connection(('api.example.test', 443)), server_hostname='api.example.test', session=session)
+    t.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+    while t.recv(65536): pass
+    session = t.session; print(t.session_reused); t.close()
+"""
+    w.events.clear()
+    equal(w.python(code, ca).split(), ["False", "True"], "resumed")
+    w.wait_event(lambda e: e.get("state") == "end" and e["name"] == "api.example.test" and
+                 "certificate_sha256" not in e)
+
+
+def test_the_certificate_of_tls_1_3_is_hidden(w):
+    ca, _ = with_openssl(w, "-tls1_3")
+    w.open([API, LOOPBACK])
+    equal(w.curl("--cacert", ca, "https://api.example.test/")[0], 200, "curl")
+    check("certificate_sha256" not in w.record(name="api.example.test"), "nobody but the program has seen it")
+
+
+def test_certificates_of_nginx(w):
+    nginx = world.shutil.which("nginx", path=world.os.environ["PATH"] + ":/usr/sbin")
+    if nginx is None:
+        print("     skipped: there is no nginx")
+        return
+    _, ca = w.certificate("api.example.test")
+    w.zones["api.example.test"] = ["127.0.0.1"]
+    server = """server {{ listen 127.0.0.1:{}; listen 127.0.0.1:{} ssl; ssl_protocols {}; ssl_certificate api.example.test.pem;
+                          ssl_certificate_key api.example.test.key; return 200 "of nginx"; }}"""
+    with open(w.dir + "/nginx.conf", "w") as conf:
+        conf.write("daemon off; master_process off; pid nginx.pid; error_log nginx.log; events { }\nhttp { access_log off;\n")
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"):
+            conf.write(f"{kind}_temp_path {w.dir}/{kind};\n")
+        conf.write(server.format(8001, 443, "TLSv1.2") + server.format(8002, 444, "TLSv1.3") + "}\n")
+    process = world.subprocess.Popen([nginx, "-p", w.dir, "-c", "nginx.conf", "-e", w.dir + "/nginx.log"],
+                                     stderr=world.subprocess.DEVNULL)
+    w.at_end.append(lambda: (process.kill(), process.wait()))
+    until = world.time.monotonic() + world.HANG
+    while world.subprocess.run(["curl", "-s", "-o", "/dev/null", "http://127.0.0.1:8002/"]).returncode != 0:
+        check(process.poll() is None and world.time.monotonic() < until, "nginx serves: " + open(w.dir + "/nginx.log").read())
+    w.open([API, {**API, "ports": [444, 444]}, LOOPBACK])
+    for port in (443, 444):
+        equal(w.curl("--cacert", ca, f"https://api.example.test:{port}/"), (200, "of nginx"), port)
+    der = world.ssl.PEM_cert_to_DER_cert(open(w.dir + "/api.example.test.pem").read())
+    equal(w.record(port=443)["certificate_sha256"], hashlib.sha256(der).hexdigest(), "TLS 1.2")
+    check("certificate_sha256" not in w.record(port=444), "TLS 1.3")
+
+
+def test_a_certificate_may_come_byte_by_byte(w):
+    """A server's records of one byte each; the program gets what was sent, we read it."""
+    _, ca = w.certificate("api.example.test")
+    w.zones["api.example.test"] = ["127.0.0.1"]
+    context = world.ssl.SSLContext(world.ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(w.dir + "/api.example.test.pem", w.dir + "/api.example.test.key")
+    context.maximum_version = world.ssl.TLSVersion.TLSv1_2
+
+    def split(link):
+        incoming, outgoing = world.ssl.MemoryBIO(), world.ssl.MemoryBIO()
+        server = context.wrap_bio(incoming, outgoing, server_side=True)
+        link.setsockopt(6, 1, 1)
+        first = True
+        while True:
+            try:
+                server.do_handshake()
+                done = True
+            except world.ssl.SSLWantReadError:
+                done = False
+            flight = outgoing.read()
+            while first and flight:
+                size = int.from_bytes(flight[3:5], "big")
+                for byte in flight[5:5 + size]:
+                    link.sendall(flight[:3] + b"\0\1" + bytes([byte]))
+                flight = flight[5 + size:]
+            first = False
+            link.sendall(flight)
+            if done:
+                break
+            incoming.write(link.recv(65536))
+        link.recv(65536)
+        server.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        link.sendall(outgoing.read())
+
+    w.serve(443, split)
+    w.open([API, LOOPBACK])
+    equal(w.curl("--cacert", ca, "https://api.example.test/"), (200, "ok"), "curl")
+    der = world.ssl.PEM_cert_to_DER_cert(open(w.dir + "/api.example.test.pem").read())
+    equal(w.record(name="api.example.test")["certificate_sha256"], hashlib.sha256(der).hexdigest(), "in the record")
 
 
 def test_tcp_and_half_close(w):

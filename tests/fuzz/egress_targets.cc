@@ -1,7 +1,9 @@
 #include "egress_targets.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "egress/client_hello.h"
 #include "egress/control.h"
@@ -10,7 +12,9 @@
 #include "egress/host_name.h"
 #include "egress/http_body.h"
 #include "egress/http_head.h"
+#include "egress/mask.h"
 #include "egress/rule_text.h"
+#include "egress/server_certificate.h"
 #include "egress/socks.h"
 #include "fuzz.h"
 
@@ -48,6 +52,42 @@ bool ReadHello(std::string_view bytes) {
               whole.encrypted() == pieces.encrypted(),
           "a hello is the same in any pieces");
   return whole.state() == ClientHello::State::kDone;
+}
+
+bool ReadCertificate(std::string_view bytes) {
+  ServerCertificate whole, pieces;
+  whole.Feed(bytes);
+  for (size_t i = 0; i < bytes.size(); ++i) pieces.Feed(bytes.substr(i, 1));
+  Require(whole.state() == pieces.state() && whole.der() == pieces.der(),
+          "a certificate is the same in any pieces");
+  const bool found = whole.state() == ServerCertificate::State::kFound;
+  Require(found == !whole.der().empty(), "a certificate that was found is there");
+  Require(whole.der().size() <= ServerCertificate::kMostMessage, "a certificate is bounded");
+  return found;
+}
+
+// Whatever else is in it: a value in one of its spellings is covered, and no byte is lost.
+bool Mask(std::string_view bytes) {
+  const std::string value(bytes.substr(0, bytes.find('\n')));
+  const std::string_view rest = bytes.substr(std::min(value.size() + 1, bytes.size()));
+  const auto needles = std::make_shared<const Needles>(std::vector<std::string>{value});
+  const std::string whole = Masker::All(needles, rest);
+  Require(whole.size() == rest.size(), "a mask keeps every byte");
+  Masker pieces(needles);
+  std::string again;
+  for (size_t i = 0; i < rest.size(); ++i) again += pieces.Feed(rest.substr(i, 1));
+  Require(again + pieces.End() == whole, "a mask is the same in any pieces");
+  if (value.size() < 8 || value.find('*') != value.npos) return false;
+  for (const std::string& spelled : {value, JsonText(value), PercentEncoded(value)}) {
+    const std::string text = std::string(rest) + " " + spelled + " ";
+    Require(Masker::All(needles, text).find(spelled) == text.npos, "a value is covered", text);
+  }
+  for (const char* mark : {"%", "\\", "\\u00", "%4"}) {
+    const std::string text = std::string(rest) + mark + value;
+    Require(Masker::All(needles, text).find(value) == text.npos,
+            "a value is covered, whatever is before it", text);
+  }
+  return true;
 }
 
 void ReadBody(std::string_view bytes) {
@@ -183,8 +223,9 @@ bool ReadControl(std::string_view bytes) {
 }
 
 constexpr ByteTarget kTargets[] = {
-    {"dns", ReadDns},     {"hello", ReadHello}, {"http", ReadHttp},      {"h2", ReadH2},
-    {"socks", ReadSocks}, {"rule", ReadRule},   {"control", ReadControl}};
+    {"dns", ReadDns},   {"hello", ReadHello}, {"certificate", ReadCertificate},
+    {"http", ReadHttp}, {"h2", ReadH2},       {"socks", ReadSocks},
+    {"rule", ReadRule}, {"mask", Mask},       {"control", ReadControl}};
 
 }  // namespace
 

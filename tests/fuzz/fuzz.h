@@ -50,6 +50,8 @@ bool FuzzChanges(Random& random);
 bool FuzzPatches(Random& random);
 bool FuzzEgressDns(Random& random);
 bool FuzzEgressHello(Random& random);
+bool FuzzEgressCertificate(Random& random);
+bool FuzzEgressMask(Random& random);
 bool FuzzEgressHttp(Random& random);
 bool FuzzEgressSocks(Random& random);
 bool FuzzEgressRule(Random& random);

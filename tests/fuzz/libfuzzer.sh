@@ -10,7 +10,7 @@ targets=("$@")
 mkdir -p "$out"
 clang=$(command -v clang++-19 || command -v clang++)
 sources=(tests/fuzz/libfuzzer.cc tests/fuzz/egress_targets.cc src/base/{ip_address,result,text}.cc
-         src/egress/{client_hello,control,dns_message,h2_message,host_name,http_body,http_head,rule,rule_text,socks}.cc)
+         src/egress/{client_hello,control,dns_message,h2_message,host_name,http_body,http_head,mask,rule,rule_text,server_certificate,socks}.cc)
 newest=$(ls -t "${sources[@]}" src/egress/*.h | head -1)
 if [ ! -x "$out/egress" ] || [ "$newest" -nt "$out/egress" ]; then
   "$clang" -std=c++23 -stdlib=libstdc++ \

@@ -29,6 +29,8 @@ constexpr Target kTargets[] = {
     {"patches", FuzzPatches},
     {"egress-dns", FuzzEgressDns},
     {"egress-hello", FuzzEgressHello},
+    {"egress-certificate", FuzzEgressCertificate},
+    {"egress-mask", FuzzEgressMask},
     {"egress-http", FuzzEgressHttp},
     {"egress-socks", FuzzEgressSocks},
     {"egress-rule", FuzzEgressRule},

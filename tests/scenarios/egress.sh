@@ -2,28 +2,19 @@
 # What a sandbox was granted it reaches, and nothing else. Servers on the host's loopback judge: they
 # know whom they heard.
 . "$(dirname "$0")/../harness/lib.sh"
-[ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
-[ "$(id -u)" = 0 ] || skip "the name server of the test needs port 53"
-export PATH=$SAFE_PATH
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
-SERVERS=$T/servers LOG=$T/heard
-mkdir "$SERVERS" && : > "$LOG"
 printf '%s\n' 'granted.test 127.0.1.1' 'other.test 127.0.1.2' 'late.test 127.0.1.3' 'a.wild.test 127.0.1.4' \
   'prod.wild.test 127.0.1.5' 'prod.test 127.0.1.5' > "$SERVERS/names"
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$SERVERS/key.pem" -out "$SERVERS/cert.pem" -days 2 -subj /CN=granted.test \
   -addext 'subjectAltName=DNS:granted.test,DNS:late.test' 2> "$T/log"
 chmod 644 "$SERVERS/cert.pem"
 cp "$SERVERS/cert.pem" "$T/cert.pem"
-"$PYTHON" "$SCRIPT_DIR/egress_servers.py" "$SERVERS" "$LOG" 2> "$T/servers.log" &
-servers=$!
-at_end() { local code=$?; kill "$servers" 2> /dev/null; (exit $code); finish; }
-trap at_end EXIT
-until_true test -e "$SERVERS/ports" || { cat "$T/servers.log"; exit 1; }
-read -r HTTP TLS < "$SERVERS/ports"
-echo 'nameserver 127.0.0.77' > "$T/resolv.conf"
-echo '127.0.0.1 localhost' > "$T/hosts"
+begin_world egress_servers.py ports
+await_world
+read -r HTTP TLS < "$READY"
 printf '%s\n' '# not for agents' prod.test prod.wild.test > "$T/production"
-chmod 644 "$T/resolv.conf" "$T/hosts" "$T/production"
+chmod 644 "$T/production"
 # Without a list of the machine's: rootless the user's own counts, a system daemon does not look at it.
 install -d -m 700 -o "$CALLER_UID" -g "$CALLER_UID" "$CALLER_HOME/.config" "$CALLER_HOME/.config/cloche"
 echo mine.test > "$CALLER_HOME/.config/cloche/production-hosts"
@@ -31,11 +22,9 @@ chown "$CALLER_UID" "$CALLER_HOME/.config/cloche/production-hosts"
 try cloche run --allow some.test:443 -- true
 check "a grant needs no list of production hosts" exits 0
 [ "$MODE" != rootless ] || refused denied new --allow mine.test:443
-CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS="$T/production")
-restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
+CALLER_ENV=("${WORLD_ENV[@]}" CLOCHE_PRODUCTION_HOSTS="$T/production")
 restart_daemon
 
-heard() { grep -qe "$1" "$LOG" || { echo "the servers did not hear '$1'" >&2; false; }; }
 get=(curl -sS -m 20)
 hello() { is "$("${get[@]}" "$1")" "hello from $2"; }
 check "the servers answer, outside" hello "http://127.0.1.1:$HTTP/" 127.0.1.1
@@ -205,7 +194,6 @@ try cloche explain --differences "${granted[@]}"
 check "so does explain" mentions 'loopback and what was granted'
 
 # --- kill -9 of cloche-egress.
-egress_pid() { local pid; for pid in $(our_processes); do [ "$(readlink "/proc/$pid/exe")" != "$BIN/cloche-egress" ] || echo "$pid"; done; }
 victim=$(egress_pid)
 check "it is one process" is "$(wc -w <<< "$victim")" 1
 check "of nobody important" test "$(stat -c %u "/proc/$victim")" != 0

@@ -83,6 +83,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if url.path == "/chunked":
             pieces = "".join(f"1\r\n{c}\r\n" for c in "<" + held + ">")
             return self.answer(200, f"{pieces}0\r\nX-Trailer: {held}\r\n\r\n".encode(), Transfer_Encoding="chunked")
+        if url.path == "/tell":
+            return self.answer(200, f"<{secret['value']}>\n".encode())
         if url.path == "/echo":
             encoded = base64.b64encode(held.encode()).decode()
             raw = self.headers.get("Authorization", "")

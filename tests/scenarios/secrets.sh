@@ -2,12 +2,8 @@
 # Secrets that sandboxes use and never hold. TLS servers of the test judge what arrives there; everything that a sandbox could
 # read, and all that we keep, is searched for the value.
 . "$(dirname "$0")/../harness/lib.sh"
-[ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
-[ "$(id -u)" = 0 ] || skip "the test looks into processes of others"
-export PATH=$SAFE_PATH
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=180
-SERVERS=$T/servers LOG=$T/heard
-mkdir "$SERVERS" && : > "$LOG"
 # In no file, no argument, no environment: they would be part of what sandboxes are copies of.
 draw() { "$PYTHON" -c 'import secrets; print("ghp_" + secrets.token_hex(18), end="")'; }
 VALUE=$(draw) NEXT=$(draw)
@@ -19,22 +15,15 @@ openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=api.tes
 openssl x509 -req -in "$T/request.pem" -CA "$T/ca.pem" -CAkey "$T/ca.key" -days 2 -out "$SERVERS/cert.pem" \
   -extfile <(echo 'subjectAltName=DNS:api.test,DNS:git.test,DNS:npm.test,DNS:other.test') 2> "$T/log"
 git init -q --bare "$SERVERS/repo.git"
-mkfifo "$T/values"
-"$PYTHON" "$SCRIPT_DIR/secret_servers.py" "$SERVERS" "$LOG" < "$T/values" 2> "$T/servers.log" &
-servers=$!
-exec 9> "$T/values"
+VALUES=$T/values
+mkfifo "$VALUES"
+begin_world secret_servers.py port "$(printf '127.0.2.%s %s.test\n' 1 api 2 git 3 npm 4 other)"
 printf '%s\n' "$VALUE" >&9
-at_end() { local code=$?; kill "$servers" 2> /dev/null; (exit $code); finish; }
-trap at_end EXIT
-until_true test -e "$SERVERS/port" || { cat "$T/servers.log"; exit 1; }
-read -r PORT < "$SERVERS/port"
-printf '127.0.2.%s %s.test\n' 1 api 2 git 3 npm 4 other > "$T/hosts"
-: > "$T/resolv.conf"
-chmod 644 "$T/hosts" "$T/resolv.conf" "$T/ca.pem"
-CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS=/dev/null SSL_CERT_FILE="$T/ca.pem")
-restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
+await_world
+read -r PORT < "$READY"
+chmod 644 "$T/ca.pem"
+CALLER_ENV=("${WORLD_ENV[@]}" CLOCHE_PRODUCTION_HOSTS=/dev/null SSL_CERT_FILE="$T/ca.pem")
 restart_daemon
-heard() { grep -qe "$1" "$LOG" || { echo "the servers did not hear '$1'" >&2; cat "$LOG" >&2; false; }; }
 set_secret() { printf '%s\n' "$VALUE" | cloche secret set "$@"; }
 # What the servers may resolve to is on loopback, and must be granted besides.
 near=(--allow "tcp://127.0.2.1:$PORT" --allow "tcp://127.0.2.2:$PORT" --allow "tcp://127.0.2.3:$PORT" --allow "tcp://127.0.2.4:$PORT")
@@ -193,7 +182,6 @@ check "and its parent's placeholder, for what is in files" is "$(cloche exec -q 
 cloche rm "$fork" > "$T/log"
 
 # --- It outlives crashes.
-egress_pid() { local pid; for pid in $(our_processes); do [ "$(readlink "/proc/$pid/exe")" != "$BIN/cloche-egress" ] || echo "$pid"; done; }
 kill -9 $(egress_pid)
 again() { [ "$(box sh -c "$use https://api.test:$PORT/bearer")" = right ]; }
 check "of cloche-egress" until_true again
@@ -201,6 +189,38 @@ restart_daemon
 try box sh -c "$use https://api.test:$PORT/bearer"
 check "and the daemon's end" prints right
 check "which leaves the counts" counted
+
+# --- What has been sent stays masked, whatever became of the secret, its rule or the processes.
+cloche new --name masked --secret token "${near[@]}" --allow "GET https://api.test:$PORT" > "$T/log" 2>&1
+masked() { cloche exec -q masked -- "$@"; }
+told=(curl -sS -m 30 "https://api.test:$PORT/tell")
+try masked "${told[@]}"
+check "a server that tells a value it knows is masked" mentions '<\*\*\*\*'
+rule=$(cloche net masked --json | "$PYTHON" -c 'import json,sys; print(next(r["id"] for r in json.load(sys.stdin)["rules"] if r.get("secret")))')
+cloche net masked forget "$rule" > "$T/log" 2>&1
+cloche net masked allow "api.test:$PORT" > "$T/log" 2>&1
+try masked "${told[@]}"
+check "when its rule is gone" mentions '<\*\*\*\*'
+kill -9 $(egress_pid)
+tells() { masked "${told[@]}" > "$OUT" 2> "$ERR"; [ -s "$OUT" ]; }
+until_true tells
+check "when cloche-egress died" mentions '<\*\*\*\*'
+draw | cloche secret rotate token > "$T/log" 2>&1
+kill -9 $(egress_pid)
+until_true tells
+check "the old value, too" mentions '<\*\*\*\*'
+restart_daemon
+try masked "${told[@]}"
+check "and after the daemon" mentions '<\*\*\*\*'
+cloche stop masked > "$T/log"
+cloche secret rm token > "$T/log" 2>&1
+try masked "${told[@]}"
+check "after a stop, of a secret that was removed" mentions '<\*\*\*\*'
+grep -c '"retired"' "$STATE/daemon/vault.json" > "$T/retired"
+check "the vault keeps it for that" test "$(cat "$T/retired")" -ge 1
+set_secret token --host "api.test:$PORT" 2> "$T/log"
+cloche net box allow "api.test:$PORT" --secret token > "$T/log" 2>&1
+cloche rm masked > "$T/log"
 
 # --- Granted and taken while it runs.
 cloche new --name late "${near[@]}" > "$T/log" 2>&1

@@ -2,12 +2,8 @@
 # Rules about requests hold inside TLS: the border ends it, by an authority that one sandbox believes. Servers on the host's
 # loopback judge.
 . "$(dirname "$0")/../harness/lib.sh"
-[ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
-[ "$(id -u)" = 0 ] || skip "the name server of the test needs port 53"
-export PATH=$SAFE_PATH
+. "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
-SERVERS=$T/servers LOG=$T/heard
-mkdir "$SERVERS" && : > "$LOG"
 printf '%s\n' 'api.test 127.0.1.1' 'self.test 127.0.1.2' 'wrong.test 127.0.1.3' 'expired.test 127.0.1.4' 'plain.test 127.0.1.5' \
   'late.test 127.0.1.6' > "$SERVERS/names"
 
@@ -42,15 +38,10 @@ git init -q "$T/repo" && git -C "$T/repo" -c user.name=a -c user.email=a@b commi
 mkdir -p "$SERVERS/files/v1"
 git clone -q --bare "$T/repo" "$SERVERS/files/v1/repo.git" && git -C "$SERVERS/files/v1/repo.git" update-server-info
 
-"$PYTHON" "$SCRIPT_DIR/egress_servers.py" "$SERVERS" "$LOG" 2> "$T/servers.log" &
-servers=$!
-at_end() { local code=$?; kill "$servers" 2> /dev/null; (exit $code); finish; }
-trap at_end EXIT
-until_true test -e "$SERVERS/ports" || { cat "$T/servers.log"; exit 1; }
-read -r HTTP TLS < "$SERVERS/ports"
-echo 'nameserver 127.0.0.77' > "$T/resolv.conf"
-echo '127.0.0.1 localhost' > "$T/hosts"
-CALLER_ENV=(CLOCHE_RESOLV_CONF="$T/resolv.conf" CLOCHE_HOSTS="$T/hosts" CLOCHE_PRODUCTION_HOSTS=/dev/null)
+begin_world egress_servers.py ports
+await_world
+read -r HTTP TLS < "$READY"
+CALLER_ENV=("${WORLD_ENV[@]}" CLOCHE_PRODUCTION_HOSTS=/dev/null)
 # Whom the machine believes beside its bundle: a user's own daemon has a file of his for it.
 if [ "$MODE" = rootless ]; then
   TRUSTED=$CALLER_HOME/.config/cloche/trusted.pem
@@ -60,10 +51,8 @@ else
   CALLER_ENV+=(SSL_CERT_FILE="$TRUSTED")
 fi
 cp "$T/world.pem" "$TRUSTED"
-chmod 644 "$T"/*.conf "$T/hosts" "$TRUSTED" "$T/world.pem"
-restart_daemon() { stop_daemon; $starter ls > "$T/log" 2>&1; }
+chmod 644 "$T"/*.conf "$TRUSTED" "$T/world.pem"
 restart_daemon
-heard() { grep -qe "$1" "$LOG" || { echo "the servers did not hear '$1'" >&2; false; }; }
 api=https://api.test:$TLS
 grants=(--allow "GET https://api.test:$TLS/v1" --allow "tcp://127.0.1.1:$TLS" --allow "plain.test:$TLS" --allow "tcp://127.0.1.5:$TLS")
 hello="hello from 127.0.1.1"

@@ -1,0 +1,314 @@
+#include "egress/mask.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+
+namespace cloche::egress {
+namespace {
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr size_t kShortestNeedle = 6;  // shorter ones would cover half of every page
+constexpr char kNoSymbol = '\xff';     // of an escape that stands for nothing we look for
+
+size_t Index(char byte) { return static_cast<unsigned char>(byte); }
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// What base64 has for `value` after `before` more bytes (modulo 3): with something behind it, at
+// the end, and there with padding. The digits that others have a part in are left out.
+std::array<std::string, 3> InBase64(std::string_view value, size_t before) {
+  const std::string all = EncodeBase64(std::string(before, '\0') + std::string(value));
+  const size_t first = (before * 8 + 5) / 6, last = (before + value.size()) * 8 / 6;
+  const size_t end = all.find_last_not_of('=') + 1;
+  return {all.substr(first, last - first), all.substr(first, end - first), all.substr(first)};
+}
+
+}  // namespace
+
+Needles::Needles(const std::vector<std::string>& values) : nodes_(1) {
+  for (const std::string& value : values) AddSpellings(value);
+  Link();
+}
+
+Needles::~Needles() { explicit_bzero(nodes_.data(), nodes_.size() * sizeof(Node)); }
+
+void Needles::AddSpellings(const std::string& value) {
+  std::string hex, upper;
+  for (const char c : value) {
+    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    upper += fmt::format("{:02X}", static_cast<unsigned char>(c));
+  }
+  std::string form = value;  // as forms write blanks
+  std::replace(form.begin(), form.end(), ' ', '+');
+  std::vector<std::string> all = {value, form, hex, upper, JsonText(value), PercentEncoded(value)};
+  for (size_t before = 0; before < 3; ++before) {
+    for (std::string& each : InBase64(value, before)) {
+      all.push_back(each);
+      std::replace(each.begin(), each.end(), '+', '-');
+      std::replace(each.begin(), each.end(), '/', '_');
+      all.push_back(std::move(each));
+    }
+  }
+  for (std::string& each : all) {
+    Add(each);
+    Wipe(each);
+  }
+}
+
+void Needles::Add(std::string_view needle) {
+  if (needle.size() < kShortestNeedle) return;
+  longest_ = std::max(longest_, needle.size());
+  uint32_t node = 0;
+  for (const char byte : needle) {
+    uint32_t next = node == 0 ? first_[Index(byte)] : Child(node, byte);
+    if (next == 0) {
+      next = static_cast<uint32_t>(nodes_.size());
+      Node made{.sibling = nodes_[node].child, .depth = nodes_[node].depth + 1, .byte = byte};
+      nodes_.push_back(made);
+      nodes_[node].child = next;
+      if (node == 0) first_[Index(byte)] = next;
+    }
+    node = next;
+  }
+  nodes_[node].ends = nodes_[node].depth;
+}
+
+// By depth: what a node falls back to is above it.
+void Needles::Link() {
+  std::vector<uint32_t> order{0};
+  for (size_t i = 0; i < order.size(); ++i) {
+    const uint32_t node = order[i];
+    for (uint32_t child = nodes_[node].child; child != 0; child = nodes_[child].sibling) {
+      order.push_back(child);
+      Node& made = nodes_[child];
+      made.fail = node == 0 ? 0 : Next(nodes_[node].fail, made.byte);
+      if (made.ends == 0) made.ends = nodes_[made.fail].ends;
+    }
+  }
+  for (size_t byte = 0; byte < 256; ++byte) begins_[byte] = first_[byte] != 0;
+  begins_[Index('\\')] = begins_[Index('%')] = true;
+}
+
+uint32_t Needles::Child(uint32_t node, char byte) const {
+  uint32_t child = nodes_[node].child;
+  while (child != 0 && nodes_[child].byte != byte) child = nodes_[child].sibling;
+  return child;
+}
+
+uint32_t Needles::Next(uint32_t node, char byte) const {
+  for (; node != 0; node = nodes_[node].fail) {
+    if (const uint32_t child = Child(node, byte)) return child;
+  }
+  return first_[Index(byte)];
+}
+
+Masker::Masker(std::shared_ptr<const Needles> needles) : needles_(std::move(needles)) {}
+
+Masker::Escaped Masker::ReadJson(std::string_view text, char& symbol) {
+  if (text.size() == 1) return Escaped::kMore;
+  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+  if (text[1] != 'u') {
+    const size_t known = kLetters.find(text[1]);
+    if (known == kLetters.npos) return Escaped::kNone;
+    symbol = kMeanings[known];
+    return Escaped::kDone;
+  }
+  int code = 0;
+  for (const char c : text.substr(2)) {
+    if (HexDigit(c) < 0) return Escaped::kNone;
+    code = code << 4 | HexDigit(c);
+  }
+  if (text.size() < 6) return Escaped::kMore;
+  symbol = code < 0x80 ? static_cast<char>(code) : kNoSymbol;
+  return Escaped::kDone;
+}
+
+Masker::Escaped Masker::ReadPercent(std::string_view text, char& symbol) {
+  int code = 0;
+  for (const char c : text.substr(1)) {
+    if (HexDigit(c) < 0) return Escaped::kNone;
+    code = code << 4 | HexDigit(c);
+  }
+  if (text.size() < 3) return Escaped::kMore;
+  symbol = static_cast<char>(code);
+  return Escaped::kDone;
+}
+
+void Masker::Look(char byte, uint64_t at) {
+  for (View* view : {&json_, &percent_}) {
+    if (view->apart || byte != (view == &json_ ? '\\' : '%')) continue;
+    *view = {.apart = true, .node = plain_, .end = at};
+  }
+  plain_ = needles_->Next(plain_, byte);
+  if (const uint32_t size = needles_->nodes_[plain_].ends) Cover(at + 1 - size, at + 1);
+  if (json_.apart) Read(json_, ReadJson, byte, at);
+  if (percent_.apart) Read(percent_, ReadPercent, byte, at);
+}
+
+void Masker::Read(View& view, Reader reader, char byte, uint64_t at) {
+  const char mark = reader == ReadJson ? '\\' : '%';
+  view.begun += byte;
+  while (!view.begun.empty()) {
+    char symbol = view.begun[0];
+    size_t size = 1;
+    if (symbol == mark) {
+      const Escaped escaped = reader(view.begun, symbol);
+      if (escaped == Escaped::kMore) return;
+      if (escaped == Escaped::kDone) size = view.begun.size();
+      if (escaped == Escaped::kNone) symbol = mark;
+    }
+    Step(view, symbol, size);
+    view.begun.erase(0, size);
+  }
+  // It reads what is written again.
+  if (view.node == plain_ && view.escapes.empty() && view.end == at + 1) view = {};
+}
+
+void Masker::Step(View& view, char symbol, uint64_t size) {
+  ++view.symbols;
+  view.end += size;
+  if (size > 1) {
+    const uint64_t before = view.escapes.empty() ? view.extra_before : view.escapes.back().extra;
+    view.escapes.push_back({view.symbols, before + size - 1});
+  }
+  view.node = needles_->Next(view.node, symbol);
+  const Needles::Node& node = needles_->nodes_[view.node];
+  while (!view.escapes.empty() && view.escapes.front().symbol + node.depth <= view.symbols) {
+    view.extra_before = view.escapes.front().extra;
+    view.escapes.pop_front();
+  }
+  if (node.ends != 0) Cover(Begin(view, node.ends), view.end);
+}
+
+// Where the last `symbols` of it begin.
+uint64_t Masker::Begin(const View& view, uint64_t symbols) const {
+  if (view.escapes.empty()) return view.end - symbols;
+  // The number of the first may be below one: it was read before the view was apart.
+  const auto first = std::partition_point(
+      view.escapes.begin(), view.escapes.end(),
+      [&](const View::Escape& each) { return each.symbol + symbols <= view.symbols; });
+  const uint64_t before = first == view.escapes.begin() ? view.extra_before : (first - 1)->extra;
+  return view.end - symbols - (view.escapes.back().extra - before);
+}
+
+// From here on a needle may have begun.
+uint64_t Masker::Unsure() const {
+  const uint64_t end = at_ + held_.size();
+  uint64_t unsure = end - needles_->nodes_[plain_].depth;
+  for (const View* view : {&json_, &percent_}) {
+    if (view->apart) unsure = std::min(unsure, Begin(*view, needles_->nodes_[view->node].depth));
+  }
+  return unsure;
+}
+
+// Ends come in order, but for the few bytes of an escape that was none.
+void Masker::Cover(uint64_t begin, uint64_t end) {
+  auto at = stars_.end();
+  while (at != stars_.begin() && (at - 1)->begin > end) --at;
+  while (at != stars_.begin() && (at - 1)->end >= begin) {
+    --at;
+    begin = std::min(begin, at->begin);
+    end = std::max(end, at->end);
+    at = stars_.erase(at);
+  }
+  stars_.insert(at, {begin, end});
+}
+
+std::string Masker::Take(uint64_t end) {
+  std::string out = held_.substr(0, end - at_);
+  for (; !stars_.empty() && stars_.front().begin < end; stars_.pop_front()) {
+    Range& stars = stars_.front();
+    const uint64_t last = std::min(stars.end, end);
+    std::fill(out.begin() + static_cast<ptrdiff_t>(stars.begin - at_),
+              out.begin() + static_cast<ptrdiff_t>(last - at_), '*');
+    stars.begin = last;
+    if (last < stars.end) break;
+  }
+  held_.erase(0, end - at_);
+  at_ = end;
+  return out;
+}
+
+std::string Masker::Feed(std::string_view bytes) {
+  const uint64_t from = at_ + held_.size();
+  held_ += bytes;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool idle = plain_ == 0 && !json_.apart && !percent_.apart;
+    if (idle && !needles_->begins_[Index(bytes[i])]) continue;
+    Look(bytes[i], from + i);
+  }
+  return Take(Unsure());
+}
+
+std::string Masker::End() {
+  std::string rest = Take(at_ + held_.size());
+  plain_ = 0;
+  json_ = percent_ = {};
+  return rest;
+}
+
+std::string Masker::All(const std::shared_ptr<const Needles>& needles, std::string_view text) {
+  Masker masker(needles);
+  std::string out = masker.Feed(text);
+  return out + masker.End();
+}
+
+std::string EncodeBase64(std::string_view bytes) {
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j)
+      group = group << 8 | (i + j < bytes.size() ? static_cast<uint8_t>(bytes[i + j]) : 0u);
+    for (size_t j = 0; j < 4; ++j)
+      out += i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63];
+  }
+  return out;
+}
+
+bool DecodeBase64(std::string_view text, std::string& bytes) {
+  bytes.clear();
+  while (text.ends_with('=')) text.remove_suffix(1);
+  uint32_t group = 0;
+  int bits = 0;
+  for (const char c : text) {
+    const size_t digit = kDigits.find(c);
+    if (digit == kDigits.npos) return false;
+    group = group << 6 | static_cast<uint32_t>(digit);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes += static_cast<char>(group >> bits & 0xff);
+    }
+  }
+  return true;
+}
+
+std::string PercentEncoded(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string JsonText(std::string_view value) {
+  const std::string quoted =
+      nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+}  // namespace cloche::egress

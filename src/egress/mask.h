@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cloche::egress {
+
+// Values that must not come back, in the spellings they could come back in, as one automaton: a
+// byte of text is a step, however many and however long they are. Shared by all who look for them.
+class Needles {
+ public:
+  explicit Needles(const std::vector<std::string>& values);
+  ~Needles();
+  Needles(const Needles&) = delete;
+  Needles& operator=(const Needles&) = delete;
+
+  bool empty() const { return nodes_.size() == 1; }
+  // What a Masker may have to hold back: every character of the longest as \u00XX.
+  size_t most_held() const { return 6 * longest_; }
+
+ private:
+  friend class Masker;
+  struct Node {
+    uint32_t child = 0, sibling = 0, fail = 0;
+    uint32_t depth = 0;
+    uint32_t ends = 0;  // how long the longest one is that ends here
+    char byte = 0;
+  };
+  void AddSpellings(const std::string& value);
+  void Add(std::string_view needle);
+  void Link();
+  uint32_t Child(uint32_t node, char byte) const;
+  uint32_t Next(uint32_t node, char byte) const;
+
+  std::vector<Node> nodes_;
+  std::array<uint32_t, 256> first_{};
+  std::array<bool, 256> begins_{};  // a needle, or an escape
+  size_t longest_ = 0;
+};
+
+// What comes back is covered with stars: values as they are, in hex, in base64 wherever they begin
+// there (after a user and a colon, say), and all of these with any of their characters escaped as
+// in JSON or as in URLs. The number of bytes stays what it is, so that nothing else changes.
+class Masker {
+ public:
+  explicit Masker(std::shared_ptr<const Needles> needles);
+  std::string Feed(std::string_view bytes);  // what is sure; the rest waits for more
+  std::string End();
+  static std::string All(const std::shared_ptr<const Needles>& needles, std::string_view text);
+
+ private:
+  // The text as one reads it who knows one kind of escapes. Where there are none it reads what is
+  // written, and need not be looked at.
+  struct View {
+    struct Escape {
+      uint64_t symbol;  // its number
+      uint64_t extra;   // bytes beyond one for each symbol, through this one
+    };
+    bool apart = false;
+    uint32_t node = 0;
+    uint64_t symbols = 0;        // read since it is apart
+    uint64_t end = 0;            // behind the last of them
+    std::deque<Escape> escapes;  // in what may be the beginning of a needle
+    uint64_t extra_before = 0;   // of those that are no longer in it
+    std::string begun;           // an escape that is not whole yet
+  };
+  enum class Escaped : uint8_t { kMore, kDone, kNone };
+  static Escaped ReadJson(std::string_view text, char& symbol);
+  static Escaped ReadPercent(std::string_view text, char& symbol);
+  using Reader = Escaped (*)(std::string_view text, char& symbol);
+
+  void Look(char byte, uint64_t at);
+  void Read(View& view, Reader reader, char byte, uint64_t at);
+  void Step(View& view, char symbol, uint64_t size);
+  uint64_t Begin(const View& view, uint64_t symbols) const;
+  uint64_t Unsure() const;
+  void Cover(uint64_t begin, uint64_t end);
+  std::string Take(uint64_t end);
+
+  struct Range {
+    uint64_t begin, end;
+  };
+  std::shared_ptr<const Needles> needles_;
+  uint32_t plain_ = 0;  // of the text as it is written
+  View json_, percent_;
+  std::string held_;  // from `at_` on
+  uint64_t at_ = 0;
+  std::deque<Range> stars_;
+};
+
+std::string EncodeBase64(std::string_view bytes);
+bool DecodeBase64(std::string_view text, std::string& bytes);
+std::string PercentEncoded(std::string_view bytes);
+std::string JsonText(std::string_view value);
+
+}  // namespace cloche::egress

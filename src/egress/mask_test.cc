@@ -1,0 +1,150 @@
+#include "egress/mask.h"
+
+#include <gtest/gtest.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace cloche::egress {
+namespace {
+
+std::shared_ptr<const Needles> Look(const std::vector<std::string>& values) {
+  return std::make_shared<const Needles>(values);
+}
+
+// The same in any pieces.
+std::string Masked(std::string_view text, const std::vector<std::string>& values) {
+  const auto needles = Look(values);
+  const std::string whole = Masker::All(needles, text);
+  EXPECT_EQ(whole.size(), text.size());
+  for (size_t piece = 1; piece <= std::min<size_t>(text.size(), 40); ++piece) {
+    Masker masker(needles);
+    std::string got;
+    for (size_t at = 0; at < text.size(); at += piece) got += masker.Feed(text.substr(at, piece));
+    got += masker.End();
+    EXPECT_EQ(got, whole) << "in pieces of " << piece;
+  }
+  return whole;
+}
+
+std::string Stars(size_t count) { return std::string(count, '*'); }
+
+TEST(Base64, GoesThereAndBack) {
+  for (const char* text : {"", "a", "ab", "abc", "abcd", "user:pass"}) {
+    std::string back;
+    ASSERT_TRUE(DecodeBase64(EncodeBase64(text), back));
+    EXPECT_EQ(back, text);
+  }
+  EXPECT_EQ(EncodeBase64("ab"), "YWI=");
+  std::string back;
+  EXPECT_FALSE(DecodeBase64("a b", back));
+}
+
+TEST(Masker, FindsValuesInAnyPieces) {
+  const std::string value = "va\"lue/1";
+  const std::string text =
+      "<" + value + value + ">va\"lue va%22lue%2F1 " + EncodeBase64(value) + ".";
+  EXPECT_EQ(Masked(text, {value}),
+            "<" + Stars(16) + ">va\"lue " + Stars(12) + " " + Stars(12) + ".");
+}
+
+TEST(Masker, FindsValuesInBase64WhereverTheyBegin) {
+  const std::string value = "ghp_0123456789abcdefghijklmnop";
+  for (const std::string before : {"", "u", "us", "user:", "x-access-token:"}) {
+    for (const std::string after : {"", "!", " and more"}) {
+      const std::string got = Masked(EncodeBase64(before + value + after), {value});
+      std::string back;
+      EXPECT_FALSE(DecodeBase64(got, back));
+      // What is left of the first and the last digit is less than a byte.
+      EXPECT_GE(std::count(got.begin(), got.end(), '*'), 38) << got;
+    }
+  }
+}
+
+TEST(Masker, FindsValuesInHexAndEscaped) {
+  for (const char* text :
+       {"612f622b633d736563726574", "612F622B633D736563726574", "a\\/b+c=secret",
+        "a%2fb%2bc%3dsecret", "a%2Fb%2Bc%3Dsecret", "a%2fb%2Bc%3dsecret", "a%2fb+c=secret",
+        "%61%2F%62%2B%63%3D%73%65%63%72%65%74", "a/b+c=s%65cret", "%61/b+c=secret",
+        "\\u0061\\u002f\\u0062\\u002b\\u0063\\u003d\\u0073\\u0065\\u0063\\u0072\\u0065\\u0074",
+        "a\\u002Fb+c\\u003dsecret", "\\u0061\\/b+c=secret", "a/b+c=secre\\u0074"})
+    EXPECT_EQ(Masked(std::string("<") + text + ">", {"a/b+c=secret"}),
+              "<" + Stars(strlen(text)) + ">")
+        << text;
+}
+
+TEST(Masker, FindsEncodingsInEscapes) {
+  const std::string value = "key>>>???key???";  // + and / in base64
+  std::string encoded = EncodeBase64(value);
+  ASSERT_NE(encoded.find('/'), encoded.npos);
+  std::string slashed, percent;
+  for (const char c : encoded) {
+    slashed += c == '/' ? "\\/" : std::string(1, c);
+    percent += c == '/' ? "%2F" : c == '=' ? "%3d" : c == '+' ? "%2B" : std::string(1, c);
+  }
+  EXPECT_EQ(Masked(slashed, {value}), Stars(slashed.size()));
+  EXPECT_EQ(Masked(percent, {value}), Stars(percent.size()));
+  EXPECT_EQ(Masked("a key with blanks", {"a key with blanks"}), Stars(17));
+  EXPECT_EQ(Masked("a+key+with%20blanks", {"a+key with blanks"}), "a+key+with%20blanks");
+  EXPECT_EQ(Masked("a+key+with+blanks", {"a key with blanks"}), Stars(17));
+  const std::string twice = JsonText(JsonText("q\"uoted-key"));  // a text in a text
+  EXPECT_EQ(Masked("<" + twice + ">", {"q\"uoted-key"}), "<" + Stars(twice.size()) + ">");
+}
+
+TEST(Masker, WhatOnlyLooksLikeAnEscapeIsNone) {
+  for (const char* text : {"%", "%%", "%6", "%6x", "\\", "\\u00", "\\u00zz", "\\q", "%\\u",
+                           "secre%74x%", "\\\\u0061", "a%2", "100%25"})
+    EXPECT_EQ(Masked(text, {"a/b+c=secret"}), text);
+  // The characters of escapes in the value itself.
+  for (const std::string value :
+       {"50%off%41%", "back\\slash\\u0041", "%%%%%%%%", "\\\\\\\\\\\\\\\\"})
+    EXPECT_EQ(
+        Masked("<" + value + ">" + PercentEncoded(value) + ">" + JsonText(value) + ">", {value}),
+        "<" + Stars(value.size()) + ">" + Stars(PercentEncoded(value).size()) + ">" +
+            Stars(JsonText(value).size()) + ">")
+        << value;
+}
+
+TEST(Masker, OneValueInAnotherLeavesNoRest) {
+  const std::vector<std::string> values = {"abcdefgh", "abcdefghXYZ12345", "12345-overlaps"};
+  EXPECT_EQ(Masked("<abcdefghXYZ12345>", values), "<" + Stars(16) + ">");
+  EXPECT_EQ(Masked("<abcdefghXYZ12345-overlaps>", values), "<" + Stars(25) + ">");
+  EXPECT_EQ(Masked("<abcdefghXYZ1234>", values), "<" + Stars(8) + "XYZ1234>");
+  EXPECT_EQ(Masked("<ab\\u0063defghXYZ12345-overlaps>", values), "<" + Stars(30) + ">");
+}
+
+// What cannot be the beginning of a value is not held back: events must not wait for the next one.
+TEST(Masker, PassesOnWhatIsSure) {
+  Masker masker(Look({std::string(8192, 'v') + "!"}));
+  EXPECT_EQ(masker.Feed("data: 1\n\n"), "data: 1\n\n");
+  EXPECT_EQ(masker.Feed("data: v"), "data: ");
+  EXPECT_EQ(masker.Feed("\n\n"), "v\n\n");
+  EXPECT_EQ(masker.Feed("%7"), "");
+  EXPECT_EQ(masker.Feed("8"), "%78");
+  EXPECT_EQ(masker.End(), "");
+}
+
+// Each of these took a step for every byte of the value at every byte of the text. Now it is done
+// before anybody notices; then it took minutes.
+TEST(Masker, LongValuesCostAByteAStep) {
+  std::string mixed, marks;
+  while (mixed.size() < 8190) mixed += "x%";
+  while (marks.size() < 8184) marks += "a\\u0061\\";
+  const std::vector<std::string> values = {
+      std::string(8191, 'a'), std::string(8191, 'a') + "b", mixed + "!", marks + "!",
+      std::string(8191, '%'), std::string(8191, '\\')};
+  const auto needles = Look(values);
+  std::string escaped;
+  for (int i = 0; i < 400'000; ++i) escaped += i % 8000 == 7999 ? "c" : "\\u0061";
+  for (const std::string& text : {std::string(4'000'000, 'a'), escaped, std::string(2'000'000, '%'),
+                                  std::string(2'000'000, '\\')}) {
+    std::string got = Masker::All(needles, text);
+    EXPECT_EQ(got.size(), text.size());
+  }
+  std::string long_mixed;
+  while (long_mixed.size() < 2'000'000) long_mixed += mixed;
+  EXPECT_EQ(Masker::All(needles, long_mixed).find('*'), long_mixed.npos);
+}
+
+}  // namespace
+}  // namespace cloche::egress

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "egress/decide.h"
+#include "egress/mask.h"
+#include "egress/rule.h"
+
+namespace cloche::egress {
+
+// The values of one sandbox: those that its rules put into requests, and all that must not come
+// back. What has been sent to a host once is masked there for as long as the sandbox is open: rules
+// end, and values are replaced, but what the host knows of them it still knows.
+class SecretStore {
+ public:
+  SecretStore() = default;
+  SecretStore(SecretStore&& other) noexcept { Swap(other); }
+  SecretStore& operator=(SecretStore&& other) noexcept {
+    SecretStore old;
+    old.Swap(*this);  // what was here is wiped
+    Swap(other);
+    return *this;
+  }
+  ~SecretStore();
+
+  const std::string* Find(const std::string& name) const;
+  // An empty one forgets it. True when it was another before.
+  bool Set(const std::string& name, const std::string& value);
+  void Remember(const std::string& value);  // it must not come back
+  void Mark(const Rule& rule);              // nor anything from where this rule leads
+  bool MasksAt(const Target& target) const;
+  std::shared_ptr<const Needles> Mask();  // for everything there is
+
+ private:
+  void Swap(SecretStore& other) noexcept;
+
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> past_;
+  std::vector<Rule> marked_;
+  std::shared_ptr<const Needles> mask_;  // when it was asked for since something changed
+};
+
+}  // namespace cloche::egress
