@@ -296,6 +296,15 @@ int DeathsOfGuards(const Stage& stage) {
   return status.is_object() && status.contains("egress") ? status["egress"].value("deaths", 0) : 0;
 }
 
+// Waits for somebody who says it; patience ends where a hang begins.
+bool Comes(Origin& origin, std::string_view what) {
+  for (int i = 0; i < 1500 && !interrupted; ++i) {
+    if (Contains(origin.HeardText(), what)) return true;
+    poll(nullptr, 0, 20);
+  }
+  return false;
+}
+
 Outcome GuardKilled(Stage& stage) {
   const auto list =
       nlohmann::json::parse(RunToEnd(stage.Cli({"ls", "--json"})).output, nullptr, false);
@@ -317,8 +326,7 @@ Outcome GuardKilled(Stage& stage) {
         stage.Inside(Granting({granted, fmt::format("tcp://{}:{}", elsewhere, other.port())}),
                      "keep-trying", words));
     if (!control.WaitForLine("ready")) return DidNotRun(control.Finish());
-    for (int i = 0; i < 500 && !Contains(other.HeardText(), "forbidden"); ++i)
-      if (i == 499) return NoControl("although granted, it does not arrive");
+    if (!Comes(other, "forbidden")) return NoControl("although granted, it does not arrive");
     control.Finish();
   }
   other.Heard();
@@ -331,8 +339,7 @@ Outcome GuardKilled(Stage& stage) {
   const std::string heard = other.HeardText();
   // Granted again once somebody guards again.
   origin.Heard();
-  bool back = false;
-  for (int i = 0; i < 500 && !back; ++i) back = Contains(origin.HeardText(), "forbidden");
+  const bool back = Comes(origin, "forbidden");
   const Ran ran = attack.Finish();
   if (!heard.empty() || !other.Heard().empty())
     return Broken("what is not granted was reached while nobody guarded");

@@ -14,11 +14,11 @@ constexpr char kLedger[] = "waits for the audit ledger";
 constexpr char kSnapshots[] = "waits for snapshots";
 constexpr char kImages[] = "waits for bases from archives";
 constexpr char kBackends[] = "waits for a second backend (gVisor, a virtual machine)";
-constexpr char kNames[] = "needs a name server that lies: the tests of src/egress, scenario.egress";
+constexpr char kNames[] = "needs a name server that lies: the test egress.transparent";
 constexpr char kInTls[] =
     "needs a server this machine believes: scenario.tls_rules, scenario.secrets";
 constexpr char kCanary[] = "waits for rules about what leaves; timing stays open";
-constexpr char kCovert[] = "measured by nobody so far: SECURITY.md";
+constexpr char kCovert[] = "known and open: side channels in SECURITY.md";
 constexpr char kKilled[] = "not on your daemon, which it would end: the test fault.kill";
 constexpr char kInjected[] = "needs a tracer on the privileged program: the test fault.setup";
 constexpr char kThirdParty[] = "a suite of others that is not installed with Cloche";
