@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "benches.h"
-#include "http.h"
+#include "granted.h"
 #include "net_work.h"
 #include "origin.h"
 #include "peer_proxy.h"
@@ -17,34 +17,6 @@
 namespace cloche::bench {
 namespace {
 
-// A sandbox that reaches one server of this machine.
-class Granted {
- public:
-  Granted(OwnDaemon& daemon, const std::string& rule)
-      : connection_(daemon.socket()), body_(daemon.SandboxRequest()) {
-    body_["network"] = {{"rules", nlohmann::json::array({{{"action", "allow"}, {"rule", rule}}})}};
-    id_ = connection_.Call("POST", "/v1/sandboxes", body_).at("id");
-  }
-  // The machine itself as it is called inside, for --net.
-  std::string Machine() {
-    const std::string line = Run({FindProgram("getent"), "ahostsv4", "host.cloche"});
-    return "host.cloche@" + line.substr(0, line.find(' '));
-  }
-  ~Granted() { connection_.Call("DELETE", "/v1/sandboxes/" + id_); }
-
-  std::string Run(const Argv& argv) {
-    const auto result =
-        connection_.Call("POST", "/v1/sandboxes/" + id_ + "/commands", {{"argv", argv}});
-    if (result.value("exit_status", -1) != 0) throw std::runtime_error("inside: " + result.dump());
-    return result.at("stdout").get<std::string>();
-  }
-
- private:
-  Connection connection_;
-  nlohmann::json body_;
-  std::string id_;
-};
-
 Argv NetWork(const Argv& words) {
   Argv argv = {Sibling("cloche-bench"), "--net"};
   argv.insert(argv.end(), words.begin(), words.end());
@@ -53,11 +25,6 @@ Argv NetWork(const Argv& words) {
 
 double Outside(const Argv& words) { return std::stod(Capture(NetWork(words))); }
 double Inside(Granted& box, const Argv& words) { return std::stod(box.Run(NetWork(words))); }
-
-std::string WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
-  return path;
-}
 
 std::unique_ptr<PeerProxy> StartSquid(const std::string& place, int port) {
   const std::string config = WriteFile(
@@ -175,6 +142,7 @@ void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report) {
                "ms", 1);
   Requests(http, port, place, options.quick, report);
   Held(daemon, tcp, origin, port, report);
+  BenchTls(daemon, place, options.quick, report);
 }
 
 }  // namespace cloche::bench

@@ -57,6 +57,7 @@ OwnDaemon::OwnDaemon(std::string root) : root_(std::move(root)) {
   setenv("CLOCHE_STATE_DIR", state().c_str(), 1);
   setenv("CLOCHE_RUNTIME_DIR", (root_ + "/run").c_str(), 1);
   unsetenv("CLOCHE_SOCKET");
+  setenv("SSL_CERT_FILE", trusted().c_str(), 1);
 }
 
 OwnDaemon::~OwnDaemon() {

@@ -11,7 +11,7 @@ test=(libgtest-dev libgmock-dev clang-format-14
       bubblewrap sqlite3 tmux patch procps attr strace redis-server postgresql
       openssh-server openssh-client  # of tests/scenarios/signing.sh
       nftables iproute2 curl openssl)  # the sandbox of tests/egress
-bench=(bubblewrap runc runsc firejail squid tinyproxy nginx-light wrk)
+bench=(bubblewrap runc runsc firejail squid tinyproxy nginx-light wrk openssl)
 tidy=(clang-tidy-19)
 fuzz=(clang-19 libclang-rt-19-dev)
 # The demo and the usefulness suite run these inside a sandbox. People have them from elsewhere too, so

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "egress/host_name.h"
 
 namespace cloche::egress {
@@ -236,7 +237,7 @@ bool PathIsPlain(std::string_view path) {
     const std::string_view segment = path.substr(at + 1, path.find('/', at + 1) - at - 1);
     if (segment == "." || segment == "..") return false;
   }
-  return true;
+  return IsUtf8(Decoded(path));  // %c0%ae is a dot to some
 }
 
 int64_t NextExpiry(std::span<const Rule> rules, int64_t now) {

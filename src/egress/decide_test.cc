@@ -133,11 +133,29 @@ TEST(DecideRequest, MethodsAndPathsAreChecked) {
 
 TEST(DecideRequest, PathsThatCouldBeTwoAreNotBelowAny) {
   const std::vector<Rule> rules = {Allow("https://a.example/v1")};
-  for (const char* bad : {"/v1/../x", "/v1/..", "/v1/./x", "/v1/%2e%2e/x", "/v1/%2E./x", "/v1//x",
-                          "/v1/..;/x", "/v1/a%2fb", "/v1/a%5cb", "/v1\\x", "/v1/%252e", "/v1/%00",
-                          "/v1/%", "/v1/%2", "/v1/%zz", "*", ""})
+  for (const char* bad : {"/v1/../x",
+                          "/v1/..",
+                          "/v1/./x",
+                          "/v1/%2e%2e/x",
+                          "/v1/%2E./x",
+                          "/v1//x",
+                          "/v1/..;/x",
+                          "/v1/a%2fb",
+                          "/v1/a%5cb",
+                          "/v1\\x",
+                          "/v1/%252e",
+                          "/v1/%00",
+                          "/v1/%",
+                          "/v1/%2",
+                          "/v1/%zz",
+                          "*",
+                          "",
+                          "/v1/%c0%ae%c0%ae/x",
+                          "/v1/%e0%80%af",
+                          "/v1/%ff"})
     EXPECT_FALSE(MayAsk(rules, "GET", bad)) << bad;
   EXPECT_TRUE(MayAsk(rules, "GET", "/v1/a%20b"));
+  EXPECT_TRUE(MayAsk(rules, "GET", "/v1/caf%C3%A9"));
   EXPECT_TRUE(MayAsk(rules, "GET", "/v1/...x"));
   EXPECT_TRUE(MayAsk({Allow("a.example")}, "GET", "/a//b"));
 }

@@ -75,8 +75,8 @@ int RunAttack(std::string_view name, Words words) {
   signal(SIGPIPE, SIG_IGN);
   for (std::span<const Attack> attacks :
        {std::span<const Attack>(kCommon), FileAttacks(), ProcAttacks(), ProcessAttacks(),
-        KernelAttacks(), NetworkAttacks(), ResourceAttacks(), GrantAttacks(), StartAttacks(),
-        StormAttacks()}) {
+        KernelAttacks(), NetworkAttacks(), BorderAttacks(), ResourceAttacks(), GrantAttacks(),
+        StartAttacks(), StormAttacks()}) {
     for (const Attack& attack : attacks) {
       if (attack.name != name) continue;
       Attempt attempt(name, std::move(words));

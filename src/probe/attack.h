@@ -46,6 +46,7 @@ std::span<const Attack> ProcAttacks();
 std::span<const Attack> ProcessAttacks();
 std::span<const Attack> KernelAttacks();
 std::span<const Attack> NetworkAttacks();
+std::span<const Attack> BorderAttacks();
 std::span<const Attack> ResourceAttacks();
 std::span<const Attack> GrantAttacks();
 std::span<const Attack> StartAttacks();

@@ -137,6 +137,7 @@ Running::Running(const Launch& launch) : terminal_(launch.terminal) {
   close(out[1]);
   close(err[1]);
   input_ = in[1];
+  (void)!write(input_, launch.input.data(), launch.input.size());
   output_ = out[0];
   errors_ = err[0];
 }

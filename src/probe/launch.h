@@ -18,6 +18,7 @@ struct Launch {
   bool leak_directory = false;     // leaves an open directory, as careless runtimes do
   std::optional<uid_t> user = {};  // become this one first
   Words environment = {};          // NAME=VALUE, on top of ours
+  std::string input = {};          // a few bytes that it may read first
 };
 
 struct Ran {

@@ -32,7 +32,7 @@ std::vector<Promise> AllPromises() {
   std::vector<Promise> all;
   for (const auto& promises :
        {FilePromises(), GrantPromises(), ProcessPromises(), KernelPromises(), NetworkPromises(),
-        ResourcePromises(), StartPromises(), StormPromises(), PendingPromises()})
+        BorderPromises(), ResourcePromises(), StartPromises(), StormPromises(), PendingPromises()})
     all.insert(all.end(), promises.begin(), promises.end());
   return all;
 }

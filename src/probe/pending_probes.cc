@@ -14,7 +14,11 @@ constexpr char kLedger[] = "waits for the audit ledger";
 constexpr char kSnapshots[] = "waits for snapshots";
 constexpr char kImages[] = "waits for bases from archives";
 constexpr char kBackends[] = "waits for a second backend (gVisor, a virtual machine)";
-constexpr char kEgress[] = "waits for egress by rule: today nothing leaves at all";
+constexpr char kNames[] = "needs a name server that lies: the test egress.transparent";
+constexpr char kInTls[] =
+    "needs a server this machine believes: scenario.tls_rules, scenario.secrets";
+constexpr char kCanary[] = "waits for rules about what leaves; timing stays open";
+constexpr char kCovert[] = "known and open: side channels in SECURITY.md";
 constexpr char kKilled[] = "not on your daemon, which it would end: the test fault.kill";
 constexpr char kInjected[] = "needs a tracer on the privileged program: the test fault.setup";
 constexpr char kThirdParty[] = "a suite of others that is not installed with Cloche";
@@ -31,8 +35,11 @@ constexpr Probe kPending[] = {
     Scene("PK-36", "cdk, deepce, linpeas inside", WaitsFor<kThirdParty>),
     Scene("PK-37", "the same on other backends", WaitsFor<kBackends>),
     Scene("PK-38", "a hostile guest kernel", WaitsFor<kBackends>),
-    Scene("NE-03..", "allowlists, proxies, certificates, credentials in transit",
-          WaitsFor<kEgress>),
+    Scene("NE-07b", "names that change their address between two questions", WaitsFor<kNames>),
+    Scene("NE-14b", "the same requests in TLS, HTTP/2, gRPC; secrets that an answer echoes",
+          WaitsFor<kInTls>),
+    Scene("NE-18", "a canary that leaves in some encoding", WaitsFor<kCanary>),
+    Scene("NE-29", "disk, load and locks as a channel between sandboxes", WaitsFor<kCovert>),
     Scene("RD-14", "archive bombs", WaitsFor<kImages>),
     Scene("RD-15", "snapshots of a million files", WaitsFor<kSnapshots>),
 };

@@ -55,6 +55,7 @@ std::span<const Promise> StormPromises();
 std::span<const Promise> ProcessPromises();
 std::span<const Promise> KernelPromises();
 std::span<const Promise> NetworkPromises();
+std::span<const Promise> BorderPromises();
 std::span<const Promise> ResourcePromises();
 std::span<const Promise> PendingPromises();
 

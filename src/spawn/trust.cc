@@ -1,13 +1,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "spawn/java_store.h"
 #include "spawn/server.h"
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/process.h"
@@ -22,10 +25,17 @@ namespace {
 constexpr const char* kPlace = "dev/cloche";
 constexpr const char* kOwn = "ca.crt";
 constexpr const char* kAll = "ca-certificates.crt";
+constexpr const char* kJava = "cacerts";
 constexpr const char* kBundles[] = {"etc/ssl/certs/ca-certificates.crt",  // Debian, Arch
                                     "etc/pki/tls/certs/ca-bundle.crt",    // Fedora
                                     "etc/ssl/cert.pem",                   // Alpine
                                     "etc/ssl/ca-bundle.pem"};             // SUSE
+
+constexpr const char* kJavaStores[] = {"etc/ssl/certs/java/cacerts",               // Debian
+                                       "etc/pki/ca-trust/extracted/java/cacerts",  // Fedora
+                                       "var/lib/ca-certificates/java-cacerts"};    // SUSE
+constexpr const char* kJavaPlaces[] = {"usr/lib/jvm", "opt", "opt/java"};  // one is in each below
+constexpr int kMostJavas = 64;
 constexpr size_t kMostBytes = 4 << 20;
 constexpr uint64_t kRoom = 16 << 20;
 constexpr unsigned kPatience = 10;  // seconds; a file of a sandbox may never open
@@ -59,6 +69,12 @@ std::string ReadBundle(int root, const char* path) {
   return CertificatesIn(text);
 }
 
+uint64_t NowMs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000;
+}
+
 int WriteFile(int dir, const char* name, const std::string& text) {
   const sys::Fd file(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.valid()) return -errno;
@@ -70,14 +86,28 @@ int WriteFile(int dir, const char* name, const std::string& text) {
 
 // Where the base has no such file there is nothing to mount on; where the sandbox put something
 // else there, it misses what it does not want. Both have kPlace.
-void Cover(int root, int mount, dev_t device) {
-  for (const char* path : kBundles) {
-    const sys::Fd target(sys::OpenBeneath(root, path, O_PATH, true));
-    struct stat info;
-    if (!target.valid() || fstat(target.get(), &info) < 0) continue;
-    if (!S_ISREG(info.st_mode) || info.st_dev == device) continue;  // one may lead to another
-    const sys::Fd file(sys::OpenTree(mount, kAll, false));
-    if (file.valid()) (void)sys::AttachMountAt(file.get(), target.get());
+void Cover(int root, const char* path, int mount, const char* name, dev_t device) {
+  const sys::Fd target(sys::OpenBeneath(root, path, O_PATH, true));
+  struct stat info;
+  if (!target.valid() || fstat(target.get(), &info) < 0) return;
+  if (!S_ISREG(info.st_mode) || info.st_dev == device) return;  // one may lead to another
+  const sys::Fd file(sys::OpenTree(mount, name, false));
+  if (file.valid()) (void)sys::AttachMountAt(file.get(), target.get());
+}
+
+void CoverAll(int root, int mount, dev_t device) {
+  for (const char* path : kBundles) Cover(root, path, mount, kAll, device);
+  for (const char* path : kJavaStores) Cover(root, path, mount, kJava, device);
+  for (const char* place : kJavaPlaces) {
+    sys::Directory list{
+        sys::Fd(sys::OpenBeneath(root, place, O_RDONLY | O_DIRECTORY | O_NONBLOCK, true))};
+    for (int left = kMostJavas; left > 0; --left) {
+      const dirent* entry = list.Next();
+      if (entry == nullptr) break;
+      const std::string java = std::string(place) + "/" + entry->d_name;
+      for (const char* store : {"/lib/security/cacerts", "/jre/lib/security/cacerts"})
+        Cover(root, (java + store).c_str(), mount, kJava, device);
+    }
   }
 }
 
@@ -116,6 +146,7 @@ Outcome<void> Server::LayTrust(int mounts, int certificates) const {
   struct stat info;
   int error = WriteFile(mount.get(), kOwn, own);
   if (error == 0) error = WriteFile(mount.get(), kAll, all);
+  if (error == 0) error = WriteFile(mount.get(), kJava, JavaTrustStore(all, NowMs()));
   if (error == 0) error = sys::SetMountFlags(mount.get(), kFlags | sys::kMountReadOnly, false);
   if (error == 0 && fstat(mount.get(), &info) < 0) error = -errno;
   if (error < 0) return Failed(SpawnStage::kNetwork, "write certificates", error);
@@ -124,7 +155,7 @@ Outcome<void> Server::LayTrust(int mounts, int certificates) const {
     return Failed(SpawnStage::kNetwork, "open mount point", place.get(), "/dev/cloche");
   error = sys::AttachMountAt(mount.get(), place.get());
   if (error < 0) return Failed(SpawnStage::kNetwork, "attach", error, "/dev/cloche");
-  Cover(root.get(), mount.get(), info.st_dev);
+  CoverAll(root.get(), mount.get(), info.st_dev);
   return {};
 }
 

@@ -84,6 +84,21 @@ if command -v node > "$T/log"; then
   try inside node -e "$get" "$api/v1/a"
   check "node believes it" prints "$hello"
 fi
+if command -v javac > "$T/log"; then
+  printf '%s\n' 'public class Get { public static void main(String[] words) throws Exception {' \
+    'System.out.write(new java.net.URL(words[0]).openStream().readAllBytes()); System.out.flush(); } }' > "$WORK/Get.java"
+  chmod 644 "$WORK/Get.java"
+  try inside java "$WORK/Get.java" "$api/v1/a"
+  check "java believes it" prints "$hello"
+  try inside keytool -list -cacerts -storepass changeit
+  check "its store is whole" mentions 'contains [0-9][0-9]* entries'
+  try inside keytool -list -cacerts -storepass wrong-one
+  check "which a wrong password shows" not exits 0
+  try inside sh -c 'cmp /dev/cloche/cacerts "$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")/lib/security/cacerts"'
+  check "it is where java looks" exits 0
+else
+  echo "java is not installed: its trust store was not tried"
+fi
 try inside sh -c "git clone -q $api/v1/repo.git /tmp/clone && git -C /tmp/clone log --format=%s; rm -rf /tmp/clone"
 check "git believes it" prints "over https"
 try inside sh -c "echo | openssl s_client -connect api.test:$TLS -servername api.test -verify_hostname api.test 2>&1"
@@ -186,8 +201,14 @@ if cloche exec hostile -- test -w /etc/ssl/certs > "$T/log" 2>&1; then
   try cloche exec hostile -- "${curl[@]}" "$api/v1/x"
   check "and hurts nobody" prints "$hello"
 fi
-mkdir -p "$WORK/base/bin" && cp /bin/busybox "$WORK/base/bin/" 2> /dev/null && ln -s busybox "$WORK/base/bin/sh"
+mkdir -p "$WORK/base/bin" "$WORK/base/opt/jdk/lib/security" "$WORK/base/usr/lib/jvm/old/jre/lib/security"
+echo mine > "$WORK/base/opt/jdk/lib/security/cacerts"
+ln -s /opt/jdk/lib/security/cacerts "$WORK/base/usr/lib/jvm/old/jre/lib/security/cacerts"
+cp /bin/busybox "$WORK/base/bin/" 2> /dev/null && ln -s busybox "$WORK/base/bin/sh"
 if [ -x "$WORK/base/bin/busybox" ]; then
   try cloche run --base "dir:$WORK/base" "${grants[@]}" -- /bin/sh -c 'busybox grep -c BEGIN $SSL_CERT_FILE; busybox ls /etc'
   check "a base that believes nobody gets whom the machine believes" test "$(head -1 "$OUT")" -gt 1
+  try cloche run --base "dir:$WORK/base" "${grants[@]}" -- /bin/sh -c 'for each in /opt/jdk /usr/lib/jvm/old/jre; do
+    busybox cmp /dev/cloche/cacerts $each/lib/security/cacerts; done && busybox head -c 4 /dev/cloche/cacerts | busybox xxd -p'
+  check "a Java of its own believes it, too" prints feedfeed
 fi

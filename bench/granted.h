@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "http.h"
+#include "own_daemon.h"
+#include "program.h"
+#include "report.h"
+
+namespace cloche::bench {
+
+// A sandbox that reaches one server of this machine.
+class Granted {
+ public:
+  Granted(OwnDaemon& daemon, const std::string& rule);
+  ~Granted();
+  Granted(const Granted&) = delete;
+  Granted& operator=(const Granted&) = delete;
+
+  // The machine itself as it is called inside, for --net.
+  std::string Machine();
+  // Standard output. Throws when it does not exit with 0.
+  std::string Run(const Argv& argv);
+
+ private:
+  Connection connection_;
+  std::string id_;
+};
+
+// The path, once the text is in it.
+std::string WriteFile(const std::string& path, const std::string& text);
+
+// TLS ended and begun again, beside nginx that does the same.
+void BenchTls(OwnDaemon& daemon, const std::string& place, bool quick, Report& report);
+
+}  // namespace cloche::bench
