@@ -51,6 +51,17 @@ std::string DescribeEnd(CommandRun& command) {
   return text;
 }
 
+// Data that took the place of a mount, and that mount still shows what is below.
+bool ShowsOriginal(const Sandbox& sandbox) {
+  return std::ranges::any_of(sandbox.planned.plan.spec.mounts, [&](const MountOp& op) {
+    if (op.kind != MountKind::kOverlay || op.read_only || op.blank || op.target == "/")
+      return false;
+    return std::ranges::any_of(sandbox.request.services, [&](const ServiceRequest& service) {
+      return std::ranges::find(service.data, op.target) != service.data.end();
+    });
+  });
+}
+
 Status FirstFailure(const Sandbox& sandbox) {
   for (const auto& service : sandbox.services) {
     if (service->state == Service::State::kReady) continue;
@@ -104,6 +115,10 @@ Task<Status> Engine::AddServices(std::shared_ptr<Sandbox> sandbox,
   for (const ServiceRequest& each : sandbox->request.services) list.push_back(ServiceToJson(each));
   sandbox->request_json["services"] = std::move(list);
   CLOCHE_CO_TRY(Save(*sandbox));
+  if (sandbox->state == Sandbox::State::kRunning && ShowsOriginal(*sandbox)) {
+    std::string reason = "the data of its services takes its place";
+    CLOCHE_CO_TRY(co_await StopNow(sandbox, std::move(reason), false));
+  }
   CLOCHE_CO_TRY(co_await Awaken(sandbox, client, nullptr));
   co_await StartServices(sandbox);
   co_return FirstFailure(*sandbox);

@@ -219,7 +219,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   } detach{scratch_path_};
   std::string name = std::to_string(index);
 
-  auto lower = AttachedClone(source, "lower", user_namespace);
+  auto lower = AttachedClone(op.blank ? store_.empty() : source, "lower", user_namespace);
   if (!lower) {
     lower.error().detail = op.source;
     return std::unexpected(lower.error());
