@@ -109,6 +109,9 @@ Task<Status> Engine::AddServices(std::shared_ptr<Sandbox> sandbox,
         co_return Fail(Code::kConflict, "add service: there is a " + each.name + " already",
                        "give it another name");
       }
+    each.since_ms = static_cast<uint64_t>(duration_cast<std::chrono::milliseconds>(
+                                              std::chrono::system_clock::now().time_since_epoch())
+                                              .count());
     sandbox->request.services.push_back(std::move(each));
   }
   nlohmann::json list = nlohmann::json::array();
@@ -194,7 +197,7 @@ Status Engine::StartService(const std::shared_ptr<Sandbox>& sandbox, Service& se
     spec["gid"] = sandbox->planned.plan.spec.map_root ? 0 : caller.gid;
     spec["groups"] = Json::array();
   }
-  for (const char* key : {"name", "env", "cwd", "data"}) spec.erase(key);
+  for (const char* key : {"name", "env", "cwd", "data", "since_ms"}) spec.erase(key);
   CommandRequest request;
   request.service = service.request.name;
   request.argv = {ServiceProgram(), "run",
