@@ -163,7 +163,7 @@ std::optional<std::vector<std::string>> HiddenBelow(const Json& hidden, const st
 }
 
 // False: nobody reads it any more.
-bool Pass(int fd, std::string_view bytes) {
+bool PassOn(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno != EINTR) return false;
@@ -217,7 +217,7 @@ Status Move(const std::string& sandbox, const Packed& what, size_t number,
   std::vector<char> buffer(1 << 20);
   ssize_t got;
   while ((got = read(pack.output(), buffer.data(), buffer.size())) > 0) {
-    if (!Pass(unpack.input(), std::string_view(buffer.data(), static_cast<size_t>(got)))) break;
+    if (!PassOn(unpack.input(), std::string_view(buffer.data(), static_cast<size_t>(got)))) break;
     moved += static_cast<uint64_t>(got);
     progress.Show(moved);
   }
