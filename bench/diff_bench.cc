@@ -56,7 +56,7 @@ void LargeTree(OwnDaemon& daemon, int files, const Options& options, Report& rep
 }
 
 // 0: it is another program, or gone.
-double PeakIfDiffer(pid_t pid) {
+double PeakIf(pid_t pid, std::string_view wanted) {
   FILE* const status = fopen(fmt::format("/proc/{}/status", pid).c_str(), "re");
   if (!status) return 0;
   char line[256], name[64] = "";
@@ -66,11 +66,16 @@ double PeakIfDiffer(pid_t pid) {
     sscanf(line, "VmHWM: %lf", &kilobytes);
   }
   fclose(status);
-  return strcmp(name, "cloche-diff") == 0 ? kilobytes / 1024 : 0;
+  return name == wanted ? kilobytes / 1024 : 0;
 }
 
-// The most memory that a cloche-diff of the daemon had while `work` ran, in MB.
-double PeakOfDiffer(const OwnDaemon& daemon, const std::function<void()>& work) {
+struct Peaks {
+  double differ = 0;
+  double daemon = 0;
+};
+
+// The most memory that cloche-diff and cloched had when `work` had run, in MB.
+Peaks PeaksDuring(const OwnDaemon& daemon, const std::function<void()>& work) {
   std::atomic<bool> done = false;
   std::exception_ptr failed;
   std::jthread worker([&] {
@@ -81,24 +86,30 @@ double PeakOfDiffer(const OwnDaemon& daemon, const std::function<void()>& work) 
     }
     done = true;
   });
-  double peak = 0;
+  Peaks peak;
   for (; !done; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
-    for (const pid_t pid : daemon.Processes()) peak = std::max(peak, PeakIfDiffer(pid));
+    for (const pid_t pid : daemon.Processes()) {
+      peak.differ = std::max(peak.differ, PeakIf(pid, "cloche-diff"));
+      peak.daemon = std::max(peak.daemon, PeakIf(pid, "cloched"));
+    }
   worker.join();
   if (failed) std::rethrow_exception(failed);
   return peak;
 }
 
-void ManyChanges(OwnDaemon& daemon, Report& report) {
+void ManyChanges(OwnDaemon& daemon, const Options& options, Report& report) {
   Sandbox box(daemon);
-  for (const int changes : {10'000, 100'000}) {
+  std::vector<int> sizes = {10'000, 100'000};
+  if (options.full) sizes.push_back(1'000'000);
+  for (const int changes : sizes) {
     box.MakeTree(fmt::format("many{}", changes), changes);
     Series series;
-    const double peak = PeakOfDiffer(daemon, [&] {
+    const Peaks peak = PeaksDuring(daemon, [&] {
       for (int i = 0; i < 3; ++i) series.Add(box.Diff());
     });
     report.Tell(fmt::format("diff of {} changes", changes), series);
-    report.Tell("  memory of cloche-diff", fmt::format("{:.1f} MB", peak));
+    report.Tell("  memory of cloche-diff, cloched",
+                fmt::format("{:.1f} MB, {:.1f} MB", peak.differ, peak.daemon));
   }
 }
 
@@ -120,7 +131,7 @@ void RaceOverhead(const Options& options, Report& report) {
 
 void BenchDiff(OwnDaemon& daemon, const Options& options, Report& report) {
   LargeTree(daemon, options.full ? 1'000'000 : 100'000, options, report);
-  ManyChanges(daemon, report);
+  ManyChanges(daemon, options, report);
   RaceOverhead(options, report);
 }
 

@@ -6,7 +6,7 @@
 namespace cloche {
 namespace {
 
-constexpr uint32_t kMagic = 0x434c5033;  // "CLP3"
+constexpr uint32_t kMagic = 0x434c5034;  // "CLP4"
 constexpr uint32_t kMaxItems = 4096;
 constexpr uint32_t kMaxText = 1 << 20;
 
@@ -99,6 +99,7 @@ void Put(Writer& out, const SandboxSpec& spec) {
     out.Flag(op.read_only);
     out.Flag(op.recursive);
     out.Flag(op.optional);
+    out.Flag(op.blank);
     out.U64(op.size_bytes);
     out.U32(op.mode);
   }
@@ -128,6 +129,7 @@ SandboxSpec TakeSpec(Reader& in) {
     op.read_only = in.Flag();
     op.recursive = in.Flag();
     op.optional = in.Flag();
+    op.blank = in.Flag();
     op.size_bytes = in.U64();
     op.mode = in.U32();
     spec.mounts.push_back(std::move(op));

@@ -29,6 +29,7 @@ struct MountOp {
   bool read_only = false;   // kOverlay: the lower alone, no upper
   bool recursive = false;   // kBind: with the mounts below it
   bool optional = false;    // skip when `source` does not exist
+  bool blank = false;       // kOverlay: over nothing; the upper holds a whole copy of `source`
   uint64_t size_bytes = 0;  // kTmpfs
   uint32_t mode = 0755;     // kTmpfs: of its root directory
   bool operator==(const MountOp&) const = default;

@@ -65,6 +65,7 @@ std::string HelperProcess::ReadLine() {
 
 bool HelperProcess::Finish() {
   input_ = OwnedFd();
+  output_ = OwnedFd();  // it may wait for us to read
   int status = 0;
   if (pid_ > 0) waitpid(pid_, &status, 0);
   pid_ = 0;

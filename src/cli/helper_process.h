@@ -25,7 +25,10 @@ class HelperProcess {
   ~HelperProcess() { Finish(); }
 
   std::string ReadLine();  // without its end; "" when there are no more
-  bool Finish();           // ends its input and waits for it; false: it did not end well
+  int input() const { return input_.get(); }
+  int output() const { return output_.get(); }
+  void EndInput() { input_ = OwnedFd(); }
+  bool Finish();  // ends its input and waits for it; false: it did not end well
 
  private:
   HelperProcess() = default;

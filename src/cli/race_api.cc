@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -84,11 +87,70 @@ void StopSandbox(const std::string& id) {
   if (const auto target = SandboxTarget(id, "/stop")) (void)Call("POST", *target);
 }
 
+RaceSandboxes::~RaceSandboxes() {
+  RemoveAll();
+  guard_ = OwnedFd();
+  if (guard_pid_ > 0) waitpid(guard_pid_, nullptr, 0);
+}
+
+void RaceSandboxes::Add(const std::string& id) {
+  if (guard_pid_ == 0) StartGuard();
+  ids_.push_back(id);
+  TellGuard('+', id);
+}
+
+void RaceSandboxes::Keep(const std::string& id) {
+  TellGuard('-', id);
+  std::erase(ids_, id);
+}
+
 void RaceSandboxes::RemoveAll() {
-  for (const std::string& id : ids_)
+  for (const std::string& id : ids_) {
     if (const auto target = SandboxTarget(id))
       (void)Call("DELETE", *target, nullptr, StartDaemon::kNever);
+    TellGuard('-', id);
+  }
   ids_.clear();
+}
+
+// Without one a race runs as well.
+void RaceSandboxes::StartGuard() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return;
+  OwnedFd input(ends[0]);
+  guard_ = OwnedFd(ends[1]);
+  guard_pid_ = fork();
+  if (guard_pid_ == 0) Guard(input.get());
+}
+
+void RaceSandboxes::TellGuard(char what, const std::string& id) const {
+  const std::string line = what + id + "\n";
+  if (guard_pid_ > 0) (void)!write(guard_.get(), line.data(), line.size());
+}
+
+// What is ours to remove when the pipe ends is what nobody else has removed or kept.
+void RaceSandboxes::Guard(int input) {
+  setsid();
+  for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
+  guard_ = OwnedFd();
+  guard_pid_ = 0;
+  const int null = open("/dev/null", O_RDWR);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
+  std::string told;
+  char buffer[4096];
+  for (ssize_t got; (got = read(input, buffer, sizeof buffer)) != 0;) {
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) told.append(buffer, static_cast<size_t>(got));
+    for (size_t end; (end = told.find('\n')) != std::string::npos; told.erase(0, end + 1)) {
+      const std::string id = told.substr(1, end - 1);
+      if (told[0] == '+')
+        ids_.push_back(id);
+      else
+        std::erase(ids_, id);
+    }
+  }
+  RemoveAll();
+  _exit(0);
 }
 
 Result<LaneCommand> LaneCommand::Start(const std::string& sandbox, const Body& body) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,19 +30,26 @@ Result<race::Changes> FetchChanges(const std::string& lane, const std::string& b
 
 uint64_t CountViolations(const std::string& sandbox);
 
-// The sandboxes of one race. What was not kept goes with it.
+// The sandboxes of one race. What was not kept goes with it. When we are killed, a second process
+// of ours removes them.
 class RaceSandboxes {
  public:
   RaceSandboxes() = default;
   RaceSandboxes(const RaceSandboxes&) = delete;
   RaceSandboxes& operator=(const RaceSandboxes&) = delete;
-  ~RaceSandboxes() { RemoveAll(); }
-  void Add(const std::string& id) { ids_.push_back(id); }
-  void Keep(const std::string& id) { std::erase(ids_, id); }
+  ~RaceSandboxes();
+  void Add(const std::string& id);
+  void Keep(const std::string& id);
   void RemoveAll();
 
  private:
+  void StartGuard();
+  void TellGuard(char what, const std::string& id) const;
+  [[noreturn]] void Guard(int input);
+
   std::vector<std::string> ids_;
+  OwnedFd guard_;
+  pid_t guard_pid_ = 0;
 };
 
 // Ends what runs in it. That it has ended already is fine, too.

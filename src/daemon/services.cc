@@ -51,6 +51,17 @@ std::string DescribeEnd(CommandRun& command) {
   return text;
 }
 
+// Data that took the place of a mount, and that mount still shows what is below.
+bool ShowsOriginal(const Sandbox& sandbox) {
+  return std::ranges::any_of(sandbox.planned.plan.spec.mounts, [&](const MountOp& op) {
+    if (op.kind != MountKind::kOverlay || op.read_only || op.blank || op.target == "/")
+      return false;
+    return std::ranges::any_of(sandbox.request.services, [&](const ServiceRequest& service) {
+      return std::ranges::find(service.data, op.target) != service.data.end();
+    });
+  });
+}
+
 Status FirstFailure(const Sandbox& sandbox) {
   for (const auto& service : sandbox.services) {
     if (service->state == Service::State::kReady) continue;
@@ -98,12 +109,19 @@ Task<Status> Engine::AddServices(std::shared_ptr<Sandbox> sandbox,
         co_return Fail(Code::kConflict, "add service: there is a " + each.name + " already",
                        "give it another name");
       }
+    each.since_ms = static_cast<uint64_t>(duration_cast<std::chrono::milliseconds>(
+                                              std::chrono::system_clock::now().time_since_epoch())
+                                              .count());
     sandbox->request.services.push_back(std::move(each));
   }
   nlohmann::json list = nlohmann::json::array();
   for (const ServiceRequest& each : sandbox->request.services) list.push_back(ServiceToJson(each));
   sandbox->request_json["services"] = std::move(list);
   CLOCHE_CO_TRY(Save(*sandbox));
+  if (sandbox->state == Sandbox::State::kRunning && ShowsOriginal(*sandbox)) {
+    std::string reason = "the data of its services takes its place";
+    CLOCHE_CO_TRY(co_await StopNow(sandbox, std::move(reason), false));
+  }
   CLOCHE_CO_TRY(co_await Awaken(sandbox, client, nullptr));
   co_await StartServices(sandbox);
   co_return FirstFailure(*sandbox);
@@ -179,7 +197,7 @@ Status Engine::StartService(const std::shared_ptr<Sandbox>& sandbox, Service& se
     spec["gid"] = sandbox->planned.plan.spec.map_root ? 0 : caller.gid;
     spec["groups"] = Json::array();
   }
-  for (const char* key : {"name", "env", "cwd", "data"}) spec.erase(key);
+  for (const char* key : {"name", "env", "cwd", "data", "since_ms"}) spec.erase(key);
   CommandRequest request;
   request.service = service.request.name;
   request.argv = {ServiceProgram(), "run",

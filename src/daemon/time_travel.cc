@@ -39,6 +39,24 @@ Status CheckCanSave(const Sandbox& sandbox) {
   return {};
 }
 
+// Its data was copied later: in such a state it would run on the live files below.
+bool IsOlder(const Snapshot& snapshot, const ServiceRequest& service) {
+  return snapshot.created <
+         std::chrono::system_clock::time_point(std::chrono::milliseconds(service.since_ms));
+}
+
+Status CheckHoldsServices(const Sandbox& sandbox, const Snapshot& snapshot) {
+  for (const ServiceRequest& service : sandbox.request.services)
+    if (IsOlder(snapshot, service))
+      return Fail(
+          Code::kConflict,
+          fmt::format("roll back {}: {} was saved before the data of its service {} was "
+                      "copied",
+                      sandbox.id, snapshot.id, service.name),
+          fmt::format("cloche fork {} makes a sandbox of it, without the service", snapshot.id));
+  return {};
+}
+
 std::unexpected<Error> NoMore(const Snapshot& snapshot) {
   return Fail(Code::kNotFound, "find snapshot: " + snapshot.id + " was removed just now",
               "cloche snapshots SANDBOX shows the ones there are");
@@ -331,6 +349,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
                    "its snapshots can still be forked: cloche fork SNAPSHOT");
   auto target = ChooseSnapshot(*sandbox, request);
   if (!target) co_return std::unexpected(target.error());
+  CLOCHE_CO_TRY(CheckHoldsServices(*sandbox, *target));
   sandbox->birth_ns = sandbox->BirthAt(target->created);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
   Snapshot abandoned;
@@ -410,6 +429,10 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
   CLOCHE_CO_TRY(CheckNewNames(request.names, request.count, client));
   SandboxRequest wanted = parent->request;
   wanted.limits = OverLimits(request.limits, parent->request.limits);
+  std::erase_if(wanted.services,
+                [&](const ServiceRequest& each) { return IsOlder(snapshot, each); });
+  nlohmann::json services = nlohmann::json::array();
+  for (const ServiceRequest& each : wanted.services) services.push_back(ServiceToJson(each));
   auto planned = Plan(wanted, FactsOf(client.peer), parent->id);
   if (!planned) co_return std::unexpected(planned.error());
   if (planned->plan.in_memory)
@@ -425,7 +448,9 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->request = parent->request;
     fork->request.name = fork->name;
     fork->request.limits = wanted.limits;
+    fork->request.services = wanted.services;
     fork->request_json = parent->request_json;
+    if (fork->request_json.contains("services")) fork->request_json["services"] = services;
     fork->request_json.erase("name");
     if (!fork->name.empty()) fork->request_json["name"] = fork->name;
     fork->request_json["limits"].update(LimitsToJson(request.limits));

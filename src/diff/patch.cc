@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "diff/binary_patch.h"
+
 namespace cloche::diff {
 namespace {
 
@@ -18,6 +20,8 @@ struct Blob {
 
   std::string_view Mode() const { return symlink ? "120000" : executable ? "100755" : "100644"; }
 };
+
+constexpr size_t kMostLiteral = 64 << 20;  // of a binary file that is held whole
 
 bool IsGitDirectory(std::string_view component) {
   return component.size() == 4 && component[0] == '.' && (component[1] | 0x20) == 'g' &&
@@ -180,21 +184,33 @@ void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& 
                           Similarity(diff, *from, *to), QuoteForPatch(old_name, quote),
                           QuoteForPatch(new_name, quote));
   }
+  const bool literal =
+      !same && !diff && old_content.size() <= kMostLiteral && new_content.size() <= kMostLiteral;
+  const std::string nothing(GitBlobName("").size(), '0');
   // From this line alone patch knows that it may touch a symlink, and delete an empty file.
   if (from != nullptr && to != nullptr && from->symlink && !same) {
     head += fmt::format("index {}..{} {}\n", GitBlobName(old_content), GitBlobName(new_content),
                         from->Mode());
-  } else if (same && (from == nullptr || to == nullptr)) {
-    const std::string empty = GitBlobName("");
-    const std::string none(empty.size(), '0');
-    head +=
-        fmt::format("index {}..{}\n", from != nullptr ? empty : none, to != nullptr ? empty : none);
+  } else if (literal || (same && (from == nullptr || to == nullptr))) {
+    head += fmt::format("index {}..{}\n", from != nullptr ? GitBlobName(old_content) : nothing,
+                        to != nullptr ? GitBlobName(new_content) : nothing);
   }
   const std::string from_side = from != nullptr ? from_label : "/dev/null";
   const std::string to_side = to != nullptr ? to_label : "/dev/null";
-  if (!same && !diff) head += fmt::format("Binary files {} and {} differ\n", from_side, to_side);
-  if (!same && diff) head += LabelLine("---", from_side) + LabelLine("+++", to_side);
+  if (literal)
+    head += "GIT binary patch\n";
+  else if (!same && !diff)
+    head += fmt::format("Binary files {} and {} differ\n", from_side, to_side);
+  else if (!same)
+    head += LabelLine("---", from_side) + LabelLine("+++", to_side);
   out.Put(head);
+  // Both ways, as git writes it.
+  if (literal)
+    for (const std::string_view content : {new_content, old_content})
+      WriteLiteral(content, [&](std::string_view piece) {
+        out.Put(piece);
+        return out.wanted();
+      });
   if (diff) PutHunks(out, *diff, options.context);
 }
 

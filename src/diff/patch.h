@@ -28,7 +28,8 @@ enum class PatchResult {
 
 // One change as a unified diff with git's headers, which `git apply` and `patch -p1` accept. The
 // contents are those of the sides that are files; of symlinks the target is taken. A binary file,
-// or one beyond the bounds, is only named: git apply refuses such a patch, as it does git's own.
+// or one beyond the bounds, is held whole, which patch does not take; one of more than 64 MiB is
+// only named, and git apply refuses such a patch, as it does git's own.
 // It is streamed in pieces, and raw: it is not meant for a terminal.
 PatchResult WritePatch(const Change& change, std::string_view old_content,
                        std::string_view new_content, const PatchOptions& options,

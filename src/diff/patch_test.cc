@@ -200,7 +200,10 @@ TEST(Patch, LooksLikeGits) {
   EXPECT_EQ(
       PatchOf({.path = "/p.png", .kind = ChangeKind::kAdded, .new_side = File("\0"s)}, "", "\0"s),
       "diff --git a/p.png b/p.png\nnew file mode 100644\n"
-      "Binary files /dev/null and b/p.png differ\n");
+      "index 0000000000000000000000000000000000000000.."
+      "f76dd238ade08917e6712764a16a22005a50573d\n"
+      "GIT binary patch\nliteral 1\nLcmV+c0RH~~00962\n\n"
+      "literal 0\nKcmV+b0RR6000031\n\n");
   const Change gone{.path = "/p/x",
                     .kind = ChangeKind::kTypeChanged,
                     .old_side = File("x\n"),

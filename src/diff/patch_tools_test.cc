@@ -164,6 +164,24 @@ void ExpectBothApply(const Tree& from, const Tree& to, const Renames& renames = 
   ExpectApplies(kTools, to, from, back);
 }
 
+using namespace std::string_literals;
+
+std::string Bytes(size_t size, unsigned seed) {
+  std::string bytes;
+  for (size_t i = 0; i < size; ++i) bytes += static_cast<char>(i * seed >> 3);
+  return bytes;
+}
+
+TEST(PatchTools, GitAppliesBinaryFiles) {
+  const Tree from = {{"changed", {"\0one"s}}, {"gone", {Bytes(100, 7)}}, {"text", {"a\n"}}};
+  const Tree to = {{"changed", {Bytes(200'000, 13)}},   {"new", {Bytes(65'535, 3)}},
+                   {"becomes/one", {Bytes(65'536, 5)}}, {"tiny", {"\0"s}},
+                   {"fifty-two", {Bytes(45, 11)}},      {"text", {"b\n"}}};
+  const std::span git(kTools, 1);
+  ExpectApplies(git, from, to);
+  ExpectApplies(git, to, from);
+}
+
 TEST(PatchTools, FilesAreChangedAddedAndDeleted) {
   ExpectBothApply({{"a", {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"}},
                    {"deep/er/b", {"same\n"}},

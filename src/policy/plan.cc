@@ -97,11 +97,23 @@ class LimitPlan {
   Planned& out_;
 };
 
+// The copy of a service's data is whole. What its original makes later must not show in it, and the
+// root of an overlay always shows what is below: nothing is below.
+void KeepDataApart(const SandboxRequest& request, View& view) {
+  for (MountOp& op : view.mounts)
+    if (op.kind == MountKind::kOverlay && !op.read_only && op.target != "/")
+      op.blank = std::ranges::any_of(request.services, [&](const ServiceRequest& service) {
+        return std::ranges::find(service.data, op.target) != service.data.end();
+      });
+}
+
 Result<View> MakeView(const ViewInput& input) {
   if (input.request.declared) return DeclaredOnlyView(input);
   if (!input.request.base_directory.empty()) return DirectoryView(input);
   auto view = input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
-  if (view) HideAnnexes(input.request, *view);
+  if (!view) return view;
+  HideAnnexes(input.request, *view);
+  KeepDataApart(input.request, *view);
   return view;
 }
 

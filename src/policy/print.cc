@@ -47,6 +47,7 @@ Json ToJson(const MountOp& op) {
   if (op.read_only) out["read_only"] = true;
   if (op.recursive) out["recursive"] = true;
   if (op.optional) out["optional"] = true;
+  if (op.blank) out["blank"] = true;
   if (op.kind == MountKind::kTmpfs) {
     out["size_bytes"] = op.size_bytes;
     out["mode"] = fmt::format("{:04o}", op.mode);

@@ -88,6 +88,9 @@ Status ReadService(const json& object, ServiceRequest& out) {
   reader.Paths("sockets", out.sockets);
   ReadDirectories(reader, out.directories);
   reader.Paths("data", out.data);
+  std::optional<uint64_t> since;
+  reader.Integer("since_ms", since, {.most = UINT64_MAX / 2});
+  out.since_ms = since.value_or(0);
   return reader.Finish();
 }
 
@@ -123,10 +126,11 @@ json ServiceToJson(const ServiceRequest& service) {
   for (const ServiceDirectory& each : service.directories)
     directories.push_back(
         {{"path", each.path}, {"mode", each.mode}, {"uid", each.uid}, {"gid", each.gid}});
-  return {{"name", service.name},       {"program", service.program}, {"argv", service.argv},
-          {"env", service.env},         {"cwd", service.cwd},         {"uid", service.uid},
-          {"gid", service.gid},         {"groups", service.groups},   {"ports", service.ports},
-          {"sockets", service.sockets}, {"directories", directories}, {"data", service.data}};
+  return {{"name", service.name},        {"program", service.program}, {"argv", service.argv},
+          {"env", service.env},          {"cwd", service.cwd},         {"uid", service.uid},
+          {"gid", service.gid},          {"groups", service.groups},   {"ports", service.ports},
+          {"sockets", service.sockets},  {"directories", directories}, {"data", service.data},
+          {"since_ms", service.since_ms}};
 }
 
 }  // namespace cloche

@@ -32,7 +32,8 @@ struct ServiceRequest {
   std::vector<uint32_t> ports;       // where it answers, on the sandbox's loopback
   std::vector<std::string> sockets;  // likewise
   std::vector<ServiceDirectory> directories;
-  std::vector<std::string> data;  // what was copied; to be shown
+  std::vector<std::string> data;  // what was copied
+  uint64_t since_ms = 0;          // of 1970: states saved before do not hold the data
   bool operator==(const ServiceRequest&) const = default;
 };
 

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -89,6 +91,15 @@ std::set<std::string> OpenOf(int pid) {
   return open;
 }
 
+// What is only appended to is a log.
+bool IsOpenForWriting(int pid, const std::string& fd, bool logs) {
+  const std::string info = ReadOf(pid, ("fdinfo/" + fd).c_str());
+  const size_t at = info.find("flags:");
+  if (at == std::string::npos) return false;
+  const long flags = strtol(info.c_str() + at + strlen("flags:"), nullptr, 8);
+  return (flags & O_ACCMODE) != O_RDONLY && (logs || (flags & O_APPEND) == 0);
+}
+
 void AddOpenFiles(int pid, uint32_t uid, const std::set<std::string>& inherited,
                   std::set<std::string>& data) {
   const std::string output = LinkOf(pid, "fd/1"), errors = LinkOf(pid, "fd/2");
@@ -96,12 +107,7 @@ void AddOpenFiles(int pid, uint32_t uid, const std::set<std::string>& inherited,
     const std::string target = LinkOf(pid, "fd/" + fd);
     if (target == output || target == errors) continue;  // a log, too
     if (inherited.contains(target)) continue;
-    const std::string info = ReadOf(pid, ("fdinfo/" + fd).c_str());
-    const size_t at = info.find("flags:");
-    if (at == std::string::npos) continue;
-    const long flags = strtol(info.c_str() + at + strlen("flags:"), nullptr, 8);
-    if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_APPEND) != 0) continue;
-    AddFile(target, uid, data);
+    if (IsOpenForWriting(pid, fd, false)) AddFile(target, uid, data);
   }
   // A file may be mapped and its descriptor closed.
   std::istringstream maps(ReadOf(pid, "maps"));
@@ -170,6 +176,43 @@ Result<std::vector<std::string>> CheckData(const std::vector<std::string>& paths
     data.insert(real);
   }
   return Outermost(data);
+}
+
+std::vector<int> WritersBelow(const ProcessTable& table, const std::vector<std::string>& data) {
+  std::map<std::string, dev_t> places;
+  for (const std::string& path : data) {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0) places[path] = info.st_dev;
+  }
+  std::set<int> starters;
+  for (int pid = getpid(); const HostProcess* process = table.Find(pid); pid = process->parent)
+    starters.insert(pid);
+  std::vector<int> writers;
+  for (const auto& [pid, process] : table.all()) {
+    if (places.empty() || starters.contains(pid)) continue;
+    for (const std::string& fd : ListOf(pid, "fd")) {
+      const std::string target = LinkOf(pid, "fd/" + fd);
+      const auto place = std::ranges::find_if(places, [&](const auto& each) {
+        return target == each.first || IsBelow(target, each.first);
+      });
+      struct stat info;
+      // A sandbox has the same paths on another device.
+      if (place == places.end() || !IsOpenForWriting(pid, fd, true) ||
+          stat(fmt::format("/proc/{}/fd/{}", pid, fd).c_str(), &info) < 0 ||
+          info.st_dev != place->second || !S_ISREG(info.st_mode))
+        continue;
+      writers.push_back(pid);
+      break;
+    }
+  }
+  return writers;
+}
+
+bool IsSameFor(int pid, const std::string& path) {
+  struct stat ours, its;
+  return stat(path.c_str(), &ours) == 0 &&
+         stat(fmt::format("/proc/{}/root{}", pid, path).c_str(), &its) == 0 &&
+         ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
 }
 
 uint64_t BytesBelow(const std::vector<std::string>& paths) {

@@ -18,6 +18,13 @@ std::vector<std::string> FindData(const HostProcess& first, const std::vector<in
 // Real, absolute, none below another.
 Result<std::vector<std::string>> CheckData(const std::vector<std::string>& paths);
 
+// Who has a file below these directories open for writing, but us and those who started us. Only
+// processes we may look at.
+std::vector<int> WritersBelow(const ProcessTable& table, const std::vector<std::string>& data);
+
+// Whether the process sees there what we see. In a container, it does not.
+bool IsSameFor(int pid, const std::string& path);
+
 uint64_t BytesBelow(const std::vector<std::string>& paths);
 
 }  // namespace cloche::service

@@ -65,9 +65,9 @@ Result<std::optional<int>> ListenerAt(const ProcessTable& table,
               "run this as root: sudo cloche new --with-service ...");
 }
 
-// Every process knows its unit by its cgroup.
+// Every process knows its unit by its cgroup. Names have dots, too: php8.2-fpm.
 Result<int> FirstOfUnit(const ProcessTable& table, std::string unit) {
-  if (unit.find('.') == std::string::npos) unit += ".service";
+  if (!unit.ends_with(".service") && !unit.ends_with(".scope")) unit += ".service";
   std::set<int> members;
   for (const auto& [pid, process] : table.all()) {
     std::istringstream lines(ReadOf(pid, "cgroup"));
@@ -190,6 +190,15 @@ Result<HostService> FindService(const std::string& ref, const FindOptions& optio
   } else {
     ASSIGN_OR_RETURN(service.data, CheckData(options.data));
   }
+  std::vector<std::string> seen = service.data;
+  if (options.command.empty()) seen.push_back(program.path);
+  for (const std::string& path : seen)
+    if (!IsSameFor(pid, path))
+      return Fail(Code::kConflict,
+                  fmt::format("copy service {}: its {} is not this machine's, or is gone", pid,
+                              EscapeForTerminal(path)),
+                  "a service in a container is not copied; if its program was replaced since it "
+                  "started, restart it, and then this");
   service.bytes = BytesBelow(service.data);
   FindRunDirectories(service, program.directories);
   return service;

@@ -1,23 +1,30 @@
 // cloche-service: a service of this machine, again in a sandbox.
 //   on the machine, with the rights of the user, started by cloche:
 //     find REF [--data PATH]... [--command ARG]...   what it is, as JSON
-//     pause PID STARTED    says "paused", and lets it go on when standard input ends or we do
+//     pause PID STARTED [--snapshot] [DATA]...   says when it stands still, and lets it go on when
+//         standard input ends or we do; with --snapshot at once, if snapshots of DATA can be made,
+//         which are deleted then
+//     pack DIRECTORY [LEFT_OUT]...  writes an archive of it
 //   in the sandbox:
 //     copy PATH...         makes its files the sandbox's own
+//     unpack NUMBER PATH   unpacks an archive beside it
+//     place PATH...        puts what was unpacked in its place
 //     run SPEC             starts it, says "ready" when it answers, waits for its end
-#include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error_json.h"
+#include "service/archive.h"
 #include "service/copy.h"
 #include "service/host_service.h"
 #include "service/pause.h"
 #include "service/run.h"
+#include "service/snapshot.h"
 
 namespace cloche::service {
 namespace {
@@ -50,11 +57,20 @@ int Find(const Words& words) {
 // Signals would end us in the middle: whoever holds the other end of standard input decides.
 int Hold(const Words& words) {
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
-  Pause pause;
+  HostSnapshots snapshots;
+  const bool wanted = words.size() > 2 && words[2] == "--snapshot";
+  const Words data(words.begin() + 2 + wanted, words.end());
+  const bool prepared = wanted && snapshots.Prepare(data);
+  auto pause = std::make_unique<Pause>();
   const Status stopped =
-      pause.Stop(atoi(words[0].c_str()), strtoull(words[1].c_str(), nullptr, 10));
+      pause->Stop(atoi(words[0].c_str()), strtoull(words[1].c_str(), nullptr, 10), data);
   if (!stopped) return Finish(stopped);
-  Print(fmt::format("paused {}\n", pause.threads()));
+  nlohmann::ordered_json said = {{"paused", pause->threads()}, {"snapshots", Words()}};
+  if (prepared && snapshots.Take()) {
+    pause.reset();
+    said["snapshots"] = snapshots.Places();
+  }
+  Print(said.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   char byte;
   while (read(STDIN_FILENO, &byte, 1) > 0) {
   }
@@ -86,8 +102,13 @@ int Main(int argc, char** argv) {
   const Words words(argv + std::min(argc, 2), argv + argc);
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "find" && !words.empty()) return Find(words);
-  if (what == "pause" && words.size() == 2) return Hold(words);
+  if (what == "pause" && words.size() >= 2) return Hold(words);
+  if (what == "pack" && !words.empty())
+    return Finish(Pack(words[0], Words(words.begin() + 1, words.end())));
   if (what == "copy" && !words.empty()) return Finish(CopyData(words));
+  if (what == "unpack" && words.size() == 2)
+    return Finish(Unpack(words[1], strtoul(words[0].c_str(), nullptr, 10)));
+  if (what == "place" && !words.empty()) return Finish(Place(words));
   if (what == "run" && words.size() == 1) return Run(words[0]);
   static constexpr char kUsage[] =
       "cloche-service is started by cloche; use cloche new --with-service PORT|PID|UNIT\n";

@@ -1,13 +1,18 @@
 #include "service/pause.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "service/data.h"
 #include "service/process_table.h"
 #include "sys/file.h"
 
@@ -84,7 +89,10 @@ Status Pause::Await(int thread) {
 }
 
 // Until a whole look finds nobody who still moves.
-Status Pause::Stop(int pid, uint64_t started) {
+Status Pause::Stop(int pid, uint64_t started, const std::vector<std::string>& data) {
+  // A file only those can open who may trace it: nobody else can make us wait.
+  turn_ = sys::Fd(open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  if (turn_.valid()) flock(turn_.get(), LOCK_EX);
   for (int round = 0; round < kMostRounds; ++round) {
     const ProcessTable table = ProcessTable::Read();
     const HostProcess* process = table.Find(pid);
@@ -92,7 +100,10 @@ Status Pause::Stop(int pid, uint64_t started) {
       return Fail(Code::kNotFound, fmt::format("pause process {}: it has ended", pid),
                   "start the service again, and then this");
     size_t found = 0;
-    for (const int member : table.Tree(pid))
+    std::vector<int> members = table.Tree(pid);
+    for (const int writer : WritersBelow(table, data))
+      if (std::ranges::find(members, writer) == members.end()) members.push_back(writer);
+    for (const int member : members)
       for (const std::string& name : ListOf(member, "task")) {
         const int thread = atoi(name.c_str());
         if (stopped_.contains(thread) || IsDead(member, name)) continue;

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "sys/fd.h"
 
 namespace cloche::service {
 
@@ -17,13 +20,16 @@ class Pause {
   ~Pause();
 
   // `started` as the process table tells it: a pid that another process has by now is refused.
-  Status Stop(int pid, uint64_t started);
+  // With it stands who else writes to its data: a worker may have left the family. While another
+  // pause of the process lasts, this waits.
+  Status Stop(int pid, uint64_t started, const std::vector<std::string>& data);
   size_t threads() const { return stopped_.size(); }
 
  private:
   Status Seize(int thread, int process);
   Status Await(int thread);
 
+  sys::Fd turn_;
   std::map<int, int> stopped_;  // thread -> the signal it was about to get, 0 = none
 };
 

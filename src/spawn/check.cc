@@ -53,6 +53,8 @@ Outcome<void> CheckMount(const MountOp& op, bool first) {
   if (op.kind == MountKind::kBind && !op.read_only &&
       (op.source == "/" || IsAtOrBelowAny(op.source, kSystem)))
     return Refused("writable bind of the system", EPERM, op.source);
+  if (op.blank && (op.kind != MountKind::kOverlay || op.read_only || first))
+    return Refused("mount over nothing", EINVAL, op.target);
   if ((op.mode & ~01777u) != 0) return Refused("mount mode", EINVAL, op.target);
   return {};
 }

@@ -225,7 +225,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   const std::string layer = std::to_string(index);
   const std::string& slot = sandbox.slots[index];
 
-  auto lower = AttachedClone(source, "lower", user_namespace);
+  auto lower = AttachedClone(op.blank ? store_.empty() : source, "lower", user_namespace);
   if (!lower) {
     lower.error().detail = op.source;
     return std::unexpected(lower.error());

@@ -43,11 +43,22 @@ int DestroySubvolume(int dir, const char* name) {
   return Ioctl(dir, BTRFS_IOC_SNAP_DESTROY, &arguments);
 }
 
-int SnapshotSubvolume(int source, int dir, const char* name) {
+namespace {
+int Snapshot(int source, int dir, const char* name, uint64_t flags) {
   btrfs_ioctl_vol_args_v2 arguments{};
   arguments.fd = source;
+  arguments.flags = flags;
   if (!CopyName(arguments.name, name)) return -ENAMETOOLONG;
   return Ioctl(dir, BTRFS_IOC_SNAP_CREATE_V2, &arguments);
+}
+}  // namespace
+
+int SnapshotSubvolume(int source, int dir, const char* name) {
+  return Snapshot(source, dir, name, 0);
+}
+
+int SnapshotReadOnly(int source, int dir, const char* name) {
+  return Snapshot(source, dir, name, BTRFS_SUBVOL_RDONLY);
 }
 
 int64_t SubvolumeId(int subvolume) {

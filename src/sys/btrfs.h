@@ -11,6 +11,7 @@ namespace cloche::sys {
 // The btrfs ioctls the pool needs. 0 or -errno.
 int CreateSubvolume(int dir, const char* name);
 int SnapshotSubvolume(int source, int dir, const char* name);  // writable; on disk on return
+int SnapshotReadOnly(int source, int dir, const char* name);
 int DestroySubvolume(int dir, const char* name);
 int64_t SubvolumeId(int subvolume);
 // Simple quotas (6.7+), or quota groups before. Idempotent.

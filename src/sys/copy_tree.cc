@@ -110,7 +110,8 @@ int CopyData(int from, int to, off_t size) {
 
 class Copy {
  public:
-  Copy(int to, CopyCount& count) : top_(to), count_(count) {}
+  Copy(int to, CopyCount& count, const std::vector<std::string>& leave_out)
+      : top_(to), count_(count), leave_out_(leave_out) {}
 
   int Run(int from) {
     int error = Walk(from);
@@ -127,7 +128,8 @@ class Copy {
     for (;;) {
       if (!source.valid() || !target.valid()) return -errno;
       std::string down;
-      if (int error = CopyEntries(source.get(), target.get(), position, down); error < 0)
+      const bool top = above.empty();
+      if (int error = CopyEntries(source.get(), target.get(), top, position, down); error < 0)
         return error;
       if (!down.empty()) {
         above.push_back(position);
@@ -148,7 +150,7 @@ class Copy {
   }
 
   // From `position` up to a directory that has entries of its own, or to the end.
-  int CopyEntries(int from, int to, long& position, std::string& down) {
+  int CopyEntries(int from, int to, bool top, long& position, std::string& down) {
     Fd again(openat(from, ".", kDirectoryFlags));
     if (!again.valid()) return -errno;
     DIR* list = fdopendir(again.get());
@@ -159,6 +161,7 @@ class Copy {
     errno = 0;
     while (const dirent* entry = readdir(list)) {
       if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+      if (top && std::ranges::find(leave_out_, entry->d_name) != leave_out_.end()) continue;
       bool directory = false;
       if (error = CopyEntry(from, to, entry->d_name, directory); error < 0) break;
       if (directory) {
@@ -230,6 +233,7 @@ class Copy {
 
   int top_;
   CopyCount& count_;
+  const std::vector<std::string>& leave_out_;
   bool share_ = true;
   bool linked_ = false;  // kLinks is there
 };
@@ -241,6 +245,8 @@ int CopyFile(int from, int to, off_t size) {
   return CopyData(from, to, size);
 }
 
-int CopyTree(int from, int to, CopyCount& count) { return Copy(to, count).Run(from); }
+int CopyTree(int from, int to, CopyCount& count, const std::vector<std::string>& leave_out) {
+  return Copy(to, count, leave_out).Run(from);
+}
 
 }  // namespace cloche::sys

@@ -3,6 +3,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <string>
+#include <vector>
+
 namespace cloche::sys {
 
 struct CopyCount {
@@ -15,8 +18,9 @@ struct CopyCount {
 // where the file system can), holes, modes, owners, times, extended attributes, hard links,
 // symlinks, devices, whiteouts. Nobody may change either meanwhile. Follows no symlink, crosses no
 // mount, and takes the same memory however large or deep the tree is. 0 or -errno of the first
-// thing that could not be copied; what was copied until then stays.
-int CopyTree(int from, int to, CopyCount& count);
+// thing that could not be copied; what was copied until then stays. `leave_out`: names in `from`
+// itself that are passed over.
+int CopyTree(int from, int to, CopyCount& count, const std::vector<std::string>& leave_out = {});
 
 // The content of one file, into an empty one: blocks are shared where that works, holes stay holes.
 int CopyFile(int from, int to, off_t size);

@@ -61,7 +61,15 @@ check "the hidden file of the project is shown as new, not as changed" mentions 
 
 # A patch that git and patch take.
 try cloche diff box --patch
-check "binary files are named" mentions 'Binary files'
+check "binary files are held whole" mentions 'GIT binary patch'
+copy=$CALLER_HOME/copy
+rm -rf "$copy" && as_caller git clone -q "$WORK" "$copy"
+try cloche diff box --patch src/a src/bin
+cp "$OUT" "$CALLER_HOME/some.patch" && chmod a+r "$CALLER_HOME/some.patch"
+try as_caller sh -c "cd '$copy' && git apply < ../some.patch"
+check "git apply takes a binary file, too" is "$status $(od -c "$copy/src/bin" | head -1)" "0 $(printf '\0more' | od -c | head -1)"
+try as_caller sh -c "cd '$copy' && git apply -R < ../some.patch"
+check "and back" is "$status $(od -c "$copy/src/bin" | head -1)" "0 $(printf '\0bin' | od -c | head -1)"
 for tool in 'git apply' 'patch -sp1'; do
   copy=$CALLER_HOME/copy
   rm -rf "$copy" && as_caller git clone -q "$WORK" "$copy"

@@ -331,5 +331,16 @@ for signal in INT TERM; do
   check "SIG$signal: the status says so" exits $((128 + $(kill -l $signal)))
   check "SIG$signal: nothing is left" nothing_is_left
 done
+# So does kill -9, some time later.
+: > "$ERR"
+cloche race --approach a='sleep 1000' --approach b='sleep 1000' > "$OUT" 2> "$ERR" &
+race=$!
+until_true grep -q 'b: started' "$ERR"
+for pid in $(our_processes | sort -n); do
+  tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q "^$BIN/cloche race" && kill -9 "$pid" && break  # its guard is younger
+done
+wait $race
+until_true nothing_is_left
+check "kill -9: nothing is left" nothing_is_left
 try cloche run -- true
 check "afterwards the daemon is well" exits 0

@@ -80,6 +80,18 @@ check "and changes nobody else's" is "$(inside one get place)" one
 cloche stop one > "$T/log"
 check "a stopped one starts it with its next command" is "$(inside one get place)" one
 
+# A state without its data is no state for it: below there are the live files.
+try cloche new --name early --auto-snapshot every-command --with-service "$redis_port" --json
+try cloche undo-command early
+check "what copied its data is not undone" says 'was saved before the data of its service redis-server was copied'
+check "it runs on" is "$(inside early ping)" PONG
+try cloche undo-command early
+check "what came later is" exits 0
+before=$(cloche snapshots early --json | "$PYTHON" -c 'import json,sys; print(min(json.load(sys.stdin), key=lambda s: s["created"])["id"])')
+try cloche fork "$before" --json
+check "a fork of that state has no service" is "$(field 0.services)" '[]'
+cloche rm early "$(field 0.id)" > "$T/log"
+
 # --- It is looked after.
 inside one shutdown nosave > "$T/log" 2>&1
 until_true is_back one redis-server
