@@ -46,7 +46,7 @@ Json PromotionJson(const Promotion& promotion) {
 Json RecoveredJson(const std::vector<Recovered>& all) {
   Json list = Json::array();
   for (const Recovered& each : all)
-    list.push_back({{"id", each.id}, {"what", each.what}, {"problems", each.problems}});
+    list.push_back({{"id", each.id}, {"what", each.what}, {"problems", each.problems}, {"cure", each.cure}});
   return list;
 }
 
