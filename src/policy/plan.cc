@@ -98,10 +98,11 @@ class LimitPlan {
 };
 
 Result<View> MakeView(const ViewInput& input) {
-  if (input.request.declared) return DeclaredOnlyView(input);
-  if (!input.request.base_directory.empty()) return DirectoryView(input);
-  auto view = input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
-  if (view) HideAnnexes(input.request, *view);
+  auto view = input.request.declared                  ? DeclaredOnlyView(input)
+              : !input.request.base_directory.empty() ? DirectoryView(input)
+              : input.facts.mode == Mode::kSystem     ? SystemView(input)
+                                                      : RootlessView(input);
+  if (view) HideAnnexes(input, *view);
   return view;
 }
 

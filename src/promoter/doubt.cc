@@ -56,13 +56,11 @@ class Doubts {
         (MayBe(real, step.staged) || MayBe(real, step.before)))
       return CheckNumber(step.path, real, MayBe(real, step.staged) ? step.staged : step.before);
     const bool done = promotion_.state == PromotionState::kDone;
-    const bool fits =
-        SameFile(kept, step.before) || (!done && SameFile(kept, step.staged));
+    const bool fits = SameFile(kept, step.before) || (!done && SameFile(kept, step.staged));
     if (!fits && (MayBe(kept, step.staged) || MayBe(kept, step.before)))
       return doubt("is on a file system that has another number than it had");
     // In the store nobody but us puts anything; in the moment of a rename, what reality just had.
-    const bool strict =
-        done || promotion_.state == PromotionState::kUndoing || step.annex != 0;
+    const bool strict = done || promotion_.state == PromotionState::kUndoing || step.annex != 0;
     if (kept.exists() && !fits && strict) return doubt("is not what was there");
     const bool back = SameFile(real, step.before) || (step.forced && reachable);
     const bool lost = step.kind == StepKind::kReplace ||

@@ -244,8 +244,8 @@ const char* StateName(PromotionState state) { return kStates[static_cast<size_t>
 
 Result<Journal> Journal::Create(int directory) {
   Journal journal;
-  journal.file_ =
-      sys::Fd(openat(directory, kJournalName, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  journal.file_ = sys::Fd(
+      openat(directory, kJournalName, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!journal.file_.valid())
     return Fail(Code::kUnavailable, fmt::format("make journal: {}", strerror(errno)));
   return journal;
@@ -253,7 +253,8 @@ Result<Journal> Journal::Create(int directory) {
 
 Result<Journal> Journal::Reopen(int directory) {
   Journal journal;
-  journal.file_ = sys::Fd(openat(directory, kJournalName, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  journal.file_ =
+      sys::Fd(openat(directory, kJournalName, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!journal.file_.valid())
     return Fail(Code::kUnavailable, fmt::format("open journal: {}", strerror(errno)));
   // A line that a crash cut off ends here.

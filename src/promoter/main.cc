@@ -46,7 +46,8 @@ Json PromotionJson(const Promotion& promotion) {
 Json RecoveredJson(const std::vector<Recovered>& all) {
   Json list = Json::array();
   for (const Recovered& each : all)
-    list.push_back({{"id", each.id}, {"what", each.what}, {"problems", each.problems}, {"cure", each.cure}});
+    list.push_back(
+        {{"id", each.id}, {"what", each.what}, {"problems", each.problems}, {"cure", each.cure}});
   return list;
 }
 
@@ -151,7 +152,16 @@ Result<Json> Answer() {
   ASSIGN_OR_RETURN(const ProjectRules rules, ProjectRules::Read(pinned, wish.project));
   wish.rules = &rules;
   const bool dry_run = asked.value("dry_run", false);
-  ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
+  const std::string home = question.value("home", "");
+  std::optional<Store> free;
+  if (question.value("frozen", false)) {
+    // A sandbox that stands still does not wait for others: cloched lets it go on, and asks again.
+    ASSIGN_OR_RETURN(free, Store::OpenIfFree(home));
+    if (!free) return Json{{"busy", true}};
+  } else {
+    ASSIGN_OR_RETURN(free, Store::Open(home));
+  }
+  Store& store = *free;
   const std::vector<Recovered> recovered = Recover(store, wish.root);
   if (!dry_run) Prune(store, NowMs());
   Base base(ReadNote(question));

@@ -65,8 +65,7 @@ void Settle(Promotion& promotion, const Store::Entry& entry, const Realities& re
     promotion.parents_settled_ns.push_back(SettledAt(each, realities));
   promotion.kept_settled_ns.clear();
   if (promotion.annexes.empty()) return;  // in the store nobody but us writes
-  for (const Step& step : promotion.steps)
-    promotion.kept_settled_ns.push_back(KeptAt(step, entry));
+  for (const Step& step : promotion.steps) promotion.kept_settled_ns.push_back(KeptAt(step, entry));
 }
 
 // It is as it was: down on disk, then in the journal.
@@ -314,11 +313,11 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   FindStrangers(promotion, realities, force, moved);
   if (!moved.empty()) return promotion;
   if (const auto doubts = FindDoubts(promotion, entry, realities); !doubts.empty())
-    return Fail(Code::kConflict,
-                fmt::format("undo {}: {}{}", id, doubts[0],
-                            doubts.size() == 1 ? ""
-                                               : fmt::format(" (and {} more)", doubts.size() - 1)),
-                DoubtCure(id));
+    return Fail(
+        Code::kConflict,
+        fmt::format("undo {}: {}{}", id, doubts[0],
+                    doubts.size() == 1 ? "" : fmt::format(" (and {} more)", doubts.size() - 1)),
+        DoubtCure(id));
   // Where others came and went since, the time tells of them.
   Promotion undone = promotion;
   undone.parents.clear();

@@ -99,12 +99,12 @@ Status Recognize(Promotion& promotion, const Store::Entry& entry, const Realitie
     const auto known = devices.find(each.mark.device);
     const bool contradicts = known != devices.end() && known->second != now.device;
     if (!IsSame(each.mark, now) || contradicts)
-      return Fail(Code::kUnavailable,
-                  fmt::format("open {}: it is not what it was when {} was made, so that {} may be "
-                              "old or new",
-                              EscapeForTerminal(NameOf(each, promotion)), promotion.id,
-                              About(promotion)),
-                  "nothing was touched: mount its file system as it was, and try again");
+      return Fail(
+          Code::kUnavailable,
+          fmt::format("open {}: it is not what it was when {} was made, so that {} may be "
+                      "old or new",
+                      EscapeForTerminal(NameOf(each, promotion)), promotion.id, About(promotion)),
+          "nothing was touched: mount its file system as it was, and try again");
     devices.emplace(each.mark.device, now.device);
   }
   const auto renumber = [&](Identity& of) {
