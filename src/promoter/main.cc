@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -153,15 +154,15 @@ Result<Json> Answer() {
   wish.rules = &rules;
   const bool dry_run = asked.value("dry_run", false);
   const std::string home = question.value("home", "");
-  std::optional<Store> free;
+  std::optional<Store> opened;
   if (question.value("frozen", false)) {
     // A sandbox that stands still does not wait for others: cloched lets it go on, and asks again.
-    ASSIGN_OR_RETURN(free, Store::OpenIfFree(home));
-    if (!free) return Json{{"busy", true}};
+    ASSIGN_OR_RETURN(opened, Store::OpenIfFree(home));
+    if (!opened) return Json{{"busy", true}};
   } else {
-    ASSIGN_OR_RETURN(free, Store::Open(home));
+    ASSIGN_OR_RETURN(opened, Store::Open(home));
   }
-  Store& store = *free;
+  Store& store = *opened;
   const std::vector<Recovered> recovered = Recover(store, wish.root);
   if (!dry_run) Prune(store, NowMs());
   Base base(ReadNote(question));
