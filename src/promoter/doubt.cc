@@ -6,6 +6,7 @@
 
 #include "base/annex_name.h"
 #include "base/text.h"
+#include "promoter/witness.h"
 
 namespace cloche::promoter {
 namespace {
@@ -67,10 +68,12 @@ class Doubts {
                       (step.kind == StepKind::kDelete &&
                        (done || (step.annex != 0 && reachable && !real.exists())));
     if (!kept.exists() && lost && !back) return doubt("is gone");
+    if (step.annex == 0 || !kept.exists() || !SameFile(kept, step.before)) return;
+    if (step.before_born_ns != 0 &&
+        step.before_born_ns != MarkAt(entry_.Of(step), std::to_string(step.number)).born_ns)
+      return doubt("is not what was there");
     // Whoever wrote in it could not help changing this.
-    if (step.annex == 0 || !SameFile(kept, step.before) ||
-        index >= promotion_.kept_settled_ns.size())
-      return;
+    if (index >= promotion_.kept_settled_ns.size()) return;
     const int64_t settled_ns = promotion_.kept_settled_ns[index];
     if (settled_ns != 0 && settled_ns != kept.changed_ns) doubt("was changed since");
   }

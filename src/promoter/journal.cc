@@ -77,7 +77,9 @@ void AddStep(std::string& text, const Step& step) {
                  Text(step.staged), Text(step.old_status), Text(step.new_status));
   if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
     fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
-  if (step.annex != 0) fmt::format_to(std::back_inserter(text), R"(,"annex":{})", step.annex);
+  if (step.annex != 0)
+    fmt::format_to(std::back_inserter(text), R"(,"annex":{},"born":{})", step.annex,
+                   step.before_born_ns);
   if (!step.directory && step.staged.exists())
     fmt::format_to(std::back_inserter(text), R"(,"content":[{},{}])", step.staged_modified_ns,
                    step.staged_size);
@@ -145,6 +147,7 @@ Result<Step> StepFrom(const Json& json) {
   CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
   step.annex = json.value("annex", uint32_t{0});
+  step.before_born_ns = json.value("born", int64_t{0});
   if (const auto found = json.find("content");
       found != json.end() && found->is_array() && found->size() == 2) {
     step.staged_modified_ns = (*found)[0].get<int64_t>();

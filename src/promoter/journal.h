@@ -33,6 +33,7 @@ struct Step {
   std::string path;
   uint64_t number = 0;
   Identity before;                 // what must be there
+  int64_t before_born_ns = 0;      // where others can reach it: a number is soon another file's
   Identity staged;                 // what will be, as it lies in the store
   int64_t staged_modified_ns = 0;  // of a file: whoever writes in it changes these
   uint64_t staged_size = 0;
