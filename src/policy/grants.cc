@@ -201,15 +201,11 @@ void HideAnnexes(const ViewInput& input, View& view) {
   const SandboxRequest& request = input.request;
   const bool base_is_host = request.base_directory.empty();
   const std::string project = base_is_host ? GlobRoot(request) : "";
-  const auto is_mount = [&](const std::string& path) {
-    return std::ranges::find(input.facts.mounts, path, &HostMount::target) !=
-           input.facts.mounts.end();
-  };
-  // The top directories of a rootless view are no place for one.
+  // What is read-only and no mount is no place for one.
   const auto may_hold = [&](const MountOp& op) {
-    return !op.read_only || is_mount(op.target) || IsGranted(request, op.target) ||
-           (request.declared && std::ranges::find(request.declared->inputs, op.target) !=
-                                    request.declared->inputs.end());
+    return !op.read_only || std::ranges::any_of(input.facts.mounts, [&](const HostMount& mount) {
+      return mount.target == op.target && !mount.is_file;
+    });
   };
   std::set<std::string> hidden, covered;
   for (const MountOp& op : view.mounts) {
@@ -219,7 +215,7 @@ void HideAnnexes(const ViewInput& input, View& view) {
     } else if (op.kind == MountKind::kBind && !op.read_only) {
       covered.insert(op.target);
       for (const HostMount& mount : input.facts.mounts)
-        if (IsBelow(mount.target, op.target)) covered.insert(mount.target);
+        if (!mount.is_file && IsBelow(mount.target, op.target)) covered.insert(mount.target);
       if (!project.empty() && IsAtOrBelow(project, op.target)) covered.insert(project);
     }
   }
