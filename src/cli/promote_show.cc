@@ -46,13 +46,17 @@ void ShowChanges(const Json& plan, const Surroundings& around) {
 
 void TellRecovered(const Json& answer) {
   for (const Json& each : Field(answer, "recovered")) {
-    if (Text(each, "what") != "left over")
-      WriteAll(STDERR_FILENO, fmt::format("cloche: {} was cut short and is {} now\n",
-                                          EscapeForTerminal(Text(each, "id")), Text(each, "what")));
+    const std::string id = EscapeForTerminal(Text(each, "id")), what = Text(each, "what");
+    if (what.empty())
+      WriteAll(STDERR_FILENO, fmt::format("cloche: {} was cut short\n", id));
+    else if (what != "left over")
+      WriteAll(STDERR_FILENO, fmt::format("cloche: {} was cut short and is {} now\n", id, what));
     for (const Json& problem : Field(each, "problems"))
       if (problem.is_string())
         WriteAll(STDERR_FILENO, "cloche: not yet as it was: " +
                                     EscapeForTerminal(problem.get<std::string>()) + "\n");
+    if (const std::string cure = Text(each, "cure"); !cure.empty())
+      WriteAll(STDERR_FILENO, "cloche:   " + EscapeForTerminal(cure) + "\n");
   }
 }
 

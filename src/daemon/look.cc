@@ -143,6 +143,7 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       {"guard", request.guard},
       {"lines", request.lines},
       {"one_owner", mode_ == Mode::kRootless},
+      {"frozen", look.freeze || look.paused},
       {"project", project},
       {"home", sandbox.request.home},
       {"root", !request.root.empty() ? request.root
@@ -272,14 +273,6 @@ Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookReques
   if (!json.is_object()) co_return Fail(Code::kInternal, "look at " + sandbox->id + ": no answer");
   if (json.contains("error")) co_return std::unexpected(ErrorFromJson(json["error"]));
   co_return json;
-}
-
-Task<Result<Json>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request,
-                                   Client client) {
-  if (!sandbox->request.base_directory.empty())
-    co_return Fail(Code::kUnavailable, "promote " + sandbox->id + ": it is no copy of this machine",
-                   "take its changes out with: cloche diff " + sandbox->id + " --patch");
-  co_return co_await AskWhole(sandbox, std::move(request), client);
 }
 
 Status Engine::PinProjectFile(Sandbox& sandbox, std::string text) {

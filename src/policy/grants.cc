@@ -34,7 +34,17 @@ Status CheckCloche(const ViewInput& input, std::string_view field, std::string_v
   return {};
 }
 
+// Nobody but cloche-promote has to do with it.
+Status CheckAnnex(std::string_view field, std::string_view path) {
+  if ((std::string(path) + "/").find(fmt::format("/{}/", kAnnexName)) == std::string::npos)
+    return {};
+  return Fail(Code::kDenied,
+              fmt::format("grant {} {}: promotions keep there what they replaced", field, path),
+              "cloche undo brings it back");
+}
+
 Status CheckWritable(const ViewInput& input, std::string_view field, std::string_view path) {
+  CLOCHE_TRY(CheckAnnex(field, path));
   const auto deny = [&](std::string_view reason, std::string_view cure) {
     return Fail(Code::kDenied, fmt::format("grant {} {}: {}", field, path, reason),
                 std::string(cure));
@@ -60,6 +70,7 @@ Status CheckReadable(const ViewInput& input, std::string_view field, std::string
     return Fail(Code::kInvalid, fmt::format("grant {} {}: {}", field, path, reason),
                 std::move(cure));
   };
+  CLOCHE_TRY(CheckAnnex(field, path));
   if (path == "/") return refuse("it is everything", "name the directories that are needed");
   if (IsAtOrBelowAny(path, kOwnInside))
     return refuse("the sandbox has its own there", "leave it out");
@@ -184,16 +195,38 @@ std::string GlobRoot(const SandboxRequest& request) {
   return request.cwd.empty() || wide ? "" : request.cwd;
 }
 
-void HideAnnexes(const SandboxRequest& request, View& view) {
-  const std::string project = GlobRoot(request);
-  std::set<std::string> places;
+// In a copy they are not there. What is the real one shows them, and lets them be written: there
+// they are covered.
+void HideAnnexes(const ViewInput& input, View& view) {
+  const SandboxRequest& request = input.request;
+  const bool base_is_host = request.base_directory.empty();
+  const std::string project = base_is_host ? GlobRoot(request) : "";
+  // What is read-only and no mount is no place for one.
+  const auto may_hold = [&](const MountOp& op) {
+    return !op.read_only || std::ranges::any_of(input.facts.mounts, [&](const HostMount& mount) {
+      return mount.target == op.target && !mount.is_file;
+    });
+  };
+  std::set<std::string> hidden, covered;
   for (const MountOp& op : view.mounts) {
-    if (op.kind != MountKind::kOverlay) continue;
-    if (!op.read_only) places.insert(op.target);
-    if (!project.empty() && IsAtOrBelow(project, op.target)) places.insert(project);
+    if (op.kind == MountKind::kOverlay) {
+      if (may_hold(op)) hidden.insert(op.target);
+      if (!project.empty() && IsAtOrBelow(project, op.target)) hidden.insert(project);
+    } else if (op.kind == MountKind::kBind && !op.read_only) {
+      covered.insert(op.target);
+      for (const HostMount& mount : input.facts.mounts)
+        if (!mount.is_file && IsBelow(mount.target, op.target)) covered.insert(mount.target);
+      if (!project.empty() && IsAtOrBelow(project, op.target)) covered.insert(project);
+    }
   }
-  for (const std::string& place : places)
-    view.files.push_back({FileRuleKind::kHide, (place == "/" ? "" : place) + "/" + kAnnexName, ""});
+  const auto annex_in = [](const std::string& place) {
+    return (place == "/" ? "" : place) + "/" + kAnnexName;
+  };
+  for (const std::string& place : hidden)
+    view.files.push_back({FileRuleKind::kHide, annex_in(place), ""});
+  // The last two are /proc and /dev.
+  for (const std::string& place : covered)
+    view.mounts.insert(view.mounts.end() - 2, CoverOp(annex_in(place)));
 }
 
 void HideProjectGlobs(const SandboxRequest& request, View& view) {

@@ -108,11 +108,12 @@ void KeepDataApart(const SandboxRequest& request, View& view) {
 }
 
 Result<View> MakeView(const ViewInput& input) {
-  if (input.request.declared) return DeclaredOnlyView(input);
-  if (!input.request.base_directory.empty()) return DirectoryView(input);
-  auto view = input.facts.mode == Mode::kSystem ? SystemView(input) : RootlessView(input);
+  auto view = input.request.declared                  ? DeclaredOnlyView(input)
+              : !input.request.base_directory.empty() ? DirectoryView(input)
+              : input.facts.mode == Mode::kSystem     ? SystemView(input)
+                                                      : RootlessView(input);
   if (!view) return view;
-  HideAnnexes(input.request, *view);
+  HideAnnexes(input, *view);
   KeepDataApart(input.request, *view);
   return view;
 }

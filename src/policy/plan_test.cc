@@ -119,6 +119,54 @@ bool Hides(const Planned& planned, std::string_view path) {
   });
 }
 
+bool Covers(const Planned& planned, std::string_view path) {
+  const MountOp* op = Find(planned, path);
+  return op && op->kind == MountKind::kTmpfs && op->read_only && op->optional;
+}
+
+// What promotions replaced, on other file systems than the home's.
+TEST(Plan, WhatPromotionsKeepIsNowhereToBeWrittenInAnyMode) {
+  for (const Mode mode : {Mode::kSystem, Mode::kRootless}) {
+    HostFacts facts = Machine(mode);
+    facts.mounts.push_back({"/srv/disk", "/dev/sdb1", "ext4"});
+    facts.mounts.push_back({"/srv/archive", "/dev/sdc1", "ext4"});
+    facts.mounts.back().read_only = true;
+    SandboxRequest request = InProject();
+    request.ro = {"/opt/data"};
+    request.rw = {"/srv"};
+    const auto planned = MakePlan(facts, kAnna, request, "sb_1");
+    ASSERT_TRUE(planned) << planned.error().message;
+    EXPECT_TRUE(Hides(*planned, "/home/anna/project/.cloche-promotions"));
+    for (const char* real : {"/srv", "/srv/disk", "/srv/archive"})
+      EXPECT_TRUE(Covers(*planned, std::string(real) + "/.cloche-promotions")) << real;
+    request.rw.clear();
+    request.ro.clear();
+    const auto without = MakePlan(facts, kAnna, request, "sb_1");
+    ASSERT_TRUE(without) << without.error().message;
+    if (mode == Mode::kSystem) {
+      EXPECT_TRUE(Hides(*without, "/srv/disk/.cloche-promotions"));
+      EXPECT_TRUE(Hides(*without, "/srv/archive/.cloche-promotions")) << "it is read-only";
+    }
+    request.rw = {"/home/anna/project"};
+    const auto own = MakePlan(facts, kAnna, request, "sb_1");
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_TRUE(Covers(*own, "/home/anna/project/.cloche-promotions"));
+    for (const bool writable : {false, true}) {
+      SandboxRequest inside = InProject();
+      (writable ? inside.rw : inside.ro) = {"/srv/disk/.cloche-promotions/pr_1"};
+      ExpectRefused(MakePlan(facts, kAnna, inside, "sb_1"), Code::kDenied, "promotions keep there",
+                    "cloche undo");
+    }
+    SandboxRequest declared = InProject();
+    declared.declared.emplace();
+    declared.declared->inputs = {"/opt/data"};
+    declared.declared->output = "/srv/disk/out";
+    const auto only = MakePlan(facts, kAnna, declared, "sb_1");
+    ASSERT_TRUE(only) << only.error().message;
+    EXPECT_TRUE(Covers(*only, "/srv/disk/out/.cloche-promotions"));
+  }
+}
+
 TEST(Plan, RootOnSystemHost) {
   SandboxRequest request{.cwd = "/root", .home = "/root"};
   HostFacts facts = Machine(Mode::kSystem);

@@ -43,7 +43,7 @@ bool IsGranted(const SandboxRequest& request, std::string_view path);  // at or 
 std::string GlobRoot(const SandboxRequest& request);  // "" = nowhere
 void HideProjectGlobs(const SandboxRequest& request, View& view);
 // Where promotions keep what they replaced on other file systems than the home's.
-void HideAnnexes(const SandboxRequest& request, View& view);
+void HideAnnexes(const ViewInput& input, View& view);
 
 // Parents before children; equal depths keep their order. The last two are the sandbox's own.
 void SortByDepth(std::vector<MountOp>& mounts);

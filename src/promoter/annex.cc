@@ -10,6 +10,7 @@
 #include "base/annex_name.h"
 #include "base/text.h"
 #include "policy/paths.h"
+#include "promoter/witness.h"
 #include "sys/directory.h"
 #include "sys/process.h"
 
@@ -17,7 +18,6 @@ namespace cloche::promoter {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr const char* kIgnore = ".gitignore";  // git shows nothing of it
 
 std::string Below(const std::string& directory, const std::string& name) {
   return (directory == "/" ? "" : directory) + "/" + name;
@@ -28,21 +28,35 @@ bool IsOursAlone(int directory) {
   return fstat(directory, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 022) == 0;
 }
 
-// What comes and goes in it are only our own directories: its time does not tell of them.
+// What comes and goes in `place` is only our own directory: its time does not tell of that.
 class KeepTime {
  public:
-  explicit KeepTime(int directory) : directory_(directory) { (void)fstat(directory, &info_); }
-  ~KeepTime() {
-    const timespec times[2] = {info_.st_atim, info_.st_mtim};
-    (void)futimens(directory_, times);  // where it is not ours, it does
+  explicit KeepTime(int place) : place_(place) { known_ = fstat(place, &info_) == 0; }
+  // After it came or went. Otherwise the time is what others made it.
+  void Restore() const {
+    const timespec times[2] = {{0, UTIME_OMIT}, info_.st_mtim};
+    if (known_) (void)futimens(place_, times);  // where it is not ours, it tells
   }
-  KeepTime(const KeepTime&) = delete;
-  KeepTime& operator=(const KeepTime&) = delete;
 
  private:
-  int directory_;
+  int place_;
+  bool known_ = false;
   struct stat info_ {};
 };
+
+// Makes it in `place`, if it is not there.
+int MakeAnnexes(int place) {
+  const KeepTime time(place);
+  if (mkdirat(place, kAnnexName, 0700) < 0) return errno == EEXIST ? 0 : -errno;
+  time.Restore();
+  return 0;
+}
+
+// Removes it if nothing is in it.
+void DropAnnexes(int place) {
+  const KeepTime time(place);
+  if (unlinkat(place, kAnnexName, AT_REMOVEDIR) == 0) time.Restore();
+}
 
 Mount MountOf(int directory) {
   struct stat info {};
@@ -58,14 +72,12 @@ bool CanUse(int place) {
 
 // `place`/.cloche-promotions/`id`, mode 0700.
 Result<sys::Fd> MakeIn(int place, const std::string& id) {
-  const KeepTime keep(place);
-  const auto failed = [] {
-    const int error = errno;
+  const auto failed = [](int error = errno) {
     return Fail(error == ENOSPC || error == EDQUOT ? Code::kExhausted : Code::kUnavailable,
                 fmt::format("make {}: {}", kAnnexName, strerror(error)),
                 "make room; nothing was applied");
   };
-  if (mkdirat(place, kAnnexName, 0700) < 0 && errno != EEXIST) return failed();
+  if (int error = MakeAnnexes(place); error < 0) return failed(-error);
   const sys::Fd all(openat(place, kAnnexName, kDirectory));
   if (!all.valid()) return failed();
   if (!IsOursAlone(all.get()))
@@ -74,13 +86,18 @@ Result<sys::Fd> MakeIn(int place, const std::string& id) {
   sys::Fd made(openat(all.get(), id.c_str(), kDirectory));
   if (!made.valid()) return failed();
   const sys::Fd ignore(
-      openat(made.get(), kIgnore, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+      openat(made.get(), kAnnexIgnore, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!ignore.valid() || write(ignore.get(), "*\n", 2) != 2) return failed();
   return made;
 }
 
 Status RemoveOne(const Annex& annex, const std::string& id) {
   ASSIGN_OR_RETURN(const Reality reality, Reality::Open(annex.target));
+  const auto top = reality.Directory(annex.target);
+  if (annex.mark.inode != 0 && top && !IsSame(annex.mark, MarkAt((*top)->get(), "")))
+    return Fail(Code::kUnavailable,
+                fmt::format("remove {} of {}: its file system is away", kAnnexName, id),
+                "mount it as it was; it goes with the next promotion then");
   const auto place = reality.Directory(annex.place);
   if (!place) return std::unexpected(place.error());
   const sys::Fd all(openat((*place)->get(), kAnnexName, kDirectory));
@@ -88,10 +105,9 @@ Status RemoveOne(const Annex& annex, const std::string& id) {
   if (!all.valid() || !IsOursAlone(all.get()))
     return Fail(Code::kUnavailable, "remove " + EscapeForTerminal(Below(annex.place, kAnnexName)) +
                                         ": it is not yours alone");
-  const KeepTime keep((*place)->get());
   if (int error = sys::RemoveTree(all.get(), id.c_str()); error < 0 && error != -ENOENT)
     return Fail(Code::kUnavailable, fmt::format("remove {}: {}", id, strerror(-error)));
-  (void)unlinkat((*place)->get(), kAnnexName, AT_REMOVEDIR);  // others may be in it
+  DropAnnexes((*place)->get());  // others may be in it
   return {};
 }
 
@@ -121,7 +137,9 @@ Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
                                      std::unexpected(Error{Code::kNotFound, "", ""}));
     if (!directory || MountOf((*directory)->get()) != mount || !CanUse((*directory)->get()))
       continue;
-    promotion_.annexes.push_back({reality.target(), place});
+    const auto top = reality.Directory(reality.target());
+    if (!top) return std::unexpected(top.error());
+    promotion_.annexes.push_back({reality.target(), place, MarkAt((*top)->get(), "")});
     const auto number = static_cast<uint32_t>(promotion_.annexes.size());
     CLOCHE_TRY(journal_.WriteAnnex(promotion_.annexes.back()));
     auto made = MakeIn((*directory)->get(), entry_.id);
@@ -146,18 +164,14 @@ std::optional<AnnexPlace> PrepareAnnex(const std::string& target, const std::str
     found.place = sys::Fd(sys::OpenWithoutSymlinks(path.c_str(), O_RDONLY | O_DIRECTORY));
     if (!found.place.valid() || MountOf(found.place.get()) != mount || !CanUse(found.place.get()))
       continue;
-    const KeepTime keep(found.place.get());
-    (void)mkdirat(found.place.get(), kAnnexName, 0700);
+    (void)MakeAnnexes(found.place.get());
     found.directory = sys::Fd(openat(found.place.get(), kAnnexName, kDirectory));
     if (found.directory.valid()) return found;
   }
   return std::nullopt;
 }
 
-void DropIfEmpty(const AnnexPlace& place) {
-  const KeepTime keep(place.place.get());
-  (void)unlinkat(place.place.get(), kAnnexName, AT_REMOVEDIR);
-}
+void DropIfEmpty(const AnnexPlace& place) { DropAnnexes(place.place.get()); }
 
 Status OpenAnnexes(const Promotion& promotion, Realities& realities, Store::Entry& entry) {
   for (const Annex& annex : promotion.annexes) {
@@ -190,7 +204,7 @@ void DropEmptyAnnexes(const Promotion& promotion) {
     if (!place || !own) continue;
     bool empty = true;
     sys::Directory list((*own)->get(), ".");
-    while (const dirent* entry = list.Next()) empty &= strcmp(entry->d_name, kIgnore) == 0;
+    while (const dirent* entry = list.Next()) empty &= strcmp(entry->d_name, kAnnexIgnore) == 0;
     if (empty && list.error() == 0) (void)RemoveOne(annex, promotion.id);  // or with the promotion
   }
 }

@@ -13,6 +13,8 @@ namespace cloche::promoter {
 // file system: one rename does not lead from one to another. Sandboxes do not see the directory
 // (src/policy), and nothing is promoted into it.
 
+inline constexpr char kAnnexIgnore[] = ".gitignore";  // git shows nothing of it
+
 // One file system as it is mounted in one place: a rename does not lead out of it.
 struct Mount {
   uint64_t device = 0, mount = 0;
@@ -45,11 +47,12 @@ struct AnnexPlace {
 // store is, or nothing can be made there.
 std::optional<AnnexPlace> PrepareAnnex(const std::string& target, const std::string& project,
                                        int store, int directory);
+// If it is in nobody's way any more. One that stays is not touched.
 void DropIfEmpty(const AnnexPlace& place);
 
 // Those that a promotion has.
 Status OpenAnnexes(const Promotion& promotion, Realities& realities, Store::Entry& entry);
-// With all they hold; then the promotion itself.
+// With all they hold; then the promotion itself. While a file system of it is away, it stays.
 Status RemovePromotion(const Store& store, const std::string& id);
 // Those that hold nothing any more.
 void DropEmptyAnnexes(const Promotion& promotion);

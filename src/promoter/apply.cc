@@ -9,8 +9,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/annex_name.h"
 #include "base/text.h"
+#include "promoter/doubt.h"
 #include "sys/directory.h"
 #include "sys/file_times.h"
 
@@ -41,20 +41,13 @@ timespec TimeOf(int64_t ns) {
   return {(ns - rest) / kSecond, rest};
 }
 
-bool SameFile(const Identity& a, const Identity& b) {
-  return a.device == b.device && a.inode == b.inode;
-}
-
 // What could not be put back is not lost.
 std::unexpected<Error> LeftInStore(const Step& step, const Store::Entry& entry,
                                    const std::string& name) {
-  const std::string place =
-      step.annex == 0 ? fmt::format("~/.local/state/cloche/promotions/{}/files/{}", entry.id, name)
-                      : fmt::format("{}/{}/{}, on its file system", kAnnexName, entry.id, name);
   return Fail(Code::kConflict,
               fmt::format("{}: reality has changed it in between, twice; what was taken from there "
                           "is kept as {}",
-                          EscapeForTerminal(step.path), place),
+                          EscapeForTerminal(step.path), KeptName(step, entry, name)),
               "look at both, and put back the right one");
 }
 

@@ -18,7 +18,6 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMostBytes = size_t{4} << 30;
 constexpr size_t kPiece = 1 << 20;  // written at once
 constexpr int kFormat = 1, kWithAnnexes = 2;
-constexpr const char* kName = "journal";
 
 Identity IdentityFrom(const Json& json) {
   if (!json.is_array() || json.size() != 3) return {};
@@ -36,6 +35,16 @@ DirectoryStatus StatusFrom(const Json& json) {
 
 std::string Text(const Identity& of) {
   return fmt::format("[{},{},{}]", of.device, of.inode, of.changed_ns);
+}
+
+Mark MarkFrom(const Json& json) {
+  if (!json.is_array() || json.size() != 4) return {};
+  return {json[0].get<uint64_t>(), json[1].get<uint64_t>(), json[2].get<int64_t>(),
+          json[3].get<uint64_t>()};
+}
+
+std::string Text(const Mark& of) {
+  return fmt::format("[{},{},{},{}]", of.device, of.inode, of.born_ns, of.file_system);
 }
 
 std::string Text(const DirectoryStatus& of) {
@@ -68,7 +77,9 @@ void AddStep(std::string& text, const Step& step) {
                  Text(step.staged), Text(step.old_status), Text(step.new_status));
   if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
     fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
-  if (step.annex != 0) fmt::format_to(std::back_inserter(text), R"(,"annex":{})", step.annex);
+  if (step.annex != 0)
+    fmt::format_to(std::back_inserter(text), R"(,"annex":{},"born":{})", step.annex,
+                   step.before_born_ns);
   if (!step.directory && step.staged.exists())
     fmt::format_to(std::back_inserter(text), R"(,"content":[{},{}])", step.staged_modified_ns,
                    step.staged_size);
@@ -90,6 +101,14 @@ void AddParent(std::string& text, const Parent& parent) {
                  "\n",
                  kParent, diff::ToBase64(parent.path), diff::ToBase64(parent.target),
                  Text(parent.before), parent.modified_ns);
+}
+
+void AddWitness(std::string& text, const Witness& witness) {
+  fmt::format_to(std::back_inserter(text),
+                 R"({{"witness":{},"at":{},"target":"{}","mark":{}}})"
+                 "\n",
+                 static_cast<int>(witness.kind), witness.place, diff::ToBase64(witness.target),
+                 Text(witness.mark));
 }
 
 Result<std::string> Bytes(const Json& json, const char* key) {
@@ -128,6 +147,7 @@ Result<Step> StepFrom(const Json& json) {
   CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
   step.annex = json.value("annex", uint32_t{0});
+  step.before_born_ns = json.value("born", int64_t{0});
   if (const auto found = json.find("content");
       found != json.end() && found->is_array() && found->size() == 2) {
     step.staged_modified_ns = (*found)[0].get<int64_t>();
@@ -157,7 +177,18 @@ Status Take(const Json& line, Promotion& promotion) {
     Annex annex;
     ASSIGN_OR_RETURN(annex.target, Bytes(line, "target"));
     ASSIGN_OR_RETURN(annex.place, Bytes(line, "place"));
+    annex.mark = MarkFrom(line.value("mark", Json()));
     promotion.annexes.push_back(std::move(annex));
+  } else if (line.contains("witness")) {
+    Witness witness;
+    const int kind = line.value("witness", -1);
+    if (kind < 0 || kind > static_cast<int>(WitnessKind::kFile))
+      return Fail(Code::kUnavailable, "read journal: an unknown witness");
+    witness.kind = static_cast<WitnessKind>(kind);
+    witness.place = line.value("at", uint32_t{0});
+    ASSIGN_OR_RETURN(witness.target, Bytes(line, "target"));
+    witness.mark = MarkFrom(line.value("mark", Json()));
+    promotion.witnesses.push_back(std::move(witness));
   } else if (line.contains("parent")) {
     Parent parent;
     ASSIGN_OR_RETURN(parent.path, Bytes(line, "parent"));
@@ -174,6 +205,7 @@ Status Take(const Json& line, Promotion& promotion) {
   } else if (line.contains("settled")) {
     promotion.settled_ns = line["settled"].get<std::vector<int64_t>>();
     promotion.parents_settled_ns = line.value("parents", std::vector<int64_t>());
+    promotion.kept_settled_ns = line.value("kept", std::vector<int64_t>());
   } else if (line.contains("state")) {
     for (size_t i = 0; i < std::size(kStates); ++i)
       if (line["state"] == kStates[i]) promotion.state = static_cast<PromotionState>(i);
@@ -183,7 +215,7 @@ Status Take(const Json& line, Promotion& promotion) {
 
 Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
   std::string text;
-  if (int error = sys::ReadFileAt(directory, kName, text, kMostBytes); error < 0)
+  if (int error = sys::ReadFileAt(directory, kJournalName, text, kMostBytes); error < 0)
     return Fail(error == -ENOENT ? Code::kNotFound : Code::kUnavailable,
                 fmt::format("read journal of {}: {}", id, strerror(-error)));
   Promotion promotion;
@@ -203,6 +235,9 @@ Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
   for (const Step& step : promotion.steps)
     if (step.annex > promotion.annexes.size())
       return Fail(Code::kUnavailable, "read journal: a step is nowhere");
+  for (const Witness& witness : promotion.witnesses)
+    if (witness.place > promotion.annexes.size())
+      return Fail(Code::kUnavailable, "read journal: a witness is nowhere");
   return promotion;
 }
 
@@ -212,8 +247,8 @@ const char* StateName(PromotionState state) { return kStates[static_cast<size_t>
 
 Result<Journal> Journal::Create(int directory) {
   Journal journal;
-  journal.file_ =
-      sys::Fd(openat(directory, kName, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  journal.file_ = sys::Fd(
+      openat(directory, kJournalName, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!journal.file_.valid())
     return Fail(Code::kUnavailable, fmt::format("make journal: {}", strerror(errno)));
   return journal;
@@ -221,7 +256,8 @@ Result<Journal> Journal::Create(int directory) {
 
 Result<Journal> Journal::Reopen(int directory) {
   Journal journal;
-  journal.file_ = sys::Fd(openat(directory, kName, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  journal.file_ =
+      sys::Fd(openat(directory, kJournalName, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!journal.file_.valid())
     return Fail(Code::kUnavailable, fmt::format("open journal: {}", strerror(errno)));
   // A line that a crash cut off ends here.
@@ -257,6 +293,7 @@ Status Journal::WritePlan(const Promotion& promotion) {
     text.clear();
     return {};
   };
+  for (const Witness& each : promotion.witnesses) AddWitness(text, each);
   for (const Step& step : promotion.steps) {
     AddStep(text, step);
     CLOCHE_TRY(flush(kPiece));
@@ -270,14 +307,22 @@ Status Journal::WritePlan(const Promotion& promotion) {
 }
 
 Status Journal::WriteAnnex(const Annex& annex) {
-  return Write(fmt::format(R"({{"place":"{}","target":"{}"}})"
+  return Write(fmt::format(R"({{"place":"{}","target":"{}","mark":{}}})"
                            "\n",
-                           diff::ToBase64(annex.place), diff::ToBase64(annex.target)));
+                           diff::ToBase64(annex.place), diff::ToBase64(annex.target),
+                           Text(annex.mark)));
+}
+
+Status Journal::WriteWitnesses(const std::vector<Witness>& witnesses) {
+  std::string text;
+  for (const Witness& each : witnesses) AddWitness(text, each);
+  return Write(text);
 }
 
 Status Journal::WriteSettled(const Promotion& promotion) {
-  return Write(fmt::format("{}{},\"parents\":{}}}\n", kSettled, Text(promotion.settled_ns),
-                           Text(promotion.parents_settled_ns)));
+  return Write(fmt::format("{}{},\"parents\":{},\"kept\":{}}}\n", kSettled,
+                           Text(promotion.settled_ns), Text(promotion.parents_settled_ns),
+                           Text(promotion.kept_settled_ns)));
 }
 
 Status Journal::WriteForced(const Step& step) {

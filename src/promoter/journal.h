@@ -33,6 +33,7 @@ struct Step {
   std::string path;
   uint64_t number = 0;
   Identity before;                 // what must be there
+  int64_t before_born_ns = 0;      // where others can reach it: a number is soon another file's
   Identity staged;                 // what will be, as it lies in the store
   int64_t staged_modified_ns = 0;  // of a file: whoever writes in it changes these
   uint64_t staged_size = 0;
@@ -46,10 +47,31 @@ struct Step {
   std::string merged_from;
 };
 
+// What a file is known by when its file system comes back, perhaps with another device number.
+struct Mark {
+  uint64_t device = 0, inode = 0;
+  int64_t born_ns = 0;       // 0: nobody knows
+  uint64_t file_system = 0;  // its own number, where it has one
+};
+
 // Where what goes to another file system is prepared, and what was there is kept.
 struct Annex {
   std::string target;  // of the Reality it is in
   std::string place;   // the directory it lies in
+  Mark mark;           // of the target
+};
+
+// Something that is there as long as its file system is.
+enum class WitnessKind : uint8_t {
+  kTarget,
+  kDirectory,  // in which a place keeps what was replaced
+  kFile,       // of ours at that place
+};
+struct Witness {
+  WitnessKind kind = WitnessKind::kTarget;
+  uint32_t place = 0;  // 0: the store; else an annex
+  std::string target;
+  Mark mark;
 };
 
 // A directory in which names come and go: its time of modification, to be given back with them.
@@ -81,10 +103,14 @@ struct Promotion {
   std::vector<Step> steps;
   std::vector<Parent> parents;
   std::vector<Annex> annexes;  // steps count them from 1
+  std::vector<Witness> witnesses;
   // When all was done: the time of change of each, for somebody may have changed it since.
   std::vector<int64_t> settled_ns;
   std::vector<int64_t> parents_settled_ns;
+  std::vector<int64_t> kept_settled_ns;  // of what steps keep; 0: others may change it
 };
+
+inline constexpr char kJournalName[] = "journal";
 
 // A file of lines of JSON, docs/formats/promotion.md.
 class Journal {
@@ -98,6 +124,7 @@ class Journal {
   // All of what will be done, and that it begins. Whoever asks syncs, then begins.
   Status WritePlan(const Promotion& promotion);
   Status WriteAnnex(const Annex& annex);
+  Status WriteWitnesses(const std::vector<Witness>& witnesses);
   Status WriteSettled(const Promotion& promotion);
   Status WriteForced(const Step& step);
   Status WriteState(PromotionState state);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -46,7 +47,8 @@ Json PromotionJson(const Promotion& promotion) {
 Json RecoveredJson(const std::vector<Recovered>& all) {
   Json list = Json::array();
   for (const Recovered& each : all)
-    list.push_back({{"id", each.id}, {"what", each.what}, {"problems", each.problems}});
+    list.push_back(
+        {{"id", each.id}, {"what", each.what}, {"problems", each.problems}, {"cure", each.cure}});
   return list;
 }
 
@@ -151,7 +153,16 @@ Result<Json> Answer() {
   ASSIGN_OR_RETURN(const ProjectRules rules, ProjectRules::Read(pinned, wish.project));
   wish.rules = &rules;
   const bool dry_run = asked.value("dry_run", false);
-  ASSIGN_OR_RETURN(Store store, Store::Open(question.value("home", "")));
+  const std::string home = question.value("home", "");
+  std::optional<Store> opened;
+  if (question.value("frozen", false)) {
+    // A sandbox that stands still does not wait for others: cloched lets it go on, and asks again.
+    ASSIGN_OR_RETURN(opened, Store::OpenIfFree(home));
+    if (!opened) return Json{{"busy", true}};
+  } else {
+    ASSIGN_OR_RETURN(opened, Store::Open(home));
+  }
+  Store& store = *opened;
   const std::vector<Recovered> recovered = Recover(store, wish.root);
   if (!dry_run) Prune(store, NowMs());
   Base base(ReadNote(question));

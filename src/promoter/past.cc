@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "promoter/asked.h"
 #include "promoter/sides.h"
 #include "sys/file_times.h"
 
@@ -105,9 +106,12 @@ bool Past::WasThere(const std::string& path) {
     origins_.emplace();
     differ::MergedWalk walk(layout_, differ::Renames::kExpand);
     for (auto entry = walk.Next(); entry && *entry; entry = walk.Next())
-      if ((*entry)->before) origins_->emplace((*entry)->before->info.st_ino, (*entry)->path);
+      if ((*entry)->before)
+        origins_->emplace(
+            std::pair(TargetOf(layout_, (*entry)->path), (*entry)->before->info.st_ino),
+            (*entry)->path);
   }
-  const auto [first, last] = origins_->equal_range(found->second);
+  const auto [first, last] = origins_->equal_range({TargetOf(layout_, path), found->second});
   return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "differ/merge.h"
 #include "promoter/plan.h"
@@ -36,9 +38,10 @@ class Past {
   const Wish& wish_;
   Base& base_;
   Survey& survey_;
-  std::unordered_map<std::string, uint64_t> copied_;                       // from which inode
-  std::optional<std::unordered_multimap<uint64_t, std::string>> origins_;  // inodes of the change
-  std::unordered_map<std::string, bool> swapped_;                          // directories
+  std::unordered_map<std::string, uint64_t> copied_;  // from which inode
+  // Paths of the change by their overlay and inode: nothing is moved out of an overlay.
+  std::optional<std::multimap<std::pair<std::string, uint64_t>, std::string>> origins_;
+  std::unordered_map<std::string, bool> swapped_;  // directories
   std::unordered_set<std::string> refreshed_;  // both sides had changed it when it was refreshed
 };
 

@@ -12,17 +12,31 @@
 
 #include "base/text.h"
 #include "promoter/annex.h"
+#include "promoter/doubt.h"
 #include "promoter/durable.h"
 #include "promoter/prune.h"
+#include "promoter/witness.h"
 #include "sys/directory.h"
 
 namespace cloche::promoter {
 namespace {
 
-Status OpenAll(const Promotion& promotion, Realities& realities, Store::Entry& entry) {
+constexpr size_t kMostDoubts = 20;  // said one by one
+
+Status OpenAll(Promotion& promotion, Realities& realities, Store::Entry& entry) {
   for (const Step& step : promotion.steps) CLOCHE_TRY(OpenReality(realities, step.target));
   for (const Parent& each : promotion.parents) CLOCHE_TRY(OpenReality(realities, each.target));
-  return OpenAnnexes(promotion, realities, entry);
+  for (const Witness& each : promotion.witnesses)
+    if (each.kind == WitnessKind::kTarget) CLOCHE_TRY(OpenReality(realities, each.target));
+  CLOCHE_TRY(OpenAnnexes(promotion, realities, entry));
+  return Recognize(promotion, entry, realities);
+}
+
+std::string DoubtCure(const std::string& id) {
+  return fmt::format(
+      "nothing was touched: mount as it was and try again, or put these paths right by hand and "
+      "remove ~/.local/state/cloche/promotions/{}",
+      id);
 }
 
 std::vector<std::string> RevertAll(const Promotion& promotion, const Store::Entry& entry,
@@ -42,20 +56,23 @@ std::vector<std::string> RevertAll(const Promotion& promotion, const Store::Entr
   return problems;
 }
 
-void Settle(Promotion& promotion, const Realities& realities) {
+void Settle(Promotion& promotion, const Store::Entry& entry, const Realities& realities) {
   promotion.settled_ns.clear();
   for (const Step& step : promotion.steps)
     promotion.settled_ns.push_back(SettledAt(step, realities));
   promotion.parents_settled_ns.clear();
   for (const Parent& each : promotion.parents)
     promotion.parents_settled_ns.push_back(SettledAt(each, realities));
+  promotion.kept_settled_ns.clear();
+  if (promotion.annexes.empty()) return;  // in the store nobody but us writes
+  for (const Step& step : promotion.steps) promotion.kept_settled_ns.push_back(KeptAt(step, entry));
 }
 
 // It is as it was: down on disk, then in the journal.
 Status Close(Journal& journal, Promotion& promotion, PromotionState state,
              const Store::Entry& entry, const Realities& realities) {
   CLOCHE_TRY(SyncReality(promotion, entry, realities));
-  Settle(promotion, realities);
+  Settle(promotion, entry, realities);
   CLOCHE_TRY(journal.WriteSettled(promotion));
   CLOCHE_TRY(journal.WriteState(state));
   CLOCHE_TRY(journal.Sync());
@@ -147,6 +164,15 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
   Realities realities;
   CLOCHE_TRY(OpenAll(promotion, realities, entry));
+  recovered.problems = FindDoubts(promotion, entry, realities);
+  if (!recovered.problems.empty()) {
+    if (const size_t more = recovered.problems.size(); more > kMostDoubts) {
+      recovered.problems.resize(kMostDoubts);
+      recovered.problems.push_back(fmt::format("and {} more", more - kMostDoubts));
+    }
+    recovered.cure = DoubtCure(id);
+    return {};
+  }
   if (state == PromotionState::kApplied &&
       std::ranges::all_of(promotion.steps,
                           [&](const Step& step) { return IsDone(step, entry, realities); })) {
@@ -158,9 +184,9 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
     return journal.WriteState(PromotionState::kDone);
   }
   recovered.problems = RevertAll(promotion, entry, realities, root);
-  recovered.what = state == PromotionState::kUndoing ? "undone" : "reverted";
   if (!recovered.problems.empty())
     return SyncReality(promotion, entry, realities);  // tried again next time
+  recovered.what = state == PromotionState::kUndoing ? "undone" : "reverted";
   return Close(
       journal, promotion,
       state == PromotionState::kUndoing ? PromotionState::kUndone : PromotionState::kReverted,
@@ -172,9 +198,11 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
 std::vector<Recovered> Recover(Store& store, bool root) {
   std::vector<Recovered> all;
   for (const std::string& id : store.List()) {
-    Recovered recovered{id, "", {}};
-    if (Status status = RecoverOne(store, id, root, recovered); !status)
+    Recovered recovered{id, "", {}, ""};
+    if (Status status = RecoverOne(store, id, root, recovered); !status) {
       recovered.problems.push_back(status.error().message);
+      recovered.cure = status.error().cure;
+    }
     if (!recovered.what.empty() || !recovered.problems.empty()) all.push_back(std::move(recovered));
   }
   return all;
@@ -216,6 +244,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
     return outcome;
   }
   // Before this has returned nothing of reality is touched.
+  promotion.witnesses = FindWitnesses(promotion, entry, realities);
   Status ready = journal->WritePlan(promotion);
   if (ready) ready = SyncStaged(promotion, entry, realities);
   if (!ready) return give_up(ready.error());
@@ -227,7 +256,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
     if (!applied) break;
   }
   if (applied) {
-    Settle(promotion, realities);
+    Settle(promotion, entry, realities);
     applied = journal->WriteSettled(promotion);
   }
   if (applied) applied = journal->WriteState(PromotionState::kApplied);
@@ -283,6 +312,12 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   }
   FindStrangers(promotion, realities, force, moved);
   if (!moved.empty()) return promotion;
+  if (const auto doubts = FindDoubts(promotion, entry, realities); !doubts.empty())
+    return Fail(
+        Code::kConflict,
+        fmt::format("undo {}: {}{}", id, doubts[0],
+                    doubts.size() == 1 ? "" : fmt::format(" (and {} more)", doubts.size() - 1)),
+        DoubtCure(id));
   // Where others came and went since, the time tells of them.
   Promotion undone = promotion;
   undone.parents.clear();
@@ -295,6 +330,9 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   }
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
   Status begun;
+  const bool forced = std::ranges::any_of(promotion.steps, &Step::forced);
+  // What is there now has the numbers of now.
+  if (forced) begun = journal.WriteWitnesses(FindWitnesses(promotion, entry, realities));
   for (const Step& step : promotion.steps)
     if (begun && step.forced) begun = journal.WriteForced(step);
   if (begun) begun = journal.WriteState(PromotionState::kUndoing);

@@ -19,8 +19,9 @@ struct Outcome {
 
 struct Recovered {
   std::string id;
-  std::string what;  // "reverted", "undone", "left over"
+  std::string what;  // "reverted", "undone", "left over"; "": it is neither yet
   std::vector<std::string> problems;
+  std::string cure;
 };
 
 // What a crash left in the middle is taken back, before anything else is done.

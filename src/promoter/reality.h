@@ -20,6 +20,10 @@ struct Identity {
   bool exists() const { return inode != 0; }
   bool operator==(const Identity&) const = default;
 };
+// Whatever became of it since.
+inline bool SameFile(const Identity& a, const Identity& b) {
+  return a.device == b.device && a.inode == b.inode;
+}
 Identity IdentityOf(const struct stat& info);
 Identity IdentityAt(int directory, const std::string& name);
 

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "promoter/annex.h"
+#include "promoter/witness.h"
 #include "sys/copy_tree.h"
 #include "sys/file.h"
 #include "sys/file_times.h"
@@ -232,6 +233,8 @@ Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry&
     } else if (at && !status_only) {
       ASSIGN_OR_RETURN(step.annex, annexes.For(reality, path, at->directory->get()));
     }
+    if (step.annex != 0 && now.exists())
+      step.before_born_ns = MarkAt(at->directory->get(), at->name).born_ns;
     if (status_only) {
       step.kind = StepKind::kSetDir;
       step.directory = true;

@@ -21,7 +21,7 @@ namespace cloche::promoter {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr int kPauseMs = 20, kPatienceMs = 30'000;
+constexpr int kPauseMs = 20;
 
 bool IsId(const std::string& id) {
   return id.starts_with("pr_") && id.size() > 3 && id.size() < 64 &&
@@ -73,7 +73,7 @@ std::string Now() {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-Result<Store> Store::Open(const std::string& home) {
+Result<Store> Store::Find(const std::string& home) {
   sys::Fd at(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (home.empty() || !at.valid())
     return Fail(Code::kUnavailable,
@@ -90,17 +90,31 @@ Result<Store> Store::Open(const std::string& home) {
                 "make it yours alone: chmod 700");
   Store store;
   store.directory_ = std::move(at);
-  // A sandbox may stand still meanwhile: whoever is late comes again.
-  for (int waited_ms = 0; flock(store.directory_.get(), LOCK_EX | LOCK_NB) < 0;
-       waited_ms += kPauseMs) {
-    if (errno != EWOULDBLOCK && errno != EINTR)
-      return Fail(Code::kUnavailable, fmt::format("lock promotions: {}", strerror(errno)));
-    if (waited_ms >= kPatienceMs)
+  return store;
+}
+
+Result<bool> Store::TryLock() const {
+  if (flock(directory_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK || errno == EINTR) return false;
+  return Fail(Code::kUnavailable, fmt::format("lock promotions: {}", strerror(errno)));
+}
+
+Result<std::optional<Store>> Store::OpenIfFree(const std::string& home) {
+  ASSIGN_OR_RETURN(Store store, Find(home));
+  ASSIGN_OR_RETURN(const bool locked, store.TryLock());
+  return locked ? std::optional(std::move(store)) : std::nullopt;
+}
+
+Result<Store> Store::Open(const std::string& home, int patience_ms) {
+  ASSIGN_OR_RETURN(Store store, Find(home));
+  for (int waited_ms = 0;; waited_ms += kPauseMs) {
+    ASSIGN_OR_RETURN(const bool locked, store.TryLock());
+    if (locked) return store;
+    if (waited_ms >= patience_ms)
       return Fail(Code::kUnavailable, "lock promotions: another promotion or undo is under way",
                   "try again when it has ended");
     usleep(kPauseMs * 1000);
   }
-  return store;
 }
 
 Result<Store::Entry> Store::Make() {

@@ -13,8 +13,12 @@ namespace cloche::promoter {
 // is to be put in place, then what was there before.
 class Store {
  public:
-  // Makes what is missing, mode 0700. Holds the lock: one promotion at a time.
-  static Result<Store> Open(const std::string& home);
+  static constexpr int kPatienceMs = 30'000;
+  // Makes what is missing, mode 0700. Holds the lock: one promotion at a time. Whoever is late
+  // waits, but not for ever.
+  static Result<Store> Open(const std::string& home, int patience_ms = kPatienceMs);
+  // Nothing: somebody else holds the lock.
+  static Result<std::optional<Store>> OpenIfFree(const std::string& home);
 
   struct Entry {
     std::string id;
@@ -32,6 +36,9 @@ class Store {
   Status Remove(const std::string& id) const;
 
  private:
+  static Result<Store> Find(const std::string& home);
+  Result<bool> TryLock() const;
+
   sys::Fd directory_;
 };
 

@@ -101,8 +101,9 @@ int OpenTarget(int root, const ChildMount& mount) {
   // A cover: nothing to hide, or a file, which null hides.
   if (target == -ENOENT && mount.optional && !mount.from_parent) return -1;
   if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
-    int file = Must(sys::OpenBeneath(root, path, O_PATH, follow), SpawnStage::kMounts,
-                    "open mount point", mount.target);
+    int file = sys::OpenBeneath(root, path, O_PATH, follow);
+    if (file == -ENOTDIR) return -1;  // it would lie in a file
+    Must(file, SpawnStage::kMounts, "open mount point", mount.target);
     int null = CloneNull();
     Must(sys::AttachMountAt(null, file), SpawnStage::kMounts, "mask", mount.target);
     close(null);

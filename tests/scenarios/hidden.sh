@@ -98,6 +98,11 @@ try cloche rm early
 as_caller sh -c 'cd "$HOME" && mkdir dotfiles && mv .config dotfiles/config && ln -s dotfiles/config .config'
 try cloche run "${other[@]}" -- cat "$CALLER_HOME/dotfiles/config/gh/hosts.yml"
 check "what lies where a link leads since is absent" says 'No such file'
+as_caller sh -c 'cd "$HOME" && rm .config && mkdir -p .config/gh && echo flag-of-host > .config/gh/hosts.yml'
+try cloche run "${other[@]}" -- sh -c "cat ~/.config/gh/hosts.yml; ls -d ~/.config"
+check "what lies in a directory that was a link is absent" not mentions flag-of-host
+check "the directory is not" mentions "$CALLER_HOME/.config"
+as_caller sh -c 'cd "$HOME" && rm -r .config && ln -s dotfiles/config .config'
 ln -s "$CALLER_HOME" "$T/link"
 CALLER_ENV=(HOME="$T/link")
 for home in "$T/link" "$CALLER_HOME"; do

@@ -1,0 +1,109 @@
+#include "promoter/doubt.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/annex_name.h"
+#include "base/text.h"
+#include "promoter/witness.h"
+
+namespace cloche::promoter {
+namespace {
+
+// The same, or the file system has another number than it had.
+bool MayBe(const Identity& a, const Identity& b) {
+  return a.exists() && a.inode == b.inode && a.device != b.device;
+}
+
+class Doubts {
+ public:
+  Doubts(const Promotion& promotion, const Store::Entry& entry, const Realities& realities)
+      : promotion_(promotion), entry_(entry), realities_(realities) {}
+
+  std::vector<std::string> Find() {
+    for (size_t i = 0; i < promotion_.steps.size(); ++i) {
+      const Step& step = promotion_.steps[i];
+      const auto at = realities_.at(step.target).Find(step.path);
+      const Identity real = at ? IdentityAt(at->directory->get(), at->name) : Identity();
+      if (step.kind == StepKind::kSetDir)
+        CheckNumber(step.path, real, step.staged.exists() ? step.staged : step.before);
+      else
+        Check(step, i, real, at.has_value());
+    }
+    for (const Parent& each : promotion_.parents) {
+      struct stat info;
+      const auto directory = realities_.at(each.target).Directory(each.path);
+      if (directory && fstat((*directory)->get(), &info) == 0)
+        CheckNumber(each.path, IdentityOf(info), each.before);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void CheckNumber(const std::string& path, const Identity& now, const Identity& then) {
+    if (MayBe(now, then))
+      found_.push_back(EscapeForTerminal(path) +
+                       ": its file system has another number than it had");
+  }
+
+  void Check(const Step& step, size_t index, const Identity& real, bool reachable) {
+    const Identity kept = IdentityAt(entry_.Of(step), std::to_string(step.number));
+    const auto doubt = [&](const char* what) {
+      found_.push_back(fmt::format("{}: what is kept of it as {} {}", EscapeForTerminal(step.path),
+                                   KeptName(step, entry_, std::to_string(step.number)), what));
+    };
+    if (!SameFile(real, step.staged) && !SameFile(real, step.before) &&
+        (MayBe(real, step.staged) || MayBe(real, step.before)))
+      return CheckNumber(step.path, real, MayBe(real, step.staged) ? step.staged : step.before);
+    const bool done = promotion_.state == PromotionState::kDone;
+    const bool fits = SameFile(kept, step.before) || (!done && SameFile(kept, step.staged));
+    if (!fits && (MayBe(kept, step.staged) || MayBe(kept, step.before)))
+      return doubt("is on a file system that has another number than it had");
+    // In the store nobody but us puts anything; in the moment of a rename, what reality just had.
+    const bool strict = done || promotion_.state == PromotionState::kUndoing || step.annex != 0;
+    if (kept.exists() && !fits && strict) return doubt("is not what was there");
+    const bool back = SameFile(real, step.before) || (step.forced && reachable);
+    const bool lost = step.kind == StepKind::kReplace ||
+                      (step.kind == StepKind::kDelete &&
+                       (done || (step.annex != 0 && reachable && !real.exists())));
+    if (!kept.exists() && lost && !back) return doubt("is gone");
+    if (step.annex == 0 || !kept.exists() || !SameFile(kept, step.before)) return;
+    if (step.before_born_ns != 0 &&
+        step.before_born_ns != MarkAt(entry_.Of(step), std::to_string(step.number)).born_ns)
+      return doubt("is not what was there");
+    // Whoever wrote in it could not help changing this.
+    if (index >= promotion_.kept_settled_ns.size()) return;
+    const int64_t settled_ns = promotion_.kept_settled_ns[index];
+    if (settled_ns != 0 && settled_ns != kept.changed_ns) doubt("was changed since");
+  }
+
+  const Promotion& promotion_;
+  const Store::Entry& entry_;
+  const Realities& realities_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+std::vector<std::string> FindDoubts(const Promotion& promotion, const Store::Entry& entry,
+                                    const Realities& realities) {
+  return Doubts(promotion, entry, realities).Find();
+}
+
+int64_t KeptAt(const Step& step, const Store::Entry& entry) {
+  if (step.kind != StepKind::kReplace && step.kind != StepKind::kDelete) return 0;
+  struct stat info;
+  if (fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
+    return 0;
+  // Another name of it may still be in reality.
+  return S_ISDIR(info.st_mode) || info.st_nlink == 1 ? IdentityOf(info).changed_ns : 0;
+}
+
+std::string KeptName(const Step& step, const Store::Entry& entry, const std::string& name) {
+  return step.annex == 0
+             ? fmt::format("~/.local/state/cloche/promotions/{}/files/{}", entry.id, name)
+             : fmt::format("{}/{}/{}, on its file system", kAnnexName, entry.id, name);
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "promoter/stage.h"
+
+namespace cloche::promoter {
+
+// What a promotion keeps, and what is at its paths, compared with its journal. A sentence for each
+// path where they do not fit together: what was there before is then not known, and nothing must be
+// taken back. Nothing is touched.
+std::vector<std::string> FindDoubts(const Promotion& promotion, const Store::Entry& entry,
+                                    const Realities& realities);
+
+// What a step keeps, once all are done. 0: it keeps nothing, or others may rightly change it.
+int64_t KeptAt(const Step& step, const Store::Entry& entry);
+
+// Where it is, for people.
+std::string KeptName(const Step& step, const Store::Entry& entry, const std::string& name);
+
+}  // namespace cloche::promoter

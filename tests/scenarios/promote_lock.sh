@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A sandbox stands still only to be looked at: not while another promotion is under way, and not for
+# a diff that somebody reads.
+HANG_SECONDS=${HANG_SECONDS:-120}
+. "$(dirname "$0")/../harness/lib.sh"
+ticks() { wc -l < "$T/ticks"; }
+# goes_on: what runs in the sandbox says ten things more.
+goes_on() { local now; now=$(ticks); until_true eval "[ \$(wc -l < '$T/ticks') -ge $((now + 10)) ]"; }
+
+as_caller sh -c 'echo old > file; echo old > other'
+sleep 0.1
+cloche new --name box > "$T/log" 2>&1
+cloche exec box -- sh -c 'echo new > file' > "$T/log" 2>&1
+cloche exec box -- sh -c 'i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $i; sleep 0.02; done' > "$T/ticks" 2> "$T/log" &
+running=$!
+try cloche promote box --yes --json
+check "a promotion makes the store" field_is state "done"
+check "what runs goes on afterwards" goes_on
+
+# --- While somebody else has the lock.
+mkfifo "$T/release"
+chmod 666 "$T/release"
+as_caller flock "$CALLER_HOME/.local/state/cloche/promotions" sh -c 'echo held; read _ < "$1"' sh "$T/release" > "$T/held" &
+holder=$!
+until_true grep -q held "$T/held"
+cloche exec box -- sh -c 'echo new > other' > "$T/log" 2>&1
+cloche promote box --yes --json > "$T/promoted" 2>&1 &
+promoting=$!
+for _ in 1 2 3 4 5 6 7 8; do check "while a promotion waits for another, what runs goes on" goes_on; done
+check "and it still waits" kill -0 $promoting
+echo > "$T/release"
+wait $promoting
+cp "$T/promoted" "$OUT"
+check "when the other is through, it is applied" field_is state "done"
+check "as it is then" is "$(cat "$WORK/other")" new
+wait $holder
+
+# --- A diff.
+cloche exec box -- sh -c 'for i in $(seq 80); do head -c 50000 /dev/urandom | base64 > large$i; done' > "$T/log" 2>&1
+mkfifo "$T/slow"
+cloche diff box --patch > "$T/slow" 2> "$T/log" &
+reading=$!
+exec 9< "$T/slow"
+until_true read -r -u 9 _
+for _ in 1 2 3 4; do check "while somebody reads a diff, what runs goes on" goes_on; done
+cat <&9 > "$T/patch"
+exec 9<&-
+wait $reading
+check "and it comes to its end" grep -q '^+' "$T/patch"
+cloche exec box -- touch /tmp/stop > "$T/log" 2>&1
+wait $running
