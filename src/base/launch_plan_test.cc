@@ -12,8 +12,8 @@ LaunchPlan Sample() {
   plan.spec.mode = Mode::kRootless;
   plan.spec.caller = {1000, 1000, {4, 24, 1000}};
   plan.spec.hostname = "machine";
-  plan.spec.mounts = {{MountKind::kOverlay, "/", "/", false, false, false, 0, 0755},
-                      {MountKind::kTmpfs, "", "/run", true, false, true, 1 << 20, 01777}};
+  plan.spec.mounts = {{MountKind::kOverlay, "/", "/", false, false, false, true, 0, 0755},
+                      {MountKind::kTmpfs, "", "/run", true, false, true, false, 1 << 20, 01777}};
   plan.spec.files = {{FileRuleKind::kHide, "/root/.ssh", ""},
                      {FileRuleKind::kHideGlob, "/srv/x", ".env\n!.env.example\n"}};
   plan.limits = {1500, 1 << 29, 1 << 30, 1000, 64};
