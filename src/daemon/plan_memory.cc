@@ -22,6 +22,7 @@ SandboxRequest Relevant(const SandboxRequest& request) {
   relevant.drop_root = request.drop_root;
   relevant.in_memory = request.in_memory;
   relevant.network = request.network;
+  relevant.canaries = request.canaries;
   return relevant;
 }
 

@@ -14,6 +14,7 @@
 
 namespace cloche::egress {
 
+class CanarySet;
 class Connection;
 class Certificates;
 
@@ -24,6 +25,7 @@ struct Sandbox {
   Limits limits;
   SyntheticNames names;
   std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
+  std::shared_ptr<const CanarySet> canaries;   // none: nobody looks at what leaves
   Usage usage;
   std::map<std::string, std::string> secrets;  // values by name, of this sandbox alone
   std::vector<std::string> rotated_secrets;    // the last ones that were replaced: still masked
