@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libboost1.81-dev nlohmann-json3-dev libcli11-dev
-       libfmt-dev libgit2-dev libnghttp2-dev libsqlite3-dev libssl-dev libtomlplusplus-dev btrfs-progs)
+       libfmt-dev libgit2-dev libnghttp2-dev libsqlite3-dev libssl-dev libtomlplusplus-dev zlib1g-dev btrfs-progs)
 test=(libgtest-dev libgmock-dev clang-format-14
       qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs  # the guests of tools/guest
       apparmor systemd  # parse the profiles and units that are installed

@@ -136,7 +136,7 @@ SandboxSpec TakeSpec(Reader& in) {
   }
   for (uint32_t n = in.Count(); n > 0 && in.ok(); --n) {
     FileRule rule;
-    rule.kind = in.Enum(FileRuleKind::kHideGlob);
+    rule.kind = in.Enum(FileRuleKind::kDecoyInstead);
     rule.path = in.Text();
     rule.content = in.Text();
     spec.files.push_back(std::move(rule));

@@ -37,16 +37,18 @@ struct MountOp {
 
 // Files that are not the lower's inside. They make a layer of their own, the mask.
 enum class FileRuleKind : uint8_t {
-  kHide,         // a whiteout: absent inside, never reported as a deletion
-  kBlankHashes,  // shadow(5)/gshadow(5): every password field becomes "*"
-  kHideGlob,     // whiteouts for every name below `path` that matches a pattern (one a line) of
-                 // `content`
+  kHide,          // a whiteout: absent inside, never reported as a deletion
+  kBlankHashes,   // shadow(5)/gshadow(5): every password field becomes "*"
+  kHideGlob,      // whiteouts for every name below `path` that matches a pattern (one a line) of
+                  // `content`
+  kDecoy,         // the caller's own file with `content`, where something is hidden or nothing is
+  kDecoyInstead,  // the same, but only where there is a file that is hidden
 };
 
 struct FileRule {
   FileRuleKind kind = FileRuleKind::kHide;
   std::string path;     // absolute, inside
-  std::string content;  // kHideGlob
+  std::string content;  // kHideGlob, kDecoy
   bool operator==(const FileRule&) const = default;
 };
 

@@ -137,7 +137,10 @@ std::string NetworkLogLine(const Json& record) {
     return fmt::format("... {:.0f} older records were dropped\n", dropped);
   const bool allowed = Text(record, "decision") == "allow";
   if (Text(record, "kind") == "sign") return SignatureLine(record, allowed);
-  std::string text = fmt::format("{}  {:5}  {:5}  {}", When(record), allowed ? "allow" : "deny",
+  std::string text = fmt::format("{}  {:5}  {:5}  {}", When(record),
+                                 allowed                           ? "allow"
+                                 : !Text(record, "canary").empty() ? "ALARM"
+                                                                   : "deny",
                                  EscapeForTerminal(Text(record, "kind", "-")),
                                  EscapeForTerminal(Destination(record)));
   if (allowed) text += "  " + Amount(record);

@@ -81,6 +81,8 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
           "connections, requests_per_second, bytes_up or bytes_down", "NAME=VALUE");
   app.add_flag("--proxy-env", flags.proxy_env,
                "set http_proxy and its kin, for programs that want a proxy");
+  app.add_flag("--canaries", flags.canaries,
+               "lay decoy credentials; one that leaves is a violation (docs/canaries.md)");
   AddList(app, "--sign", flags.sign,
           "let it have signatures of this key of your ssh-agent (docs/signing.md)",
           "KEY[:git|:ssh]");

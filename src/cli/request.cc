@@ -213,6 +213,7 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   CLOCHE_TRY(AddDeclared(body, flags, around.cwd));
   CLOCHE_TRY(AddNetwork(body, flags));
   CLOCHE_TRY(AddSigning(body, flags, around));
+  if (flags.canaries) body["canaries"] = true;
   if (flags.drop_root) body["drop_root"] = true;
   if (flags.in_memory) body["in_memory"] = true;
   AddText(body, "agent", flags.agent);

@@ -45,6 +45,7 @@ struct SandboxFlags {
   std::vector<std::string> sign;         // keys of the ssh-agent
   std::string sign_limit;                // signatures in a minute
   bool proxy_env = false;
+  bool canaries = false;  // lay decoys
   bool drop_root = false;
   bool in_memory = false;
   std::string on_violation;

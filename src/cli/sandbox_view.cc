@@ -48,7 +48,8 @@ std::string DenialSection(const Json& denials, bool colour) {
   Table table({"CALL", "ARGUMENTS", "PROCESS", "PID", "CLASS", "COUNT", "LAST"});
   table.AlignRight(5);
   for (const Json& denial : denials)
-    table.AddRow({Text(denial, "call"), DescribeValue(Field(denial, "args")),
+    table.AddRow({Text(denial, "call"),
+                  DescribeValue(Field(denial, denial.contains("detail") ? "detail" : "args")),
                   Text(denial, "process"), DescribeValue(Field(denial, "pid")),
                   Text(denial, "class"), DescribeValue(Field(denial, "count")),
                   Text(denial, "last")});
@@ -173,6 +174,13 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
                               FormatBytes(static_cast<uint64_t>(Number(usage, "memory_bytes"))),
                               Number(usage, "pids"), Number(usage, "pids") == 1 ? "" : "es")});
   std::string text = facts.Render(false);
+  if (const Json& decoys = Field(sandbox, "decoys"); !decoys.empty()) {
+    Table table({});
+    for (const Json& each : decoys)
+      table.AddRow({Text(each, "path"), DescribeValue(Field(each, "kinds")),
+                    Flag(each, "if_there_is_one") ? "if there is such a file" : ""});
+    text += Heading("Decoys", colour) + table.Render(false, "  ");
+  }
   if (const Json& services = Field(sandbox, "services"); !services.empty())
     text += Heading("Services", colour) + ServiceTable(services, colour, "  ");
   text += LimitSection(sandbox, colour);

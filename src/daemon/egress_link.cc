@@ -397,6 +397,7 @@ void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
                   {"limits", border.limits}};
   if (!border.name.empty()) message["name"] = border.name;
   if (!border.authority.is_null()) message["ca"] = border.authority;
+  if (!border.canaries.empty()) message["canaries"] = border.canaries;
   std::vector<int> fds;
   for (const sys::Fd& each : border.sockets) fds.push_back(each.get());
   Send(message, fds);

@@ -150,6 +150,7 @@ Task<Result<Json>> Engine::Explain(SandboxRequest request, Client client) {
   CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
   const auto rules = CompileNetwork(request.network, client.peer.uid);
   if (!rules) co_return std::unexpected(rules.error());
+  DrawDecoys(request.canaries);
   auto planned = Plan(request, FactsOf(client.peer), "sb_explain");
   if (!planned) co_return std::unexpected(planned.error());
   if (NeedsAuthority(*rules))
@@ -240,6 +241,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   CLOCHE_CO_TRY(GrantSecrets(request.network, client.peer.uid));
   CLOCHE_CO_TRY(CompileNetwork(request.network, client.peer.uid));
   NumberRules(request.network);
+  DrawDecoys(request.canaries);
   request.env = FilterEnvironment(request.env, request.env_names).kept;
   if (keep) LiveOn(request);
   auto sandbox = MakeSandbox(NewId("sb_"), client.peer.uid);
@@ -249,6 +251,8 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   sandbox->keep = keep;
   if (keep) {
     body["env"] = sandbox->request.env;
+    if (sandbox->request.canaries.wanted)
+      body["canaries"] = CanariesToJson(sandbox->request.canaries);
     if (body.contains("network")) body["network"] = NetworkToJson(sandbox->request.network);
     body.erase("argv");
     for (const char* key :

@@ -59,6 +59,7 @@ bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule);
 bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some are about requests
 
 std::string NewId(const char* prefix);
+void DrawDecoys(CanaryRequest& canaries);
 
 // What is kept is kept: only a life that was asked for ends it.
 void LiveOn(SandboxRequest& request);

@@ -112,7 +112,10 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
 Status Engine::SendLook(Look& look, const LookRequest& request, const Client& client,
                         const std::string& state, const std::string& other) {
   const Sandbox& sandbox = *look.sandbox;
-  ASSIGN_OR_RETURN(Planned planned, Plan(sandbox.request, FactsOf(client.peer), sandbox.id));
+  // Without decoys: in reality there is nothing in their places, or what is hidden.
+  SandboxRequest seen = sandbox.request;
+  seen.canaries = {};
+  ASSIGN_OR_RETURN(Planned planned, Plan(seen, FactsOf(client.peer), sandbox.id));
   // The host may have other mounts by now. Uppers are numbered by those it runs with.
   if (sandbox.state == Sandbox::State::kRunning)
     planned.plan.spec.mounts = sandbox.planned.plan.spec.mounts;

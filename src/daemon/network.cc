@@ -167,6 +167,8 @@ Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client clien
 void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
   Json record;
   if (!network.Take(event, record)) return;
+  if (const std::string canary = TextOf(record, "canary"); !canary.empty())
+    return sandbox.RecordCanary(canary, TextOf(record, "form"), DestinationOf(record));
   const std::string destination = DestinationOf(record);
   if (network.told.size() > kMostTold || !network.told.insert(destination).second) return;
   const std::string message = network.told.size() > kMostTold
@@ -248,6 +250,8 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   border.name = sandbox->name;
   border.rules = std::move(*rules);
   border.limits = sandbox->request.network.limits;
+  for (const Decoy& each : sandbox->request.canaries.decoys)
+    border.canaries.push_back({{"name", each.kind}, {"value", MarkOf(each)}});
   // Where a secret has been, answers are read although no rule asks for it any more.
   if (NeedsAuthority(border.rules) || !sandbox->request.network.masked.empty()) {
     auto prepared = co_await PrepareAuthority(sandbox, client);

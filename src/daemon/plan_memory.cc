@@ -23,6 +23,7 @@ SandboxRequest Relevant(const SandboxRequest& request) {
   relevant.in_memory = request.in_memory;
   relevant.network = request.network;
   relevant.services = request.services;
+  relevant.canaries = request.canaries;
   return relevant;
 }
 

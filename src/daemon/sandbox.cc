@@ -22,7 +22,6 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr size_t kMaxDenialKinds = 64;
 constexpr size_t kMaxRemembered = 200;
 constexpr int kDenialsPerTurn = 32;
 constexpr std::chrono::seconds kPausePatience{5};
@@ -508,6 +507,7 @@ Json Sandbox::ToJson() const {
   json["secrets"] = Json::array();
   for (const SecretGrant& grant : request.network.secrets)
     json["secrets"].push_back({{"name", grant.name}, {"variable", grant.variable}});
+  if (request.canaries.wanted) json["decoys"] = DecoysToJson(planned.decoys);
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
   if (state == State::kRunning) {
@@ -530,6 +530,8 @@ Json Sandbox::ToJson() const {
                        {"count", denial.count},
                        {"first", Rfc3339(denial.first)},
                        {"last", Rfc3339(denial.last)}});
+  for (size_t i = 0; i < denials_.size(); ++i)
+    if (!denials_[i].detail.empty()) denials[i]["detail"] = denials_[i].detail;
   json["denials"] = denials;
   Json current = nullptr;
   for (const auto& [number, command] : commands_)

@@ -29,7 +29,10 @@ struct Denial {
   sys::DenialClass kind{};
   uint64_t count = 0;
   std::chrono::system_clock::time_point first, last;
+  std::string detail = {};  // of what is no call
 };
+
+inline constexpr size_t kMaxDenialKinds = 64;  // of one sandbox, in rows of their own
 
 // Kills a sandbox for a reason, because of the limit of this name.
 using EndSandbox = std::function<void(const char* limit, const std::string& reason)>;
@@ -111,6 +114,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   }
   Json ToJson() const;
   Json ServicesJson() const;
+  // A decoy was on its way out: a violation.
+  void RecordCanary(const std::string& canary, const std::string& form,
+                    const std::string& destination);
   void PinProjectFile(std::string text);  // what holds from now on
 
  private:

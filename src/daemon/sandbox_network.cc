@@ -16,7 +16,8 @@ constexpr size_t kMostText = 1024;
 
 // What a record may hold. Anything else cloche-egress says is not kept.
 constexpr std::array kTexts = {"time",     "kind", "name",   "address",
-                               "decision", "rule", "reason", "certificate_sha256"};
+                               "decision", "rule", "reason", "certificate_sha256",
+                               "canary",   "form"};
 constexpr std::array kNumbers = {"port",       "source_port", "bytes_up",
                                  "bytes_down", "duration_ms", "requests"};
 

@@ -91,14 +91,18 @@ Task<bool> Channel::Secure(std::unique_ptr<Tls> tls, int64_t deadline) {
 }
 
 Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
+  const auto look = [&](long got) {
+    if (looks_ != nullptr && got > 0) looks_->See(std::string_view(data, static_cast<size_t>(got)));
+    return got;
+  };
   if (tls_ == nullptr) {
     const long got = co_await ReadRaw(data, size, deadline);
-    co_return got;
+    co_return look(got);
   }
   while (true) {
     const long got = tls_->Read(data, size);
     SendPendingNow();
-    if (got != -EAGAIN) co_return got;
+    if (got != -EAGAIN) co_return look(got);
     const long more = co_await ReadRaw(shared_raw, kPiece, deadline);
     // An end without a goodbye may be somebody's cut: never the end of a body.
     if (more <= 0) co_return more == 0 ? -EPROTO : more;
@@ -107,6 +111,10 @@ Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
 }
 
 Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
+  if (holds_ != nullptr && holds_->tripped()) {
+    holds_->on_held();
+    co_return -EPERM;
+  }
   if (tls_ == nullptr) {
     const long sent = co_await WriteRaw(bytes, deadline);
     co_return sent;

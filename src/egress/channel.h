@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "egress/canary_scanner.h"
 #include "egress/loop.h"
 #include "egress/task.h"
 #include "egress/tls.h"
@@ -29,6 +30,10 @@ class Channel {
   // From here on bytes are TLS; what is in `unread` was not. False: tls()->why says why.
   Task<bool> Secure(std::unique_ptr<Tls> tls, int64_t deadline);
   Tls* tls() const { return tls_.get(); }
+  // Whatever is read here is looked at.
+  void LookWith(CanaryWatch* watch) { looks_ = watch; }
+  // Nothing is written here any more once that has found something; then -EPERM, and it is told.
+  void HoldFor(CanaryWatch* watch) { holds_ = watch; }
   void EndSending();
   void Cut() { socket_.Cut(); }
   void ResetOnClose();
@@ -41,6 +46,7 @@ class Channel {
 
   Socket socket_;
   std::unique_ptr<Tls> tls_;
+  CanaryWatch *looks_ = nullptr, *holds_ = nullptr;
   bool writing_ = false;
 };
 

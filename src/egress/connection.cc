@@ -30,13 +30,47 @@ Connection::Connection(Services& services_in, std::shared_ptr<Sandbox> sandbox_i
   record.time_ms = WallClockMs();
   record.source_port = source_port;
   sandbox->live.insert(this);
+  if (sandbox->canaries != nullptr) {
+    watch = std::make_unique<CanaryWatch>(sandbox->canaries);
+    watch->on_held = [this] { (void)Betrayed(); };
+    client.LookWith(watch.get());
+  }
   sys::SendWithoutDelay(client.socket().fd());
 }
 
 Connection::~Connection() {
   sandbox->live.erase(this);
   if (counted_) sandbox->usage.CloseConnection(counted_host_);
+  if (watch != nullptr && watch->hit() && !told_canary_) TellCanary();
   if (!told_ && record.port != 0) Tell();
+}
+
+// What was refused already is told once more: that it was refused is not all there is to say.
+void Connection::TellCanary() {
+  told_canary_ = true;
+  if (told_) {
+    record.connection = NextConnectionNumber();
+    record.time_ms = WallClockMs();
+  }
+  record.canary = watch->hit()->name;
+  record.form = watch->hit()->form;
+  record.allowed = false;
+  const std::string where = !record.name.empty() ? record.name
+                            : target.port != 0   ? target.Text()
+                                                 : "somewhere";
+  record.reason =
+      fmt::format("the decoy {} ({}) was on its way to {}", record.canary, record.form, where);
+  Tell();
+}
+
+bool Connection::Betrayed() {
+  if (watch == nullptr || !watch->tripped()) return false;
+  if (!watch->hit())
+    Deny(watch->trouble());
+  else if (!told_canary_)
+    TellCanary();
+  Cut(record.reason);
+  return true;
 }
 
 void Connection::Tell() {
@@ -56,7 +90,9 @@ ConnectionDecision Connection::Admit(const Target& where) {
   record.reason.clear();
   started_ = services.loop.now();
   target = where;
-  record.name = where.name;
+  Target shown = where;
+  if (watch != nullptr) shown.name = WithoutCanary(sandbox->canaries, where.name);
+  record.name = shown.name;
   if (where.name.empty()) record.address = FormatIpAddress(where.address);
   record.port = where.port;
   ConnectionDecision decision = DecideConnection(sandbox->rules, where, services.loop.Seconds());
@@ -65,7 +101,7 @@ ConnectionDecision Connection::Admit(const Target& where) {
     decision.reason = "the sandbox is gone";
   }
   if (!decision.allowed) {
-    if (decision.rule.empty()) decision.reason = DenialText(where, sandbox->id);
+    if (decision.rule.empty()) decision.reason = DenialText(shown, sandbox->id);
     Deny(decision.reason, decision.rule);
     return decision;
   }
@@ -80,7 +116,7 @@ ConnectionDecision Connection::Admit(const Target& where) {
   if (!full.empty()) {
     over_limit_ = true;
     decision.allowed = false;
-    decision.reason = fmt::format("{}: {} is over its limit: {}", where.Text(), sandbox->id, full);
+    decision.reason = fmt::format("{}: {} is over its limit: {}", shown.Text(), sandbox->id, full);
     Deny(decision.reason, decision.rule);
     return decision;
   }

@@ -43,6 +43,7 @@ class Connection {
   std::unique_ptr<Channel> upstream;
   Target target;
   Record record;
+  std::unique_ptr<CanaryWatch> watch;  // with decoys only
 
   // As what it is let through, once that is known: rules that change are compared with it.
   std::optional<Kind> served;
@@ -70,6 +71,8 @@ class Connection {
   bool TakeRequest();
   // Whatever is under way ends with a reset.
   void Cut(const std::string& reason);
+  // Has it said a decoy? Then that is told, once, and it is cut.
+  bool Betrayed();
   // False when that was too much: then it is cut.
   bool Count(bool up, uint64_t bytes);
   bool denied() const { return told_; }
@@ -80,7 +83,9 @@ class Connection {
 
  private:
   void Tell();
+  void TellCanary();
 
+  bool told_canary_ = false;
   std::string counted_host_;  // in usage, until we end
   bool counted_ = false, over_limit_ = false, told_ = false;
   int64_t started_ = 0;

@@ -72,8 +72,23 @@ Result<CertificateAuthority> ReadAuthority(const json& object) {
   return ca;
 }
 
+Result<std::vector<Canary>> ReadCanaries(const json& list) {
+  if (!list.is_array()) return Bad("canaries", "want a list");
+  std::vector<Canary> canaries;
+  for (const json& each : list) {
+    if (!each.is_object()) return Bad("canaries", "want objects");
+    CLOCHE_TRY(OnlyKnown(each, {"name", "value"}));
+    Canary canary;
+    CLOCHE_TRY(ReadText(each, "name", canary.name));
+    CLOCHE_TRY(ReadText(each, "value", canary.value));
+    canaries.push_back(std::move(canary));
+  }
+  return canaries;
+}
+
 Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) {
-  CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "name", "sockets", "rules", "limits", "ca"}));
+  CLOCHE_TRY(
+      OnlyKnown(object, {"op", "sandbox", "name", "sockets", "rules", "limits", "ca", "canaries"}));
   OpenMessage message{.sandbox = sandbox};
   if (object.contains("name")) CLOCHE_TRY(ReadText(object, "name", message.name));
   const json sockets = object.value("sockets", json());
@@ -88,6 +103,9 @@ Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) 
   }
   if (object.contains("ca")) {
     ASSIGN_OR_RETURN(message.ca, ReadAuthority(object["ca"]));
+  }
+  if (object.contains("canaries")) {
+    ASSIGN_OR_RETURN(message.canaries, ReadCanaries(object["canaries"]));
   }
   return message;
 }

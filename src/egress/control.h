@@ -10,6 +10,7 @@
 
 #include "base/ip_address.h"
 #include "base/result.h"
+#include "egress/canary_set.h"
 #include "egress/rule.h"
 
 namespace cloche::egress {
@@ -43,6 +44,8 @@ struct OpenMessage {
   std::vector<Rule> rules;
   Limits limits;
   std::optional<CertificateAuthority> ca;
+  std::vector<Canary>
+      canaries;  // decoys of this sandbox; what leaves it is looked through for them
 };
 struct RulesMessage {
   std::string sandbox;

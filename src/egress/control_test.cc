@@ -10,7 +10,7 @@ TEST(Control, MessagesAreRead) {
   const auto open = ParseControlMessage(
       R"({"op":"open","sandbox":"sb_x","name":"n","sockets":["tcp4","dns4","proxy4"],
           "rules":[{"id":"r1","action":"allow","kind":"https","host":"a.b","ports":[443,443]}],
-          "limits":{"connections":7}})",
+          "limits":{"connections":7},"canaries":[{"name":"a","value":"0123456789abcdef"}]})",
       sandbox);
   ASSERT_TRUE(open) << open.error().message;
   const auto& message = std::get<OpenMessage>(*open);
@@ -18,6 +18,7 @@ TEST(Control, MessagesAreRead) {
   EXPECT_EQ(message.sockets, (std::vector{SocketUse::kTcp4, SocketUse::kDns4, SocketUse::kProxy4}));
   EXPECT_EQ(message.rules.size(), 1u);
   EXPECT_EQ(message.limits.connections, 7u);
+  EXPECT_EQ(message.canaries, (std::vector<Canary>{{"a", "0123456789abcdef"}}));
   const auto resolver = ParseControlMessage(
       R"({"op":"resolver","nameservers":["127.0.0.1","127.0.0.1:5353","[::1]:54","::1"],
           "hosts":[["10.0.0.1","Db.internal"],["fe80::1%lo","x"]]})",
@@ -69,6 +70,8 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"open","sandbox":"s","sockets":["tcp5"],"rules":[]})",
            R"({"op":"open","sandbox":"s","sockets":["tcp4"]})",
            R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"extra":1})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"canaries":1})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"canaries":[{"name":"a"}]})",
            R"({"op":"rules","sandbox":"s","rules":null})",
            R"({"op":"rules","sandbox":"s"})",
            R"({"op":"limits","sandbox":"s","limits":{"connections":-1}})",

@@ -16,6 +16,7 @@ Task<int> ConnectTo(Connection& connection, const IpAddress& address) {
   sys::SendWithoutDelay(fd.get());
   auto channel = std::make_unique<Channel>(connection.services.loop, std::move(fd));
   if (!channel->valid()) co_return -EMFILE;
+  channel->HoldFor(connection.watch.get());
   connection.upstream = std::move(channel);  // so that it can be cut
   const int64_t deadline = connection.Deadline(kConnectPatienceMs);
   const Wake wake = co_await connection.upstream->socket().Writable(deadline);
@@ -29,6 +30,8 @@ Task<int> ConnectTo(Connection& connection, const IpAddress& address) {
 
 Task<Status> Dial(Connection& connection) {
   const Target target = connection.target;
+  // Not even its name is asked for.
+  if (connection.Betrayed()) co_return Fail(Code::kDenied, connection.record.reason);
   std::vector<IpAddress> addresses;
   if (target.name.empty()) {
     addresses.push_back(target.address);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include "egress/canary_scanner.h"
 #include "egress/dns_message.h"
 #include "sys/inet.h"
 
@@ -35,12 +36,36 @@ void TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query, uin
   services.reports.Send(record);
 }
 
+// A name that spells a decoy has left as soon as somebody is asked for it.
+bool TellCanary(Services& services, const Sandbox& sandbox, const DnsQuery& query,
+                uint16_t source_port) {
+  if (sandbox.canaries == nullptr) return false;
+  const auto hit = FindCanary(sandbox.canaries, query.shown);
+  if (!hit) return false;
+  Record record;
+  record.connection = NextConnectionNumber();
+  record.sandbox = sandbox.id;
+  record.time_ms = WallClockMs();
+  record.kind = "dns";
+  record.name = WithoutCanary(sandbox.canaries, query.shown);
+  record.port = 53;
+  record.source_port = source_port;
+  record.canary = hit->name;
+  record.form = hit->form;
+  record.reason = fmt::format("the decoy {} ({}) was in a name that was asked for: {}", hit->name,
+                              hit->form, record.name);
+  services.reports.Send(record);
+  return true;
+}
+
 }  // namespace
 
 std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view message,
                       uint16_t source_port) {
   const auto query = ParseDnsQuery(message);
   if (!query) return "";
+  if (TellCanary(services, sandbox, *query, source_port))
+    return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
   if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {
     TellDenied(services, sandbox, *query, source_port);

@@ -34,7 +34,8 @@ struct Exchange {
   std::optional<Masker> masker;         // of its body
   bool collects = false;                // the body is read as a whole before it goes on
   std::string body;
-  size_t held = 0;  // for it, heads and the masker, until the exchange is over
+  std::optional<CanaryScanner> looks;  // at what goes up
+  size_t held = 0;                     // for it, heads and the masker, until the exchange is over
   H2Pipe up, down;
   bool begun = false;     // the answer is on its way
   bool own = false;       // and it is ours
@@ -88,6 +89,7 @@ class H2Relay final : public H2Session::Owner {
   void OnHead(H2Session& session, int32_t stream, const H2Head& head, bool last) override {
     const bool up = &session == &client_;
     if (!connection_.Count(up, head.size)) return;
+    if (up && SaysDecoy(head)) return;
     Exchange* exchange = Find(session, stream);
     if (!up) {
       if (exchange != nullptr) OnAnswer(*exchange, head, last);
@@ -105,7 +107,8 @@ class H2Relay final : public H2Session::Owner {
     const bool up = &session == &client_;
     Exchange* exchange = Find(session, stream);
     const bool wanted = exchange != nullptr && !(up && (exchange->own || exchange->over));
-    if (!connection_.Count(up, bytes.size()) || !wanted) {
+    const bool betrayed = up && exchange != nullptr && SaysDecoy(*exchange, bytes);
+    if (betrayed || !connection_.Count(up, bytes.size()) || !wanted) {
       session.Consume(stream, bytes.size());
       return;
     }
@@ -225,6 +228,26 @@ class H2Relay final : public H2Session::Owner {
     OnMoved();
     server_->End();
     server_read_.Set();
+  }
+
+  // Heads are packed in a way of their own, bodies come in frames: what the connection says as a
+  // whole shows neither.
+  bool SaysDecoy(const H2Head& head) {
+    if (connection_.watch == nullptr) return false;
+    for (const Header& field : head.fields) {
+      CanaryScanner message = connection_.watch->NewMessage();
+      if (connection_.watch->See(message, field.name + ": " + field.value)) break;
+    }
+    return connection_.Betrayed();
+  }
+  bool SaysDecoy(Exchange& exchange, std::string_view bytes) {
+    if (connection_.watch == nullptr) return false;
+    if (!exchange.looks) {
+      exchange.looks.emplace(connection_.watch->NewMessage());
+      if (exchange.request.Lists("Content-Encoding", "deflate")) exchange.looks->ExpectRawDeflate();
+    }
+    (void)connection_.watch->See(*exchange.looks, bytes);
+    return connection_.Betrayed();
   }
 
   Exchange* Find(const H2Session& session, int32_t stream) {

@@ -42,6 +42,53 @@ Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
   co_return true;
 }
 
+bool IsDeflated(const HttpHead& head) {
+  return head.Lists("Content-Encoding", "deflate") || head.Lists("Transfer-Encoding", "deflate");
+}
+
+// A body whose content has to be looked at apart from its frames. The bytes pass as they are.
+Task<bool> PassLookedAt(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                        std::string start) {
+  CanaryScanner content = connection.watch->NewMessage();
+  if (IsDeflated(head)) content.ExpectRawDeflate();
+  const bool chunked = head.framing == Framing::kChunked;
+  uint64_t left = chunked ? UINT64_MAX : head.length;
+  ChunkedBody chunks;
+  Yield yield{connection.services.loop};
+  // The head waits for the first piece: what is found in that need not be half a request.
+  for (int pieces = 1; left > 0 && !chunks.done(); ++pieces) {
+    if (pieces % kPiecesAtOnce == 0) co_await yield;
+    if (from.unread.empty() && start.empty()) {
+      const int64_t idle = connection.IdleDeadline();
+      const long got = co_await from.Fill(idle);
+      if (got <= 0) co_return false;
+    }
+    size_t used = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));
+    std::string said = from.unread.substr(0, used);
+    if (chunked) {
+      said.clear();
+      used = chunks.Feed(from.unread, &said);
+      if (chunks.bad()) {
+        connection.Cut(chunks.why());
+        co_return false;
+      }
+    } else {
+      left -= used;
+    }
+    if (connection.watch->See(content, said)) {
+      (void)connection.Betrayed();
+      co_return false;
+    }
+    start.append(from.unread, 0, used);
+    from.unread.erase(0, used);
+    const int64_t deadline = connection.Deadline(kWritePatienceMs);
+    const long sent = co_await to.Write(start, deadline);
+    if (sent < 0 || !connection.Count(true, start.size())) co_return false;
+    start.clear();
+  }
+  co_return true;
+}
+
 // Content on its way through the masker, in chunks of ours or as it is.
 struct Masked {
   Channel& to;
@@ -67,6 +114,11 @@ Task<bool> WriteContent(Connection& connection, Masked& masked, std::string cont
 Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                        std::string start) {
   const bool up = &from == &connection.client;
+  if (up && connection.watch != nullptr &&
+      (head.framing == Framing::kChunked || (head.length > 0 && IsDeflated(head)))) {
+    const bool whole = co_await PassLookedAt(connection, from, to, head, std::move(start));
+    co_return whole;
+  }
   uint64_t left = head.framing == Framing::kLength ? head.length : 0;
   if (left > 0) {
     const size_t part = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));

@@ -171,6 +171,13 @@ Task<bool> PutInBody(Connection& connection, RequestHead& request, Extras& extra
     if (whole == 0) co_await Answer(connection, 413, kJsonTooLong);
     co_return false;
   }
+  if (connection.watch != nullptr) {
+    CanaryScanner content = connection.watch->NewMessage();
+    if (connection.watch->See(content, body)) {
+      (void)connection.Betrayed();
+      co_return false;
+    }
+  }
   if (!PutSecretsInJson(body, extras.secrets)) {
     co_await Answer(connection, 413, kJsonTooLong);
     co_return false;

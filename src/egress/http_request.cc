@@ -93,7 +93,9 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
   refusal.connection = NextConnectionNumber();
   refusal.time_ms = WallClockMs();
   refusal.allowed = false;
-  refusal.reason = reason;
+  const bool says_decoy =
+      connection.watch != nullptr && FindCanary(connection.sandbox->canaries, reason);
+  refusal.reason = says_decoy ? "a request with a decoy in it" : reason;
   refusal.rule = rule;
   refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
   refusal.secrets.clear();

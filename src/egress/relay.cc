@@ -108,7 +108,9 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
 // As MovePiece, where bytes must pass through us.
 Task<Moved> CopyPiece(Connection& connection, Channel& from, Channel& to, std::string& buffer,
                       uint64_t& left) {
-  buffer.resize(static_cast<size_t>(std::min<uint64_t>(left, 64 << 10)));
+  // What is looked at may grow a hundredfold while it is unpacked.
+  const bool looked_at = connection.watch != nullptr && &from == &connection.client;
+  buffer.resize(static_cast<size_t>(std::min<uint64_t>(left, looked_at ? 16 << 10 : 64 << 10)));
   long got;
   do {
     const int64_t deadline = connection.IdleDeadline();
@@ -216,7 +218,8 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   }
   if (from.unread.empty()) from.unread.shrink_to_fit();
   if (left == 0) co_return true;
-  const bool copies = from.tls() != nullptr || to.tls() != nullptr;
+  const bool looked_at = up && connection.watch != nullptr;
+  const bool copies = from.tls() != nullptr || to.tls() != nullptr || looked_at;
   std::string buffer;
   Flow flow{.pipe = {}, .left = left};
   if (!copies) flow.pipe = connection.services.pipes.Take();

@@ -26,6 +26,7 @@ struct Record {
   std::string certificate_sha256;
   uint64_t requests = 0;                    // of http
   std::map<std::string, uint64_t> secrets;  // requests that each was put into
+  std::string canary, form;                 // a decoy that was on its way, and as what
 };
 
 uint64_t NextConnectionNumber();
@@ -50,7 +51,8 @@ class Reports {
   std::deque<std::string> answers_;
   std::deque<Event> events_;
   std::map<std::string, size_t>
-      events_of_;  // of each sandbox that has some: no more than its share
+      events_of_;                         // of each sandbox that has some: no more than its share
+  std::map<std::string, size_t> alarms_;  // decoys that were told, of each sandbox
   uint64_t dropped_ = 0;
 };
 

@@ -15,6 +15,7 @@
 
 namespace cloche::egress {
 
+class CanarySet;
 class Connection;
 class Certificates;
 
@@ -25,6 +26,7 @@ struct Sandbox {
   Limits limits;
   SyntheticNames names;
   std::shared_ptr<Certificates> certificates;  // none: requests in TLS cannot be read
+  std::shared_ptr<const CanarySet> canaries;   // none: nobody looks at what leaves
   Usage usage;
   SecretStore secrets;   // of this sandbox alone
   bool has_six = false;  // a listener takes IPv6: the resolver may tell such addresses

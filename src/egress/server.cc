@@ -145,6 +145,11 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
     if (!certificates) return Complain(message.sandbox, certificates.error().message);
     sandbox->certificates = std::move(*certificates);
   }
+  if (!message.canaries.empty()) {
+    auto canaries = CanarySet::Make(message.canaries);
+    if (!canaries) return Complain(message.sandbox, canaries.error().message);
+    sandbox->canaries = std::move(*canaries);
+  }
   sandbox->id = message.sandbox;
   sandbox->name = message.name;
   sandbox->names = SyntheticNames(sandbox->id);

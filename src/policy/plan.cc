@@ -118,6 +118,37 @@ Result<View> MakeView(const ViewInput& input) {
   return view;
 }
 
+// Where the mask hides something, and nowhere else.
+Status AddDecoys(const ViewInput& input, View& view, Planned& out) {
+  const SandboxRequest& request = input.request;
+  // A decoy's directory must not show what lies below it, and tmpfs can say so since then.
+  if (input.facts.mode == Mode::kRootless && !input.facts.KernelAtLeast(6, 6))
+    return Fail(Code::kUnavailable,
+                fmt::format("lay decoys: rootless it takes Linux 6.6, this is {}.{}",
+                            input.facts.kernel_major, input.facts.kernel_minor),
+                "run the daemon as root, or leave --canaries out");
+  const std::string& home = request.home.empty() ? input.user.home : request.home;
+  const std::string project = GlobRoot(request);
+  const auto is_hidden = [&](const std::string& path) {
+    return std::ranges::any_of(view.files, [&](const FileRule& rule) {
+      return rule.kind == FileRuleKind::kHide && IsAtOrBelow(path, rule.path);
+    });
+  };
+  const bool searched = std::ranges::any_of(view.files, [&](const FileRule& rule) {
+    return rule.kind == FileRuleKind::kHideGlob && rule.path == project;
+  });
+  for (const DecoyFile& file : DecoyFiles(request.canaries.decoys)) {
+    const std::string path = JoinPath(file.of_project ? project : home, file.path);
+    if (file.of_project ? !searched : !is_hidden(path)) continue;
+    view.files.push_back(
+        {file.of_project ? FileRuleKind::kDecoyInstead : FileRuleKind::kDecoy, path, file.content});
+    out.decoys.push_back({path, file.kinds, file.of_project});
+  }
+  out.differences.push_back(
+      {"credentials in some places are decoys", "--canaries: one that leaves is a violation"});
+  return {};
+}
+
 void AddCommonDifferences(const SandboxRequest& request, std::vector<Difference>& out) {
   const bool base_is_host = request.base_directory.empty();
   out.push_back({"/dev holds only null, zero, full, random, urandom, tty, pts and shm",
@@ -147,6 +178,7 @@ Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
   ASSIGN_OR_RETURN(View view, MakeView(input));
 
   Planned out;
+  if (request.canaries.wanted) CLOCHE_TRY(AddDecoys(input, view, out));
   out.plan.sandbox_id = std::move(sandbox_id);
   CLOCHE_TRY(LimitPlan(facts, request, out).Apply());
 

@@ -18,6 +18,7 @@ struct Planned {
   std::vector<std::string> not_enforced;  // "memory: no delegated cgroup here"
   std::vector<Difference> differences;
   std::vector<Absence> hidden;
+  std::vector<DecoyPlace> decoys;
   std::string cwd;  // where a command starts when it names no directory
 };
 

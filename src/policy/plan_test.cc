@@ -287,6 +287,41 @@ TEST(Plan, TheSpecDoesNotDependOnTheSandbox) {
   EXPECT_EQ(EncodeSpec(one->plan.spec), EncodeSpec(two->plan.spec));
 }
 
+TEST(Plan, DecoysAreLaidWhereSomethingIsHiddenAndNowhereElse) {
+  SandboxRequest request = InProject();
+  request.canaries = {true, MakeDecoys(std::string(kDecoyRandom, 'r'))};
+  const auto laid = [&](Mode mode) {
+    std::vector<std::string> paths;
+    const auto planned = MakePlan(Machine(mode), kAnna, request, "sb_x");
+    EXPECT_TRUE(planned);
+    for (const DecoyPlace& each : planned->decoys) paths.push_back(each.path);
+    size_t rules = 0;
+    for (const FileRule& rule : planned->plan.spec.files)
+      rules += rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead;
+    EXPECT_EQ(rules, paths.size());
+    return paths;
+  };
+  const std::vector<std::string> all = {
+      "/home/anna/.aws/credentials", "/home/anna/.ssh/id_ed25519",
+      "/home/anna/.git-credentials", "/home/anna/.config/gh/hosts.yml",
+      "/home/anna/.npmrc",           "/home/anna/project/.env"};
+  EXPECT_EQ(laid(Mode::kSystem), all);
+  EXPECT_EQ(laid(Mode::kRootless), all);
+  request.ro = {"/home/anna/.aws"};
+  request.project = "";
+  EXPECT_EQ(laid(Mode::kSystem), (std::vector<std::string>{all[1], all[2], all[3], all[4]}));
+}
+
+TEST(Plan, RootlessDecoysNeedAKernelThatCanHideWhatIsBelow) {
+  SandboxRequest request = InProject();
+  request.canaries.wanted = true;
+  HostFacts facts = Machine(Mode::kRootless);
+  facts.kernel_minor = 5;
+  EXPECT_FALSE(MakePlan(facts, kAnna, request, "sb_x"));
+  facts.mode = Mode::kSystem;
+  EXPECT_TRUE(MakePlan(facts, kAnna, request, "sb_x"));
+}
+
 TEST(Plan, SurvivesTheWire) {
   const Result<Planned> planned = MakePlan(OddMounts(12), kRoot, {.cwd = "/root"}, "sb_1");
   ASSERT_TRUE(planned);

@@ -35,6 +35,9 @@ const char* KindName(FileRuleKind kind) {
       return "blank_hashes";
     case FileRuleKind::kHideGlob:
       return "hide_glob";
+    case FileRuleKind::kDecoy:
+    case FileRuleKind::kDecoyInstead:
+      return "decoy";
   }
   return "?";
 }
@@ -57,7 +60,9 @@ Json ToJson(const MountOp& op) {
 
 Json ToJson(const FileRule& rule) {
   Json out = {{"kind", KindName(rule.kind)}, {"path", rule.path}};
-  if (!rule.content.empty()) out["content"] = rule.content;
+  // What a decoy says belongs inside.
+  if (rule.kind == FileRuleKind::kHideGlob) out["content"] = rule.content;
+  if (rule.kind == FileRuleKind::kDecoyInstead) out["instead"] = true;
   return out;
 }
 
@@ -121,6 +126,10 @@ std::string Describe(const FileRule& rule, const Planned& planned) {
       std::ranges::replace(patterns, '\n', ' ');
       return fmt::format("absent at any depth below: {}", EscapeForTerminal(patterns));
     }
+    case FileRuleKind::kDecoy:
+      return "a decoy credential";
+    case FileRuleKind::kDecoyInstead:
+      return "a decoy credential, if there is such a file";
   }
   return "";
 }
@@ -162,6 +171,7 @@ Json PlannedToJson(const Planned& planned) {
               {"not_enforced", planned.not_enforced}, {"cwd", planned.cwd},
               {"differences", Json::array()},         {"hidden", Json::array()}};
   for (const Absence& absence : planned.hidden) out["hidden"].push_back(absence.path);
+  if (!planned.decoys.empty()) out["decoys"] = DecoysToJson(planned.decoys);
   for (const Difference& difference : planned.differences)
     out["differences"].push_back({{"what", difference.what}, {"why", difference.why}});
   return out;

@@ -167,6 +167,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
 
   ReadAutoSnapshot(reader, out);
   ReadNetwork(reader, out.network);
+  ReadCanaries(reader, out.canaries);
   ReadSigning(reader, out.signing);
   ReadServices(reader, out.services);
   if (out.declared && !(out.ro.empty() && out.rw.empty() && out.hide.empty()))
@@ -175,6 +176,9 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   if (out.declared && !out.base_directory.empty())
     reader.Refuse("declared", "it takes its runtimes from the host, not from a directory",
                   "leave out base, or leave out declared");
+  if (out.canaries.wanted && (out.declared || !out.base_directory.empty()))
+    reader.Refuse("canaries", "decoys are laid into a copy of this machine",
+                  "leave out canaries, or leave out base and declared");
 }
 
 void ReadCommand(FieldReader& reader, CommandRequest& out) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policy/canaries.h"
 #include "policy/limits.h"
 #include "policy/network_request.h"
 #include "policy/service_request.h"
@@ -51,6 +52,7 @@ struct SandboxRequest {
   bool snapshot_commands = false;        // save the state before each command
   std::optional<double> snapshot_every;  // seconds
   NetworkRequest network;
+  CanaryRequest canaries;
   SigningRequest signing;
   std::vector<ServiceRequest> services;  // declared when their data was there
   bool operator==(const SandboxRequest&) const = default;

@@ -8,6 +8,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMaxMounts = 1024;
+constexpr size_t kMaxDecoys = 32, kMaxDecoy = 4096;  // and bytes of each
 
 std::unexpected<Failure> Refused(const char* what, int error, std::string detail = "") {
   return Failed(SpawnStage::kPlan, what, error, std::move(detail));
@@ -104,8 +105,13 @@ Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, M
   if (spec.hostname.empty() || spec.hostname.size() > 64) return Refused("host name", EINVAL);
 
   if (auto checked = CheckMounts(spec.mounts); !checked) return checked;
-  for (const FileRule& rule : spec.files)
+  size_t decoys = 0;
+  for (const FileRule& rule : spec.files) {
     if (!IsPlainPath(rule.path)) return Refused("file rule", EINVAL, rule.path);
+    if (rule.kind != FileRuleKind::kDecoy && rule.kind != FileRuleKind::kDecoyInstead) continue;
+    if (++decoys > kMaxDecoys || rule.content.size() > kMaxDecoy)
+      return Refused("decoys", E2BIG, rule.path);
+  }
   return {};
 }
 

@@ -121,6 +121,16 @@ TEST(CheckPlan, NothingLiesOverTheSandboxsOwnProcAndDev) {
   EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
 }
 
+TEST(CheckPlan, DecoysAreFewAndSmall) {
+  LaunchPlan plan = Plan(0);
+  plan.spec.files.push_back({FileRuleKind::kDecoy, "/root/.npmrc", std::string(4096, 'x')});
+  EXPECT_EQ(Refusal(plan, Peer(0)), 0);
+  plan.spec.files.push_back({FileRuleKind::kDecoyInstead, "/root/.env", std::string(4097, 'x')});
+  EXPECT_EQ(Refusal(plan, Peer(0)), E2BIG);
+  plan.spec.files.assign(33, {FileRuleKind::kDecoy, "/root/.npmrc", ""});
+  EXPECT_EQ(Refusal(plan, Peer(0)), E2BIG);
+}
+
 TEST(CheckPlan, IdsAreOurs) {
   for (const char* id : {"", "sb_", "x", "sb_../x", "sb_A", "../../etc"}) {
     LaunchPlan plan = Plan(0);

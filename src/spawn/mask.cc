@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <deque>
+#include <set>
 #include <string_view>
 
 #include "sys/directory.h"
 #include "sys/file.h"
+#include "sys/mount.h"
 #include "sys/process.h"
 
 namespace cloche::spawn {
@@ -144,6 +146,8 @@ class MaskBuilder {
     auto [mount, rest] = OverlayOf(spec_, path);
     if (mount < 0 || rest.empty()) return {};
     if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
+    if (rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead)
+      return LayDecoy(mount, rest, rule);
     return Place(mount, rest, rule);
   }
 
@@ -327,6 +331,104 @@ class MaskBuilder {
     return {};
   }
 
+  bool IsWhiteout(int dir, const char* name) const {
+    struct stat info;
+    return fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(info.st_mode);
+  }
+  static bool IsThere(int dir, const char* name) {
+    struct stat info;
+    return dir >= 0 && (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT);
+  }
+
+  // Comes after what hides: only in the place of a whiteout, or where the base has nothing. What is
+  // visible stays as it is.
+  Outcome<void> LayDecoy(int mount, const std::string& rest, const FileRule& rule) {
+    rule_path_ = rule.path;
+    auto [parent, name] = SplitLast(rest);
+    auto top = Descend(mount, "");
+    if (!top) return std::unexpected(top.error());
+    sys::Fd here(fcntl(top->here, F_DUPFD_CLOEXEC, 0)),
+        below(fcntl(top->below, F_DUPFD_CLOEXEC, 0));
+    std::string path;
+    for (size_t at = 0; at < parent.size();) {
+      const size_t end = std::min(parent.find('/', at), parent.size());
+      const std::string part = parent.substr(at, end - at);
+      at = end + 1;
+      path += "/" + part;
+      auto entered = EnterForDecoy(mount, path, part, here, below);
+      if (!entered) return std::unexpected(entered.error());
+      if (!*entered) return {};
+    }
+    const bool hidden = IsWhiteout(here.get(), name.c_str());
+    if (!hidden && (IsThere(here.get(), name.c_str()) || IsThere(below.get(), name.c_str())))
+      return {};
+    struct stat replaced;
+    const bool file = below.valid() &&
+                      fstatat(below.get(), name.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      S_ISREG(replaced.st_mode);
+    if (rule.kind == FileRuleKind::kDecoyInstead && !(hidden && file)) return {};
+    if (hidden && unlinkat(here.get(), name.c_str(), 0) < 0)
+      return Failed(SpawnStage::kFiles, "replace whiteout", errno, rule.path);
+    sys::Fd made(openat(here.get(), name.c_str(),
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made.valid()) return Failed(SpawnStage::kFiles, "lay decoy", errno, rule.path);
+    const ssize_t written = write(made.get(), rule.content.data(), rule.content.size());
+    if (written != static_cast<ssize_t>(rule.content.size()))
+      return Failed(SpawnStage::kFiles, "write decoy", written < 0 ? errno : ENOSPC, rule.path);
+    return GiveToCaller(made.get(), 0600, here.get());
+  }
+
+  // One directory further down on the way to a decoy: the base's own, or one of ours in the place
+  // of a whiteout, which shows nothing that lies below it. False: something else is there.
+  Outcome<bool> EnterForDecoy(int mount, const std::string& path, const std::string& part,
+                              sys::Fd& here, sys::Fd& below) {
+    const bool hidden = IsWhiteout(here.get(), part.c_str());
+    sys::Fd lower;
+    if (below.valid() && !hidden)
+      lower = sys::Fd(
+          openat(below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const bool own = own_.contains(std::to_string(mount) + path);
+    if (lower.valid() && !own) {
+      const std::string host = HostPath(mount, path.substr(1));
+      if (auto made = Mirror(here.get(), part, lower.get(), host); !made)
+        return std::unexpected(made.error());
+    } else if (!own) {
+      if (!hidden && (IsThere(here.get(), part.c_str()) || IsThere(below.get(), part.c_str())))
+        return false;
+      if (hidden && unlinkat(here.get(), part.c_str(), 0) < 0)
+        return Failed(SpawnStage::kFiles, "replace whiteout", errno, rule_path_);
+      if (mkdirat(here.get(), part.c_str(), 0700) < 0)
+        return Failed(SpawnStage::kFiles, "make directory of decoys", errno, rule_path_);
+    }
+    sys::Fd next(openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+    if (!lower.valid() && !own) {
+      if (int error = sys::MakeOpaque(next.get(), spec_.mode == Mode::kRootless); error < 0)
+        return Failed(SpawnStage::kFiles, "set overlay.opaque", error, rule_path_);
+      if (auto given = GiveToCaller(next.get(), 0700, here.get()); !given)
+        return std::unexpected(given.error());
+      own_.insert(std::to_string(mount) + path);
+    }
+    if (own || !lower.valid()) lower.Reset();
+    here = std::move(next);
+    below = std::move(lower);
+    return true;
+  }
+
+  // As old as its directory: what has just been made looks like it.
+  Outcome<void> GiveToCaller(int file, mode_t mode, int directory) {
+    const bool owned =
+        fchown(file, spec_.caller.uid, spec_.caller.gid) == 0 || spec_.mode == Mode::kRootless;
+    if (!owned || fchmod(file, mode) < 0)
+      return Failed(SpawnStage::kFiles, "give decoy to its owner", errno, rule_path_);
+    struct stat info;
+    if (fstat(directory, &info) == 0) {
+      const timespec times[2] = {info.st_mtim, info.st_mtim};
+      futimens(file, times);
+    }
+    return {};
+  }
+
   std::string HostPath(int mount, const std::string& rest) const {
     const std::string& source = spec_.mounts[static_cast<size_t>(mount)].source;
     return (source == "/" ? "" : source) + "/" + rest;
@@ -375,6 +477,7 @@ class MaskBuilder {
     sys::Fd here, below;
   };
   std::string asked_, behind_;  // the last of BehindLinks
+  std::set<std::string> own_;   // directories of decoys, by mount and path
   int mount_ = -1;              // that we are in
   std::vector<Passed> passed_;
 };

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "base/command_image.h"
 #include "spawn/check.h"
 #include "sys/directory.h"
@@ -304,6 +306,13 @@ Outcome<Sandbox> Server::BuildToOrder(const SandboxSpec& spec, const UpperChoice
 
 Outcome<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
   const std::string key = EncodeSpec(plan.spec);
+  // One with decoys is the only one of its kind: nobody will ask for another.
+  if (std::ranges::any_of(plan.spec.files, [](const FileRule& rule) {
+        return rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead;
+      })) {
+    from_shelf = false;
+    return BuildToOrder(plan.spec, {});
+  }
   const auto dispose = [&](Sandbox s) { Dispose(std::move(s)); };
   auto prepared = shelf_.Take(key, plan, dispose);
   if (!prepared && !preparing_.empty()) {  // sooner there than a new one

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "sys/kernel_abi.h"
@@ -135,6 +136,11 @@ int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& f
   int mount = overlay.Mount(attributes);
   failed = overlay.failed();
   return mount;
+}
+
+int MakeOpaque(int directory, bool user_xattr) {
+  const char* name = user_xattr ? "user.overlay.opaque" : "trusted.overlay.opaque";
+  return fsetxattr(directory, name, "y", 1, 0) < 0 ? -errno : 0;
 }
 
 }  // namespace cloche::sys

@@ -59,4 +59,7 @@ struct OverlayLayers {
 };
 int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& failed);
 
+// A directory of a layer shows nothing of the layers below it.
+int MakeOpaque(int directory, bool user_xattr);
+
 }  // namespace cloche::sys

@@ -93,5 +93,6 @@ bool FuzzEgressH2(Random& random) { return FuzzBytes(random, "h2"); }
 bool FuzzEgressSocks(Random& random) { return FuzzBytes(random, "socks"); }
 bool FuzzEgressRule(Random& random) { return FuzzBytes(random, "rule"); }
 bool FuzzEgressControl(Random& random) { return FuzzBytes(random, "control"); }
+bool FuzzEgressCanary(Random& random) { return FuzzBytes(random, "canary"); }
 
 }  // namespace cloche::fuzz

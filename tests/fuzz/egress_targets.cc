@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "egress/canary_scanner.h"
 #include "egress/client_hello.h"
 #include "egress/control.h"
 #include "egress/dns_message.h"
@@ -42,6 +43,32 @@ bool ReadDns(std::string_view bytes) {
   const auto back = ParseDnsAnswer(reply, bytes);
   Require(back && back->addresses.size() == 1, "an answer of ours answers the question");
   return true;
+}
+
+// A decoy is found or not, in whatever pieces, and nothing that was said before hides one. The
+// exceptions: what can be looked at no further, and what is in more than four compressed streams
+// at once.
+bool ReadCanary(std::string_view bytes) {
+  static const auto set = *CanarySet::Make(
+      {{"aws", "AKIAQ3EGRT7YUIOPLKJH"}, {"github", "ghp_0Zb1yXc2WdVe3UfTg4ShR5iQjP6kOl7NmAnB"}});
+  CanaryScanner whole(set), pieces(set), after(set);
+  const bool found = whole.Feed(bytes);
+  for (size_t i = 0; i < bytes.size(); ++i) pieces.Feed(bytes.substr(i, 1));
+  const auto in_clear = [](const CanaryScanner& scanner) {
+    return scanner.hit() && scanner.hit()->form.find("gzip") == std::string::npos &&
+           scanner.hit()->form.find("deflate") == std::string::npos;
+  };
+  const auto stopped = [](const CanaryScanner& scanner) {
+    return scanner.hit() || *scanner.trouble() != '\0';
+  };
+  Require(!in_clear(whole) || stopped(pieces), "a decoy is found in pieces");
+  Require(!in_clear(pieces) || stopped(whole), "a decoy is found as a whole");
+  after.Feed(bytes);
+  Require(after.Feed("!AKIAQ3EGRT7YUIOPLKJH"), "nothing hides what comes after");
+  const std::string shown = WithoutCanary(set, std::string(bytes));
+  Require(!FindCanary(set, shown.starts_with("...") ? shown.substr(3) : shown),
+          "a name for the log spells none");
+  return found;
 }
 
 bool ReadHello(std::string_view bytes) {
@@ -223,9 +250,10 @@ bool ReadControl(std::string_view bytes) {
 }
 
 constexpr ByteTarget kTargets[] = {
-    {"dns", ReadDns},   {"hello", ReadHello}, {"certificate", ReadCertificate},
-    {"http", ReadHttp}, {"h2", ReadH2},       {"socks", ReadSocks},
-    {"rule", ReadRule}, {"mask", Mask},       {"control", ReadControl}};
+    {"dns", ReadDns},      {"hello", ReadHello}, {"certificate", ReadCertificate},
+    {"http", ReadHttp},    {"h2", ReadH2},       {"socks", ReadSocks},
+    {"rule", ReadRule},    {"mask", Mask},       {"control", ReadControl},
+    {"canary", ReadCanary}};
 
 }  // namespace
 

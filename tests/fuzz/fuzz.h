@@ -57,6 +57,7 @@ bool FuzzEgressSocks(Random& random);
 bool FuzzEgressRule(Random& random);
 bool FuzzEgressH2(Random& random);
 bool FuzzEgressControl(Random& random);
+bool FuzzEgressCanary(Random& random);
 bool FuzzSign(Random& random);
 
 }  // namespace cloche::fuzz

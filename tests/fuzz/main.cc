@@ -36,6 +36,7 @@ constexpr Target kTargets[] = {
     {"egress-rule", FuzzEgressRule},
     {"egress-h2", FuzzEgressH2},
     {"egress-control", FuzzEgressControl},
+    {"egress-canary", FuzzEgressCanary},
     {"sign", FuzzSign},
 };
 

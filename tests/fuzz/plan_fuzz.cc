@@ -144,7 +144,7 @@ void Spoil(Random& random, LaunchPlan& plan) {
       std::swap(some, random.Pick(spec.mounts));
       break;
     case 11:
-      spec.files.push_back({static_cast<FileRuleKind>(random.Below(3)), Path(random), "x\n"});
+      spec.files.push_back({static_cast<FileRuleKind>(random.Below(5)), Path(random), "x\n"});
       break;
     case 12:
       plan.limits.memory_bytes = random.Number();

@@ -226,7 +226,8 @@ def _():
     }.items():
         check(f"{sentence}: refused", launch(plan(whole=mounts))[1] != 0)
     check("a file rule outside: refused", launch(plan(files=[(HIDE, "/../x")]))[1] != 0)
-    check("an unknown file rule: refused", launch(plan(files=[(3, "/x")]))[1] != 0)
+    check("an unknown file rule: refused", launch(plan(files=[(5, "/x")]))[1] != 0)
+    check("more decoys than there are: refused", launch(plan(files=[(3, "/x%d" % n) for n in range(33)]))[1] == errno.E2BIG)
 
 
 @case("names")
