@@ -8,6 +8,7 @@
 #include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/promote_show.h"
+#include "cli/sandbox_view.h"
 #include "cli/surroundings.h"
 
 namespace cloche::cli {

@@ -241,7 +241,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
     look->too_much = look->few && answer.reply.value == E2BIG;
     if (answer.reply.value != 0) status = std::unexpected(WhyLookFailed(*look, answer));
   }
-  look->client.close(ignored);
+  (void)look->client.close(ignored);
   Release(*look);
   // Whoever asked does not wait for that.
   for (const Snapshot& snapshot : look->passing)

@@ -45,9 +45,10 @@ Result<Limits> ReadLimits(const json& object) {
                       {"host_bytes_up", &limits.host_bytes_up},
                       {"host_bytes_down", &limits.host_bytes_down},
                       {"idle_seconds", &limits.idle_seconds}};
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [name, value] : object.items()) {
+    const std::string& key = name;
     const auto* field = std::find_if(std::begin(fields), std::end(fields),
-                                     [&key = key](const auto& each) { return each.key == key; });
+                                     [&](const auto& each) { return each.key == key; });
     if (field == std::end(fields)) return Bad(key, "is unknown");
     if (!value.is_number_unsigned()) return Bad(key, "must be a number");
     *field->value = value.get<uint64_t>();

@@ -150,7 +150,6 @@ H2Session::H2Session(Connection& connection, Channel& channel, Owner& owner, boo
     : connection_(connection),
       channel_(channel),
       owner_(owner),
-      serves_(serves),
       bell_(connection.services.loop),
       waited_from_(connection.services.loop.now()) {
   nghttp2_session_callbacks* calls = nullptr;

@@ -92,7 +92,6 @@ class H2Session {
   Connection& connection_;
   Channel& channel_;
   Owner& owner_;
-  const bool serves_;
   nghttp2_session* session_ = nullptr;
   Bell bell_;
   H2Head head_;              // that is being read: there is one at a time

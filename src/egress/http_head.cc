@@ -116,9 +116,7 @@ Status ReadTarget(RequestHead& head) {
   if (target.empty() || !visible) return Bad("the request target has characters it must not have");
   if (head.method == "CONNECT") {
     head.authority = target;
-  } else if (target[0] == '/') {
-    head.path = target;
-  } else if (target == "*" && head.method == "OPTIONS") {
+  } else if (target[0] == '/' || (target == "*" && head.method == "OPTIONS")) {
     head.path = target;
   } else {
     const size_t colon = target.find("://");

@@ -114,8 +114,8 @@ void Loop::Run() {
       if (event.writable) socket->write_.ready = true;
       if (event.readable) Socket::Resume(socket->read_, Wake::kReady);
       // Whoever went on may have ended the socket.
-      if (event.writable && (socket = Find(event.tag)) != nullptr)
-        Socket::Resume(socket->write_, Wake::kReady);
+      if (event.writable) socket = Find(event.tag);
+      if (event.writable && socket != nullptr) Socket::Resume(socket->write_, Wake::kReady);
     }
     ResumePosted();
     if (!soon_.empty()) WakeSoon();

@@ -246,12 +246,10 @@ Task<void> ServeSocks(Connection& connection) {
   }
   uint8_t code = kSocksGranted;
   Result<Target> target = Fail(Code::kInvalid, "SOCKS: the request cannot be read");
-  if (parsed == Parsed::kBad) {
+  if (parsed == Parsed::kBad || (request.command == 1 && request.port == 0)) {
     code = kSocksFailure;
   } else if (request.command != 1) {
     code = kSocksNoSuchCommand;
-  } else if (request.port == 0) {
-    code = kSocksFailure;
   } else if (request.name.empty()) {
     target = TargetAt(*connection.sandbox, request.address, request.port);
   } else if (const auto address = ParseIpAddress(request.name)) {

@@ -258,7 +258,7 @@ void Server::Do(RulesMessage message) {
   reports_.Send(nlohmann::ordered_json{{"event", "rules"}, {"sandbox", message.sandbox}});
 }
 
-void Server::Do(LimitsMessage message) {
+void Server::Do(const LimitsMessage& message) {
   const auto found = sandboxes_.find(message.sandbox);
   if (found == sandboxes_.end()) return Complain(message.sandbox, "limits: no such sandbox");
   found->second->limits = message.limits;

@@ -26,7 +26,7 @@ class Server {
   void Handle(std::string_view text, std::vector<sys::Fd> fds);
   void Do(OpenMessage message, std::vector<sys::Fd> fds);
   void Do(RulesMessage message);
-  void Do(LimitsMessage message);
+  void Do(const LimitsMessage& message);
   void Do(const CloseMessage& message);
   void Do(const AuthorityMessage& message);
   void Do(SecretMessage message);

@@ -26,7 +26,8 @@ Json Begun(int run = 1) {
   return {{"pipeline", 1},        {"run", run},    {"sandbox", "sb_x"}, {"project", "/p"},
           {"digest", "sha256:0"}, {"text", kFile}, {"at", "now"}};
 }
-Json Step(const char* stage, const char* step, const char* state, Json more = Json::object()) {
+Json Step(const char* stage, const char* step, const char* state,
+          const Json& more = Json::object()) {
   Json line = {{"stage", stage}, {"step", step}, {"state", state}};
   line.update(more);
   return line;

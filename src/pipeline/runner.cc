@@ -32,7 +32,7 @@ void Runner::ShowLog(const Finding& finding) const {
 }
 
 // On disk, and in what we know.
-Status Runner::Note(size_t stage, const char* step, const char* state, Json more) {
+Status Runner::Note(size_t stage, const char* step, const char* state, const Json& more) {
   Json line = {{"stage", run_.stages[stage].name}, {"step", step}, {"state", state}, {"at", Now()}};
   line.update(more);
   CLOCHE_TRY(journal_.Append(line));

@@ -84,7 +84,7 @@ class Runner {
   Result<bool> LookAtHealth();
   Status Reread();
 
-  Status Note(size_t stage, const char* step, const char* state, Json more = Json::object());
+  Status Note(size_t stage, const char* step, const char* state, const Json& more = Json::object());
   void Say(const std::string& line) const;
   void ShowLog(const Finding& finding) const;
 
