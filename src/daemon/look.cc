@@ -72,7 +72,8 @@ void Engine::EndLooks(const Sandbox& sandbox, const Error& why) {
       EndLook(*look, why);
 }
 
-// Which snapshot to look at; "" = the sandbox itself, which stands still from here on.
+// Which snapshot to look at; "" = the sandbox itself, which stands still from here on if it is
+// promoted.
 Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
                                               const LookRequest& request) {
   const auto& sandbox = look->sandbox;
@@ -100,12 +101,13 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
     look->in_turn = false;
     co_return saved->id;
   }
+  // A diff is read at the pace of a person: nobody stands still for that.
+  if (!look->promotes) co_return "";
   // A copy would take longer than to stand still for a moment.
   auto paused = co_await sandbox->Pause();
   if (!paused) co_return std::unexpected(paused.error());
   look->paused = *paused;
-  // A diff is read at the pace of a person: nobody stands still for that.
-  look->freeze = running && look->promotes;
+  look->freeze = running;
   co_return "";
 }
 

@@ -74,35 +74,6 @@ rm -rf "$WORK/disk/.git"
 content() { (cd "$WORK" && find . -type f -not -path '*/.cloche-promotions/*' -print0 | sort -z | xargs -0 md5sum); }
 check "to the byte" is "$(content)" "$(printf '%s\n' "$old" | grep -E '^[0-9a-f]{32} ')"
 
-# --- Nobody writes in what is kept, also where a sandbox writes for real; and who did is found out.
-kept() { find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore -print0 | sort -z | xargs -0 md5sum; }
-promote box "$WORK/disk"
-pr=$(field id)
-before=$(kept)
-check "something is kept" test -n "$before"
-for how in --rw --ro; do
-  try cloche run "$how" "$WORK/disk" -- sh -c 'ls -A disk/.cloche-promotions; for f in disk/.cloche-promotions/*/*; do echo evil > "$f"; done'
-  check "$how of its file system shows nothing of it" prints_nothing
-  check "$how of its file system does not lead to it" is "$(kept)" "$before"
-done
-try cloche run --rw "$WORK/disk/.cloche-promotions" -- true
-check "nor is it granted" says 'promotions keep there'
-as_caller mkdir -p "$CALLER_HOME/elsewhere"
-cd "$CALLER_HOME/elsewhere" || exit 1
-try cloche run -- sh -c "ls -A '$WORK/disk/.cloche-promotions'"
-check "in another project it is not seen either" prints_nothing
-cd "$WORK" || exit 1
-first=$(find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore | head -n 1)
-cp -a "$first" "$T/saved" && as_caller sh -c 'echo evil > "$1"' sh "$first"
-touch -r "$T/saved" "$first"
-try cloche undo "$pr"
-check "what somebody wrote in is not put back" exits 4
-check "and it is named" says "$WORK/disk/.*was changed since"
-check "the cure, too" says 'put these paths right by hand'
-check "nothing was undone" is "$(cat "$WORK/disk/edit")" new
-as_caller sh -c 'cd "$1/disk" && rm -rf .cloche-promotions made && mkdir -p d && echo old > edit && echo gone > gone && echo deep > d/deep' sh "$WORK"
-rm -rf "$CALLER_HOME/.local/state/cloche/promotions/$pr"
-
 # --- Full in the middle: what came before it is taken back.
 cloche new --name large > "$T/log" 2>&1
 inside large 'echo new > edit; echo new > disk/edit; echo new > mem/edit; for i in 1 2 3 4 5 6; do head -c 300000 /dev/urandom > mem/large$i; done' > "$T/log" 2>&1
@@ -148,3 +119,32 @@ check "undo without its file system says so" not exits 0
 mount -o loop "$T/disk.img" "$WORK/disk"
 try cloche undo "$pr"
 check "with it, it is undone" is "$status $(content)" "0 $before"
+
+# --- Nobody writes in what is kept, also where a sandbox writes for real; and who did is found out.
+kept() { find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore -print0 | sort -z | xargs -0 md5sum; }
+cloche new --name keeper > "$T/log" 2>&1
+inside keeper 'echo newer > disk/edit; rm disk/gone' > "$T/log" 2>&1
+promote keeper
+pr=$(field id)
+before=$(kept)
+check "something is kept" test -n "$before"
+for how in --rw --ro; do
+  try cloche run "$how" "$WORK/disk" -- sh -c 'ls -A disk/.cloche-promotions; for f in disk/.cloche-promotions/*/*; do echo evil > "$f"; done'
+  check "$how of its file system shows nothing of it" prints_nothing
+  check "$how of its file system does not lead to it" is "$(kept)" "$before"
+done
+try cloche run --rw "$WORK/disk/.cloche-promotions" -- true
+check "nor is it granted" says 'promotions keep there'
+as_caller mkdir -p "$CALLER_HOME/elsewhere"
+cd "$CALLER_HOME/elsewhere" || exit 1
+try cloche run -- sh -c "ls -A '$WORK/disk/.cloche-promotions'"
+check "in another project it is not seen either" prints_nothing
+cd "$WORK" || exit 1
+first=$(find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore | head -n 1)
+cp -a "$first" "$T/saved" && as_caller sh -c 'echo evil > "$1"' sh "$first"
+touch -r "$T/saved" "$first"
+try cloche undo "$pr"
+check "what somebody wrote in is not put back" exits 4
+check "and it is named" says "$WORK/disk/.*was changed since"
+check "the cure, too" says 'put these paths right by hand'
+check "nothing was undone" is "$(cat "$WORK/disk/edit")" newer
