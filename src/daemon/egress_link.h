@@ -37,7 +37,6 @@ struct Border {
   std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
   std::function<std::vector<MaskedValue>()> masked;
   Json authority;                 // null: TLS is not ended
-  Json authority;                 // null: TLS is not ended
   Json canaries = Json::array();  // decoys: empty, nobody looks for them
   std::function<void(const Json& event)> on_connection;
   std::function<void()> on_over;  // it was closed, and no event will come any more

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "egress/secret_swap.h"
+#include "egress/mask.h"
 
 namespace cloche::egress {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "egress/secret_swap.h"
+#include "egress/mask.h"
 
 namespace cloche::egress {
 namespace {
