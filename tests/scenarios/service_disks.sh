@@ -116,7 +116,7 @@ if [ "$MODE" = system ]; then
   holder=$!
   until_true test -s "$T/said"
   guard=$(pgrep -P $holder cloche-service)
-  kill -9 "$guard" $holder
+  kill -9 $guard $holder
   kill "$(cat "$T/sleeper")"
   check "kill -9 of both leaves it" not none_left
   try cloche new --name clean --with-service "$port" --hide "$data/key"
