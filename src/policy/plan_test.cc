@@ -309,7 +309,8 @@ TEST(Plan, DecoysAreLaidWhereSomethingIsHiddenAndNowhereElse) {
   EXPECT_EQ(laid(Mode::kRootless), all);
   request.ro = {"/home/anna/.aws"};
   request.project = "";
-  EXPECT_EQ(laid(Mode::kSystem), (std::vector<std::string>{all[1], all[2], all[3], all[4]}));
+  const std::string here = "/home/anna/project/src/.env";  // where one works is the project then
+  EXPECT_EQ(laid(Mode::kSystem), (std::vector<std::string>{all[1], all[2], all[3], all[4], here}));
 }
 
 TEST(Plan, RootlessDecoysNeedAKernelThatCanHideWhatIsBelow) {

@@ -23,7 +23,8 @@ json Good() {
       {"sockets", json::array({"/run/db/s"})},
       {"directories",
        json::array({{{"path", "/run/db"}, {"mode", 0775}, {"uid", 101}, {"gid", 104}}})},
-      {"data", json::array({"/data"})}};
+      {"data", json::array({"/data"})},
+      {"since_ms", 1700000000000}};
   return json::parse(service.dump());  // numbers as a request has them
 }
 
