@@ -36,7 +36,7 @@ void Report::Compare(const std::string& promise, const Series& ours, const std::
   row.measured = fmt::format("{}, {} {}", Describe(ours), peer_name, Describe(peer));
   row.ratio = ours.Median() / peer.Median();
   if (bound) {
-    row.promised = fmt::format("<= {:.1f}x", *bound);
+    row.promised = fmt::format("<= {:.2f}x", *bound);
     row.verdict = *row.ratio <= *bound ? Verdict::kOk : Verdict::kMissed;
   }
   row.numbers = {{"ours", Numbers(ours)}, {peer_name, Numbers(peer)}};

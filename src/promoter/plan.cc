@@ -132,6 +132,10 @@ void Planner::Refuse(const promote::Case& which, const Situation& situation,
 
 Status Planner::Take(differ::Entry entry) {
   if (!Asked(wish_, entry.path)) return {};
+  if (plan_.wanted.size() + plan_.conflicts.size() >= wish_.most)
+    return Fail(
+        Code::kExhausted, fmt::format("promote: more than {} changes", wish_.most),
+        "promote it in parts: cloche promote SANDBOX PATH..., or leave some out: --exclude");
   std::string target = TargetOf(layout_, entry.path);
   if (entry.path == target) return {};  // the top of an overlay: the time of a mount's root
   const std::optional<differ::Place> original = entry.before;

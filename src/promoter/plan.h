@@ -21,6 +21,9 @@ struct Promoted {
   std::string merged_from;  // of Step
 };
 
+// Each is held in memory until its promotion is over, and a sandbox can make as many as it likes.
+inline constexpr size_t kMostChanges = 500'000;
+
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
   std::vector<std::string> exclude;  // not these and what is below
@@ -42,6 +45,7 @@ struct Wish {
   std::map<std::string, std::string> texts;
   bool with_texts = false;  // a person chooses lines
   std::string to;           // not onto the project, but onto this directory
+  size_t most = kMostChanges;
 };
 
 // One path, as it shall be.

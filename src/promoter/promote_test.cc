@@ -101,6 +101,19 @@ TEST_F(Promotes, ASecondOneFromTheSameSandboxIsNoConflict) {
   EXPECT_EQ(Text(real_ / "file"), "3");
 }
 
+TEST_F(Promotes, MoreThanCanBeHeldIsRefused) {
+  for (const char* name : {"a", "b", "c", "d"}) Put(upper_ / "many" / name, "new");
+  Wish wish = RootsWish();
+  wish.most = 4;  // the directory is one, too
+  const auto refused = Run(wish);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  EXPECT_FALSE(fs::exists(real_ / "many"));
+  wish.exclude = {(real_ / "many/d").string()};
+  EXPECT_TRUE(Run(wish));
+  EXPECT_TRUE(fs::exists(real_ / "many/c"));
+}
+
 TEST_F(Promotes, SetuidDevicesPipesAndForeignAttributesStayOut) {
   Put(upper_ / "setuid", "x", 04755);
   const auto done = Run(RootsWish());
