@@ -233,6 +233,8 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
 Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
   auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
+  // What cannot be read cannot be masked.
+  if (!sandbox->request.network.masked.empty()) CLOCHE_CO_TRY(vault_.Open());
   const uint64_t life = sandbox->launches;
   NetworkOf(*sandbox)->believes.clear();
   auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
@@ -363,13 +365,23 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   NumberRules(wanted);
   auto rules = CompileNetwork(wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
-  const NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
+  NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
+  const auto record = [&] {
+    sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
+    return Save(*sandbox);
+  };
+  // First: what may have been sent is masked for the life of the sandbox, whoever dies meanwhile.
+  if (Status saved = record(); !saved) {
+    sandbox->request.network = std::move(before);
+    sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
+    co_return saved;
+  }
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
   Status done;
-  if (open) egress_.SendSecrets(sandbox->id);
   if (open && NeedsAuthority(*rules) && sandbox->network->believes.empty())
     done = co_await GiveAuthority(sandbox, client);
   if (open && done) {
+    egress_.SendSecrets(sandbox->id);
     Json latest = Json::array();
     if (auto compiled = CompileNetwork(sandbox->request.network, sandbox->owner))
       latest = std::move(*compiled);
@@ -378,13 +390,14 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   if (!open && sandbox->state == Sandbox::State::kRunning && !rules->empty())
     done = co_await OpenNetwork(sandbox, client);
   if (!done) {
-    sandbox->request.network = before;
+    before.masked = sandbox->request.network.masked;
+    sandbox->request.network = std::move(before);
     egress_.SendSecrets(sandbox->id);
+    (void)record();
     co_return done;
   }
   if (sandbox->network) sandbox->network->told.clear();
-  sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
-  co_return Save(*sandbox);
+  co_return Status();
 }
 
 Json Engine::NetworkJson(Sandbox& sandbox) {

@@ -338,7 +338,10 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
   if (!has_key_) CLOCHE_TRY(MakeKey());
   std::vector<Record> records = records_;
   const Record* before = FindRecord(info.owner, info.name);
-  if (before && still_masked) CLOCHE_TRY(Retire(records, *before));
+  std::string held;
+  const bool same = before && Unseal(*before, held) && held == value;
+  Wipe(held);
+  if (before && still_masked && !same) CLOCHE_TRY(Retire(records, *before));
   const auto old = std::ranges::find_if(records, [&](const Record& each) {
     return each.info.owner == info.owner && each.info.name == info.name && each.info.retired == 0;
   });

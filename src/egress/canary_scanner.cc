@@ -54,9 +54,9 @@ class Inflater {
   bool alive() const { return alive_; }
   bool too_dense() const { return too_dense_; }
 
-  std::optional<CanaryHit> Feed(std::string_view bytes) {
+  // What is unpacked is paid for by the stream as a whole: heads that look alike share their bytes.
+  std::optional<CanaryHit> Feed(std::string_view bytes, CanaryScanner::Work& work) {
     static char out[16 << 10];
-    in_ += bytes.size();
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     while (alive_) {
@@ -64,13 +64,13 @@ class Inflater {
       stream_.avail_out = sizeof out;
       const int result = inflate(&stream_, Z_NO_FLUSH);
       const size_t made = sizeof out - stream_.avail_out;
-      out_ += made;
+      work.out += made;
       if (auto hit = matcher_.Feed(std::string_view(out, made))) {
         hit->form += std::string(", ") + what_;
         return hit;
       }
       if (result != Z_OK) alive_ = result == Z_BUF_ERROR;  // that is only: no more input
-      if (out_ > kFreeBytes + kMostRatio * in_) {
+      if (work.out > kFreeBytes + kMostRatio * work.in) {
         too_dense_ = true;
         return std::nullopt;
       }
@@ -84,7 +84,6 @@ class Inflater {
   CanaryMatcher matcher_;
   std::shared_ptr<const CanarySet> set_;
   z_stream stream_{};
-  uint64_t in_ = 0, out_ = 0;
   bool alive_ = false, too_dense_ = false;
 };
 
@@ -155,14 +154,13 @@ void CanaryScanner::ExpectRawDeflate() {
 }
 
 void CanaryScanner::Unpack(Inflater& inflater, std::string_view bytes) {
-  if (auto hit = inflater.Feed(bytes)) hit_ = std::move(hit);
+  if (auto hit = inflater.Feed(bytes, work_)) hit_ = std::move(hit);
   if (inflater.too_dense()) trouble_ = kTooDense;
 }
 
 void CanaryScanner::Begin(bool gzip, std::string_view head, std::string_view rest) {
   const auto free = std::find(inflaters_.begin(), inflaters_.end(), nullptr);
-  if (free == inflaters_.end()) return;
-  if (set_->inflating >= kMostInflating) {
+  if (free == inflaters_.end() || set_->inflating >= kMostInflating) {
     trouble_ = kTooMany;
     return;
   }
@@ -177,7 +175,8 @@ void CanaryScanner::LookForHeads(std::string_view bytes) {
   // Those that began before.
   const size_t before = tail_.size();
   const std::string joint = tail_ + std::string(bytes.substr(0, kGzipHead - 1));
-  for (size_t at = 0; at < before && !hit_; ++at) {
+  const auto over = [&] { return hit_.has_value() || *trouble_ != '\0'; };
+  for (size_t at = 0; at < before && !over(); ++at) {
     const size_t left = joint.size() - at;
     if (left >= kGzipHead && at + kGzipHead > before && IsGzip(joint.data() + at))
       Begin(true, std::string_view(tail_).substr(at), bytes);
@@ -186,7 +185,7 @@ void CanaryScanner::LookForHeads(std::string_view bytes) {
   }
   for (const char first : {'\x1f', 'x'}) {
     const size_t size = first == 'x' ? kZlibHead : kGzipHead;
-    for (size_t at = 0; !hit_ && at + size <= bytes.size(); ++at) {
+    for (size_t at = 0; !over() && at + size <= bytes.size(); ++at) {
       const void* found = memchr(bytes.data() + at, first, bytes.size() - at - size + 1);
       if (found == nullptr) break;
       at = static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
@@ -202,12 +201,13 @@ void CanaryScanner::LookForHeads(std::string_view bytes) {
 bool CanaryScanner::Feed(std::string_view bytes) {
   if (hit_ || *trouble_ != '\0') return true;
   hit_ = matcher_.Feed(bytes);
+  work_.in += bytes.size();
   for (auto& each : inflaters_) {
-    if (hit_ || each == nullptr) continue;
+    if (hit_ || *trouble_ != '\0' || each == nullptr) continue;
     Unpack(*each, bytes);
     if (!each->alive()) each.reset();
   }
-  if (!hit_) LookForHeads(bytes);
+  if (!hit_ && *trouble_ == '\0') LookForHeads(bytes);
   return hit_ || *trouble_ != '\0';
 }
 

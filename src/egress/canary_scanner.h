@@ -53,6 +53,10 @@ class CanaryScanner {
   const char* trouble() const { return trouble_; }  // "" unless that is why
 
  private:
+  struct Work {
+    uint64_t in = 0, out = 0;  // of the stream, and of all that was unpacked of it
+  };
+  friend class Inflater;
   void Unpack(Inflater& inflater, std::string_view bytes);
   void Begin(bool gzip, std::string_view head, std::string_view rest);
   void LookForHeads(std::string_view bytes);
@@ -63,6 +67,7 @@ class CanaryScanner {
   std::string tail_;  // the last bytes: a head may begin in them
   std::optional<CanaryHit> hit_;
   const char* trouble_ = "";
+  Work work_;
 };
 
 // What a connection has said that it should not. One that has passes nothing more on.

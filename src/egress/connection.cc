@@ -160,7 +160,9 @@ bool Connection::TakeRequest() {
 void Connection::Deny(const std::string& reason, const std::string& rule) {
   if (told_) return;
   record.allowed = false;
-  record.reason = reason;
+  // A name that spells a decoy may stand in it.
+  const bool spells = watch != nullptr && FindCanary(sandbox->canaries, reason);
+  record.reason = spells ? "it spells a decoy" : reason;
   record.rule = rule;
   Tell();
 }

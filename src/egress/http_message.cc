@@ -53,7 +53,7 @@ Task<bool> PassLookedAt(Connection& connection, Channel& from, Channel& to, cons
   if (IsDeflated(head)) content.ExpectRawDeflate();
   const bool chunked = head.framing == Framing::kChunked;
   uint64_t left = chunked ? UINT64_MAX : head.length;
-  ChunkedBody chunks;
+  ChunkedBody chunks(true);
   Yield yield{connection.services.loop};
   // The head waits for the first piece: what is found in that need not be half a request.
   for (int pieces = 1; left > 0 && !chunks.done(); ++pieces) {
@@ -115,7 +115,8 @@ Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const
                        std::string start) {
   const bool up = &from == &connection.client;
   if (up && connection.watch != nullptr &&
-      (head.framing == Framing::kChunked || (head.length > 0 && IsDeflated(head)))) {
+      (head.framing == Framing::kChunked ||
+       (head.framing == Framing::kLength && head.length > 0 && IsDeflated(head)))) {
     const bool whole = co_await PassLookedAt(connection, from, to, head, std::move(start));
     co_return whole;
   }

@@ -189,6 +189,7 @@ Task<bool> PutInBody(Connection& connection, RequestHead& request, Extras& extra
   request.Remove("Content-Length");
   request.headers.push_back({"Content-Length", std::to_string(extras.body.size())});
   request.framing = Framing::kNone;
+  request.length = 0;
   co_return true;
 }
 

@@ -91,12 +91,14 @@ void Loop::WakeSoon() {
   const std::vector<uint64_t> now = std::exchange(soon_, {});
   for (const uint64_t tag : now) {
     Socket* socket = Find(tag);
-    if (socket == nullptr || !socket->read_.waiter) continue;
-    if (socket->read_.deadline <= now_) {
-      Socket::Resume(socket->read_, Wake::kLate);
-    } else {
+    if (socket == nullptr) continue;
+    const bool waits = socket->exact_ && socket->read_.waiter;
+    if (waits && socket->read_.deadline > now_) {
       soon_.push_back(tag);
+      continue;
     }
+    socket->listed_ = false;
+    if (waits) Socket::Resume(socket->read_, Wake::kLate);
   }
 }
 

@@ -98,6 +98,7 @@ class Socket {
   sys::Fd fd_;
   uint64_t tag_ = 0;
   bool registered_ = false, cut_ = false, ended_ = false;
+  bool exact_ = false, listed_ = false;  // the reader's deadline is; the loop looks for it
   Side read_, write_;
 };
 
@@ -124,7 +125,9 @@ class Socket::Wait {
 
 inline Socket::Wait Socket::Readable(int64_t deadline, Deadline kept) {
   read_.ready = false;
-  if (kept == Deadline::kExact) loop_.ExpectSoon(tag_);
+  exact_ = kept == Deadline::kExact;
+  if (exact_ && !listed_) loop_.ExpectSoon(tag_);
+  listed_ = listed_ || exact_;
   return Wait(*this, read_, deadline);
 }
 inline Socket::Wait Socket::Writable(int64_t deadline) {

@@ -255,6 +255,9 @@ Task<void> Relay(Connection& connection, std::string_view greeting) {
   co_await RelayBoth(connection, greeting, false);
 }
 
-Task<void> RelayTls(Connection& connection) { co_await RelayBoth(connection, {}, true); }
+Task<void> RelayTls(Connection& connection) {
+  const std::string_view none;
+  co_await RelayBoth(connection, none, true);
+}
 
 }  // namespace cloche::egress

@@ -8,7 +8,7 @@ namespace cloche::egress {
 namespace {
 
 // More than anybody rotates; beyond it the oldest are forgotten.
-constexpr size_t kMostPast = 64;
+constexpr size_t kMostPast = 320;
 
 }  // namespace
 

@@ -119,6 +119,16 @@ Status PutInPlace(const Step& step, const Name& at, int files, const std::string
   return {};
 }
 
+// In the store nobody but us puts anything. Of other file systems somebody may have --rw.
+Status CheckStaged(const Step& step, int files, const std::string& name) {
+  if (step.annex == 0) return {};
+  if (SameFile(IdentityAt(files, name), step.staged) && !IsWritten(step, files, name)) return {};
+  return Fail(Code::kConflict,
+              fmt::format("promote {}: what was staged for it was changed by somebody",
+                          EscapeForTerminal(step.path)),
+              "look who may write in .cloche-promotions there, and promote again");
+}
+
 bool IsThere(const Name& at) { return IdentityAt(at.directory->get(), at.name).exists(); }
 
 // As far as a look tells: attributes and times are not compared.
@@ -141,9 +151,12 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
     case StepKind::kSetDir:
       return SetStatus(step, at, step.new_status, root);
     case StepKind::kCreate:
+      CLOCHE_TRY(CheckStaged(step, files, name));
       return PutInPlace(step, at, files, name);
-    case StepKind::kDelete:
     case StepKind::kReplace:
+      CLOCHE_TRY(CheckStaged(step, files, name));
+      break;
+    case StepKind::kDelete:
       break;
   }
   // Whoever moves a file changes its time: of one that was moved, and of directories, the inode has

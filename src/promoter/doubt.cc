@@ -63,7 +63,7 @@ class Doubts {
     // In the store nobody but us puts anything; in the moment of a rename, what reality just had.
     const bool strict = done || promotion_.state == PromotionState::kUndoing || step.annex != 0;
     if (kept.exists() && !fits && strict) return doubt("is not what was there");
-    const bool back = SameFile(real, step.before) || (step.forced && reachable);
+    const bool back = SameFile(real, step.before) || (!done && step.forced && reachable);
     const bool lost = step.kind == StepKind::kReplace ||
                       (step.kind == StepKind::kDelete &&
                        (done || (step.annex != 0 && reachable && !real.exists())));

@@ -187,9 +187,13 @@ std::vector<int> WritersBelow(const ProcessTable& table, const std::vector<std::
   std::set<int> starters;
   for (int pid = getpid(); const HostProcess* process = table.Find(pid); pid = process->parent)
     starters.insert(pid);
+  // A daemon of ours that stood still could not copy: its programs lie where this one does.
+  const std::string own = LinkOf(getpid(), "exe");
+  const std::string ours = own.substr(0, own.find_last_of('/') + 1) + "cloche";
   std::vector<int> writers;
   for (const auto& [pid, process] : table.all()) {
     if (places.empty() || starters.contains(pid)) continue;
+    if (LinkOf(pid, "exe").starts_with(ours)) continue;
     for (const std::string& fd : ListOf(pid, "fd")) {
       const std::string target = LinkOf(pid, "fd/" + fd);
       const auto place = std::ranges::find_if(places, [&](const auto& each) {

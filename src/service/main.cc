@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error_json.h"
 #include "service/archive.h"
@@ -57,18 +58,21 @@ int Find(const Words& words) {
 // Signals would end us in the middle: whoever holds the other end of standard input decides.
 int Hold(const Words& words) {
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
-  HostSnapshots snapshots;
+  std::optional<HostSnapshots> snapshots(std::in_place);
   const bool wanted = words.size() > 2 && words[2] == "--snapshot";
   const Words data(words.begin() + 2 + wanted, words.end());
-  const bool prepared = wanted && snapshots.Prepare(data);
+  // What is left of an attempt lies in the data, and would be copied.
+  if (!wanted || !snapshots->Prepare(data)) snapshots.reset();
   auto pause = std::make_unique<Pause>();
   const Status stopped =
       pause->Stop(atoi(words[0].c_str()), strtoull(words[1].c_str(), nullptr, 10), data);
   if (!stopped) return Finish(stopped);
   nlohmann::ordered_json said = {{"paused", pause->threads()}, {"snapshots", Words()}};
-  if (prepared && snapshots.Take()) {
+  if (snapshots && snapshots->Take()) {
     pause.reset();
-    said["snapshots"] = snapshots.Places();
+    said["snapshots"] = snapshots->Places();
+  } else {
+    snapshots.reset();
   }
   Print(said.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   char byte;

@@ -118,8 +118,10 @@ bool HostSnapshots::StartGuard() {
   const int null = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   char byte;
-  while (read(read_end.get(), &byte, 1) > 0 || errno == EINTR) {
-  }
+  ssize_t got;
+  do {
+    got = read(read_end.get(), &byte, 1);
+  } while (got > 0 || (got < 0 && errno == EINTR));
   Remove();
   _exit(0);
 }

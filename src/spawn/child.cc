@@ -14,6 +14,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <string_view>
+
 #include "sys/apparmor.h"
 #include "sys/landlock.h"
 #include "sys/message.h"
@@ -90,6 +92,19 @@ int CloneNull() {
   return tree;
 }
 
+// The promoter takes no symlink for one of its own directories, so none is covered: whoever has
+// --rw there can make one, and what it leads to would be covered for everybody.
+bool IsPlanted(int root, const char* path) {
+  constexpr std::string_view kAnnex = "/.cloche-promotions";
+  if (!std::string_view(path).ends_with(kAnnex)) return false;
+  const int found = sys::OpenBeneath(root, path, O_PATH | O_NOFOLLOW, true);
+  struct stat info;
+  const bool link =
+      found == -ELOOP || (found >= 0 && fstat(found, &info) == 0 && S_ISLNK(info.st_mode));
+  if (found >= 0) close(found);
+  return link;
+}
+
 // A path inside, resolved inside: a symlink in the base cannot lead out. The kernel's own file
 // systems take no symlink at all.
 int OpenTarget(int root, const ChildMount& mount) {
@@ -97,6 +112,7 @@ int OpenTarget(int root, const ChildMount& mount) {
   while (*path == '/') ++path;
   bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev;
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
+  if (mount.optional && !mount.from_parent && IsPlanted(root, path)) return -1;
   int target = sys::OpenBeneath(root, path, flags, follow);
   // A cover: nothing to hide, or a file, which null hides.
   if (target == -ENOENT && mount.optional && !mount.from_parent) return -1;

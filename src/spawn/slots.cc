@@ -104,7 +104,7 @@ Outcome<void> Slots::Complete(int upper, const SandboxSpec& spec,
     const MountOp& op = spec.mounts[i];
     if (op.kind != MountKind::kOverlay) continue;
     std::string& name = names_[index++];
-    if (!IsMounted(op, sources[i])) continue;
+    if (op.read_only || !IsMounted(op, sources[i])) continue;
     if (name.empty()) {
       name = std::to_string(next_++);
       if (mkdirat(upper, name.c_str(), 0700) < 0)

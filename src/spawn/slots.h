@@ -22,7 +22,7 @@ class Slots {
   // Where something was changed that this spec does not show: nothing is mounted there now, or
   // something that was not there when it was changed.
   const std::vector<std::string>& away() const { return away_; }
-  // Makes a slot for every overlay that is mounted.
+  // Makes a slot for every overlay that is mounted, but for those that are only looked at.
   Outcome<void> Complete(int upper, const SandboxSpec& spec, const std::vector<Source>& sources);
 
  private:
