@@ -171,6 +171,24 @@ TEST(CanaryScanner, WhatCannotBeUnpackedToItsEndIsTrouble) {
   EXPECT_STRNE(many.back().trouble(), "");
 }
 
+// Stored blocks that go on to one common end: each head has all of what is behind it.
+TEST(CanaryScanner, HeadsThatShareTheirBytesArePaidForOnce) {
+  std::string bytes;
+  constexpr size_t kUnits = 1900, kUnit = 7;
+  for (size_t i = 0; i < kUnits; ++i) {
+    const auto left = static_cast<uint16_t>((kUnits - i - 1) * kUnit);
+    const auto inverse = static_cast<uint16_t>(~left);
+    bytes += std::string("x\x01\x00", 3);
+    for (const uint16_t word : {left, inverse}) {
+      bytes += static_cast<char>(word);
+      bytes += static_cast<char>(word >> 8);
+    }
+  }
+  CanaryScanner scanner(Set());
+  EXPECT_TRUE(scanner.Feed(bytes));
+  EXPECT_STRNE(scanner.trouble(), "");
+}
+
 TEST(CanaryScanner, NamesAreLookedAtWithoutTheirDots) {
   const auto set = Set();
   const std::string hex = Hex(kCanaries[0].value, "0123456789abcdef");

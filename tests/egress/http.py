@@ -21,10 +21,10 @@ print(got.decode('latin-1'))
 """
 
 
-def web(w, *rules):
+def web(w, *rules, **more):
     w.zones["web.example.test"] = ["127.0.0.1"]
     w.serve(80, w.http)
-    return w.open([*(rules or (WEB,)), LOOPBACK])
+    return w.open([*(rules or (WEB,)), LOOPBACK], **more)
 
 
 def raw(w, text, *arguments):
@@ -204,8 +204,16 @@ def test_redirects_are_new_requests(w):
     equal([q for q in w.queries if "evil" in q[0]], [], "nobody was asked for it")
 
 
+def test_trailers_are_judged_while_decoys_are_looked_for(w):
+    trailers_are_judged(w, canaries=[{"name": "aws-secret-key", "value": "decoy" * 8}])
+
+
 def test_trailers_do_not_say_what_belongs_in_a_head(w):
-    web(w)
+    trailers_are_judged(w)
+
+
+def trailers_are_judged(w, **more):
+    web(w, **more)
     base = "POST /up HTTP/1.1\r\nHost: web.example.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" \
            "3\r\nabc\r\n0\r\n{}\r\n\r\n"
     for line in ("X-HTTP-Method-Override: DELETE", "x_http_method_override: DELETE", "X-Original-URL: /admin",

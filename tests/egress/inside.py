@@ -3,6 +3,7 @@
 import base64
 import os
 import subprocess
+import zlib
 
 import world
 from world import check, equal
@@ -15,7 +16,7 @@ SECRET = {**API, "secret": {"name": "TOKEN", "placeholder": PLACEHOLDER,
                             "where": ["header", "basic", "query", "json"]}}
 
 
-def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=True):
+def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=True, **more):
     context, _ = w.certificate(*names)
     w.zones["api.example.test"] = w.zones["other.test"] = ["127.0.0.1"]
     w.serve(443, handler or w.http, context=context)
@@ -27,7 +28,7 @@ def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=
         w.tell({"op": "trust", "certificates": read("ca.pem")})
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     authority = {"ca": {"certificate": read("sb.pem"), "key": read("sb.key")}} if ca else {}
-    w.open([*rules, LOOPBACK], **authority)
+    w.open([*rules, LOOPBACK], **authority, **more)
     return ["--cacert", w.dir + "/sb.pem"]
 
 
@@ -339,6 +340,29 @@ def test_what_is_put_in_has_bounds(w):
     equal(w.seen, [], "what the server saw")
     equal(w.curl(*ca, "-H", "X: " + PLACEHOLDER, url)[0], 200, "one of them fits")
     equal(len(w.seen[0][2]["x"]), 8192, "as the server sees it")
+
+
+def test_what_is_behind_a_body_that_was_put_in_is_judged(w):
+    """A body is read whole for its placeholders; a second request behind it is one of its own."""
+    ca = inside(w, {**SECRET, "methods": ["POST"]}, canaries=[{"name": "aws-secret-key", "value": "decoy" * 8}])
+    body = zlib.compress(b'{"a": 1}' * 20)
+    out = w.python(f"""
+import socket, ssl
+body = bytes.fromhex({body.hex()!r})
+context = ssl.create_default_context(cafile={ca[1]!r})
+s = context.wrap_socket(socket.create_connection(('api.example.test', 443), 10), server_hostname='api.example.test')
+s.settimeout(5)
+second = b'DELETE /admin HTTP/1.1\\r\\nHost: api.example.test\\r\\nX: ' + b'x' * len(body) + b'\\r\\n\\r\\n'
+s.sendall(b'POST /up HTTP/1.1\\r\\nHost: api.example.test\\r\\nContent-Type: application/json\\r\\nContent-Encoding: deflate\\r\\n'
+          b'Content-Length: %d\\r\\n\\r\\n' % len(body) + body + second)
+data = b''
+try:
+    while piece := s.recv(65536): data += piece
+except (TimeoutError, ConnectionResetError): pass
+print(data.count(b'HTTP/1.1 200'), b'HTTP/1.1 403' in data)
+""")
+    equal(out.strip(), "1 True", "the first passes, the second is refused")
+    equal(len(w.seen), 1, w.seen)
 
 
 def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):
