@@ -90,7 +90,8 @@ Outcome<Slots> Slots::Of(int upper, const SandboxSpec& spec, const std::vector<S
   // What was changed before something was mounted over it.
   for (size_t outer = 0; outer < targets.size(); ++outer)
     for (const std::string& target : targets) {
-      if (slots.names_[outer].empty() || !IsBelow(target, targets[outer])) continue;
+      if (slots.names_[outer].empty() || target.empty() || !IsBelow(target, targets[outer]))
+        continue;
       const std::string rest =
           targets[outer] == "/" ? target : target.substr(targets[outer].size());
       if (HasChanges(upper, slots.names_[outer] + "/u" + rest)) slots.away_.push_back(target);

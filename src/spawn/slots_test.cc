@@ -79,6 +79,13 @@ TEST_F(SlotsTest, ChangesOfWhatIsNotMountedAreTold) {
   EXPECT_THAT(Find().away(), ElementsAre("/a"));
 }
 
+TEST_F(SlotsTest, WhatWasNeverMountedHidesNothing) {
+  Mount({"/", "-/gone"});
+  Launch();
+  Change("0/u/x");
+  EXPECT_THAT(Find().away(), IsEmpty());
+}
+
 TEST_F(SlotsTest, ChangesBelowANewMountAreTold) {
   Mount({"/"});
   Launch();
