@@ -55,7 +55,7 @@ def text(value):
 
 
 def mount(kind, source, target, read_only=0, mode=0o755):
-    return struct.pack("=I", kind) + text(source) + text(target) + struct.pack("=BBBQI", read_only, 0, 0, 0, mode)
+    return struct.pack("=I", kind) + text(source) + text(target) + struct.pack("=BBBBQI", read_only, 0, 0, 0, 0, mode)
 
 
 ROOT = mount(OVERLAY, "/", "/")
@@ -65,7 +65,7 @@ OWN = [mount(PROC, "", "/proc"), mount(DEV, "", "/dev")]
 def plan(mounts=(), files=(), uid=0, groups=None, root_inside=1, sandbox="sb_hostile", whole=None, keep=0, in_memory=0):
     groups = groups if groups is not None else sorted(os.getgroups())
     mounts = whole if whole is not None else [ROOT, *mounts, *OWN]
-    data = struct.pack("=I", 0x434C5033) + text(sandbox) + bytes([keep, in_memory])
+    data = struct.pack("=I", 0x434C5034) + text(sandbox) + bytes([keep, in_memory])
     data += struct.pack("=IIII", 0, uid, uid, len(groups)) + b"".join(struct.pack("=I", group) for group in groups)
     data += bytes([1, root_inside, 0]) + text("here")
     data += struct.pack("=I", len(mounts)) + b"".join(mounts)
