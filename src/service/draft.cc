@@ -34,13 +34,15 @@ std::vector<std::string> EntriesOf(int directory) {
 std::unexpected<Error> CopyFailed(const char* verb, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   const char* cure =
-      full             ? "give the sandbox more room: --disk SIZE"
-      : error == EPERM ? "something in there belongs to a user or group you cannot give files to; "
-                         "root can"
-      : error == EROFS ? "the path is not the sandbox's own: leave out --ro and --rw"
-      : error == EXDEV ? "something is mounted below it: name the directories that hold the data, "
-                         "each with --service-data PATH"
-                       : "";
+      full              ? "give the sandbox more room: --disk SIZE"
+      : error == EPERM  ? "something in there belongs to a user or group you cannot give files to; "
+                          "root can"
+      : error == EACCES ? "a copy is made beside it, in the sandbox, and you may not write there: "
+                          "use data in a directory of yours; root can"
+      : error == EROFS  ? "the path is not the sandbox's own: leave out --ro and --rw"
+      : error == EXDEV  ? "something is mounted below it: name the directories that hold the data, "
+                          "each with --service-data PATH"
+                        : "";
   return Fail(full ? Code::kExhausted : Code::kUnavailable,
               fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)), cure);
 }
