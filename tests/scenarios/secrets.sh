@@ -132,7 +132,7 @@ check "in a JSON body" prints right
 
 # --- Nowhere but in the vault, and there encrypted. (What is older than this test cannot hold it, and /tmp may be large.)
 holds_value() { grep -qaF -f <(printf '%s\n' "$VALUE" "$(printf %s "$VALUE" | base64)") "$@"; }
-box sh -c 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; find ~ /tmp /dev/cloche /etc/ssl -xdev -type f -mmin -10 -size -1000k -exec cat {} + ' \
+box sh -c 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; find ~ /tmp /dev/cloche /etc/ssl -xdev -type f -cmin -60 -size -1000k -exec cat {} + ' \
   > "$T/inside" 2> "$T/log"
 check "the search finds what is there" holds_value <(printf 'x%sx' "$VALUE")
 check "it sees what is inside" grep -qa 'ghp_cloche' "$T/inside"

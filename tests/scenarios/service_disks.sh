@@ -112,12 +112,15 @@ if [ "$MODE" = system ]; then
   check "kill -9 of who holds it: it is deleted" none_left
   exec 9>&-
   # Both at once: the next one finds it.
+  rm "$T/said"  # of the one before
   "$BIN/cloche-service" pause "$pid" "$stamp" --snapshot "$data" < <(sleep 300 & echo $! > "$T/sleeper"; wait) > "$T/said" &
   holder=$!
   until_true test -s "$T/said"
   guard=$(pgrep -P $holder cloche-service)
-  kill -9 $guard $holder
+  kill -STOP "$guard"  # it must not see the other end before it ends itself
+  kill -9 $holder "$guard"
   kill "$(cat "$T/sleeper")"
+  check "kill -9 of both leaves it" not none_left
   try cloche new --name clean --with-service "$port" --hide "$data/key"
   check "and the next one removes it" none_left
   check "what is hidden is not in the copy" not inside clean ls "$data/key"
