@@ -54,6 +54,7 @@ inline constexpr uint32_t kFlagLive = 256;     // kLook: it runs, and stands sti
 inline constexpr uint32_t kFlagPromote = 512;  // kLook: by cloche-promote, which takes it over
 inline constexpr uint32_t kFlagFreeze = 1024;  // kLook: it stands still until that is done
 inline constexpr uint32_t kFlagFew = 2048;     // kLook: only if little changed; E2BIG: it is more
+inline constexpr uint32_t kFlagBrief = 4096;   // kKill: answer before the mounts are gone too
 // kRoom and a summary: the limit of bytes, of files was met.
 inline constexpr uint32_t kFlagDiskFull = 64;
 inline constexpr uint32_t kFlagFilesFull = 128;

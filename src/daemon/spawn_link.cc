@@ -52,9 +52,10 @@ Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox,
 
 std::shared_ptr<SpawnLink::Waiting> SpawnLink::Begin(SpawnOp op, const std::string& sandbox,
                                                      const std::string& snapshot,
-                                                     const std::string& other) {
+                                                     const std::string& other, uint32_t flags) {
   SpawnRequest request{};
   request.op = op;
+  request.flags = flags;
   strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
   strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
   strncpy(request.other, other.c_str(), sizeof request.other - 1);

@@ -34,7 +34,8 @@ class SpawnLink {
   // The same in two steps: it is under way when Begin returns.
   class Waiting;
   std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
-                                 const std::string& snapshot = "", const std::string& other = "");
+                                 const std::string& snapshot = "", const std::string& other = "",
+                                 uint32_t flags = 0);
   std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {});
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
   bool lost() const { return lost_; }  // what it was doing may be done or not

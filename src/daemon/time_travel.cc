@@ -361,7 +361,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   abandoned.kind = SnapshotKind::kRollback;
   // On record while its processes end, and before its files move: they must not be taken for a
   // crash's rubbish.
-  auto ending = spawn_.Begin(SpawnOp::kKill, sandbox->id);
+  auto ending = spawn_.Begin(SpawnOp::kKill, sandbox->id, "", "", kFlagBrief);
   sandbox->stopping = true;
   const Sandbox::State before = sandbox->state;
   const bool head_was_current = sandbox->head_is_current;

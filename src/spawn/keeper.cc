@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
@@ -82,11 +83,29 @@ class ChangeCount {
   size_t seen_ = 0;
 };
 
+// The last one to hold it takes its mounts down, and with them all that the kernel remembers of
+// their files: seconds for a million. That is a process of its own, by ending.
+pid_t LetGo(sys::Fd mounts) {
+  sys::Fd ours, theirs;
+  if (sys::MakeSocketPair(ours, theirs) < 0) return -1;
+  const pid_t last = fork();
+  if (last != 0) {
+    mounts.Reset();
+    return last;
+  }
+  ours.Reset();
+  char none;
+  while (read(theirs.get(), &none, 1) < 0 && errno == EINTR) {
+  }
+  _exit(0);
+}
+
 [[noreturn]] void RunKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, int tasks) {
   sys::DieWithParent();
   store.FindStaleGroups();
   store.EmptyTrash();
   std::vector<std::string> groups;  // new, or still busy
+  std::vector<pid_t> others;        // that let go
   bool sweep = false, leaving = false;
   uint64_t next_growth = 0;
   while (!leaving) {
@@ -120,10 +139,14 @@ class ChangeCount {
       } else if (task.kind == KeeperTask::Kind::kSweep) {
         task.cgroup[sizeof task.cgroup - 1] = '\0';
         if (task.cgroup[0] != '\0') groups.push_back(task.cgroup);
+        if (fd_count == 1)
+          if (const pid_t pid = LetGo(sys::Fd(fds[0])); pid > 0) others.push_back(pid);
         sweep = true;
       }
     }
     if (ready > 0 && !leaving && groups.size() < kMostWaiting) continue;
+    std::erase_if(others,
+                  [&](pid_t pid) { return waitpid(pid, nullptr, leaving ? 0 : WNOHANG) == pid; });
     std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
     if (sweep || leaving) store.EmptyTrash();
     sweep = false;

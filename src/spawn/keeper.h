@@ -9,7 +9,7 @@
 namespace cloche::spawn {
 
 // A process of its own for everything that takes time after a sandbox: counting what it changed,
-// deleting uppers and control groups, growing the pool. Spawn's loop never waits for it.
+// deleting uppers, mounts and control groups, growing the pool. Spawn's loop never waits for it.
 struct KeeperTask {
   enum class Kind : uint32_t { kCount = 1, kSweep = 2 };
   Kind kind{};
@@ -17,7 +17,7 @@ struct KeeperTask {
   uint64_t number = 0;    // kCount: of the request to answer; fd: the upper
   uint32_t flags = 0;     // kCount: of that answer
   char sandbox[32] = {};  // kCount
-  char cgroup[32] = {};   // kSweep: to be removed, "" = none
+  char cgroup[32] = {};   // kSweep: to be removed, "" = none; fd: mounts to let go
 };
 
 // Forks it. `daemon` is cloched's socket: the keeper answers kCount itself.

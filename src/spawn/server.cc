@@ -427,6 +427,9 @@ void Server::End(const SpawnRequest& request, bool discard) {
   // kept is at rest.
   if (!discard || sandbox.writes_outside) {
     sandbox.number = request.number;
+    if ((request.flags & kFlagBrief) != 0)
+      sandbox.mounts =
+          sys::Fd(sys::OpenMountNamespace(sandbox.pid));  // without it, it only takes longer
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
     return;
   }
@@ -491,15 +494,17 @@ void Server::CleanUp(Sandbox& sandbox) {
   if (sandbox.discard || !sandbox.kept)
     (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
   workshop_.Release(sandbox);
-  Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "");
+  Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "", sandbox.mounts);
 }
 
-// The keeper empties the trash, and removes this cgroup.
-void Server::Sweep(const std::string& cgroup) {
+// The keeper empties the trash, removes this cgroup and lets go of these mounts.
+void Server::Sweep(const std::string& cgroup, const sys::Fd& mounts) {
   KeeperTask task{};
   task.kind = KeeperTask::Kind::kSweep;
   Fill(task.cgroup, cgroup);
-  sys::SendMessage(keeper_.get(), &task, sizeof task);
+  const int fd = mounts.get();
+  sys::SendMessage(keeper_.get(), &task, sizeof task,
+                   std::span<const int>(&fd, mounts.valid() ? 1 : 0));
 }
 
 }  // namespace cloche::spawn

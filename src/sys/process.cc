@@ -115,6 +115,11 @@ int PidfdSignal(int pidfd, int signal) {
   return Checked(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
+int OpenMountNamespace(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/mnt";
+  return Checked(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 uint64_t RaiseFileLimit() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);

@@ -32,6 +32,7 @@ int SeeAs(uid_t uid, gid_t gid, std::span<const uint32_t> groups);
 void SeeAsOurselves();
 int OpenPidfd(pid_t pid);
 int PidfdSignal(int pidfd, int signal);
+int OpenMountNamespace(pid_t pid);
 uint64_t RaiseFileLimit();      // of open files, as far as it goes: the new one
 int CloseFrom(unsigned first);  // close_range to the end
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
