@@ -364,7 +364,17 @@ Outcome AuthorityKey(Stage& stage) {
   return Held("not inside, and the host does not believe it" + note);
 }
 
-// What was asked for ends up on a terminal.
+// Whether a process of that name has a connection open. The daemon asks for it by and by.
+bool Names(const Stage& stage, const Kept& sandbox, std::string_view process) {
+  for (int i = 0; i < 300 && !interrupted; ++i) {
+    if (Contains(RunToEnd(stage.Cli({"net", sandbox.name(), "--json"})).output, process))
+      return true;
+    poll(nullptr, 0, 20);
+  }
+  return false;
+}
+
+// What was asked for ends up on a terminal, and who asked.
 Outcome ForgedLog(Stage& stage, Origin& origin) {
   using namespace std::string_literals;
   const std::string bad = "evil\x1b[31m\nforged.test", get = Get("/", bad);
@@ -383,7 +393,10 @@ Outcome ForgedLog(Stage& stage, Origin& origin) {
   if (!Contains(origin.HeardText(), "\x1b")) return NoControl();
   const Kept sandbox(stage, "-log", {"--allow", "http://" + origin.here()});
   if (!sandbox.there()) return DidNotRun(sandbox.made());
-  const Ran ran = sandbox.Run("speak-as-forger", words);
+  Running forger(stage.Inside(sandbox.way_in(), "speak-as-forger", words));
+  if (!forger.WaitForLine("ready")) return DidNotRun(forger.Finish());
+  if (!Names(stage, sandbox, "forged")) return NoControl("nobody says whose connection it is");
+  const Ran ran = forger.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
   const Ran asked = sandbox.Run("ask-names", {"ev\x1b[31mil.example", "127.0.0.1"});
   if (!asked.Reported()) return DidNotRun(asked);
