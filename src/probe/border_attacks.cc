@@ -179,7 +179,10 @@ void SpeakAsForger(Attempt& attempt) {
   prctl(PR_SET_NAME, "\x1b[31m\nforged");
   Speak(attempt);
   const int stays = Connect(Find(attempt.words[1], atoi(attempt.words[2].c_str())), SOCK_STREAM);
-  SendAll(stays, "GET /stays HTTP/1.1\r\n");
+  SendAll(stays,
+          fmt::format("GET /stays HTTP/1.1\r\nHost: host.cloche:{}\r\n\r\n", attempt.words[2]));
+  std::string answer;
+  Receive(stays, kPatienceMs, answer);
   attempt.ReadyAndHold();
 }
 

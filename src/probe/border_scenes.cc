@@ -395,7 +395,8 @@ Outcome ForgedLog(Stage& stage, Origin& origin) {
   if (!sandbox.there()) return DidNotRun(sandbox.made());
   Running forger(stage.Inside(sandbox.way_in(), "speak-as-forger", words));
   if (!forger.WaitForLine("ready")) return DidNotRun(forger.Finish());
-  if (!Names(stage, sandbox, "forged")) return NoControl("nobody says whose connection it is");
+  if (!Names(stage, sandbox, R"("process":"\u001b)"))
+    return NoControl("nobody says whose connection it is");
   const Ran ran = forger.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
   const Ran asked = sandbox.Run("ask-names", {"ev\x1b[31mil.example", "127.0.0.1"});
