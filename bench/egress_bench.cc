@@ -131,6 +131,19 @@ void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report) {
                                   {.warmup = 1, .rounds = options.quick ? 3 : 9});
   report.Compare("network: one download", download[0], "plain loopback", download[1], 1 / 0.7);
 
+  Granted watched(daemon, "http://host.cloche:" + port, true);
+  const std::string up = options.quick ? "50000000" : "200000000";
+  const auto send = [&](Granted& box) {
+    return [&box, &port, &up, host = box.Machine()] {
+      return Inside(box, {"upload", host, port, up});
+    };
+  };
+  const auto upload =
+      Alternate({send(watched), send(http)}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
+  report.Compare(
+      fmt::format("  network: one upload of {} MB, with decoys", std::stoul(up) / 1000000),
+      upload[0], "without", upload[1]);
+
   const auto connect = Alternate({[&] {
                                     return Inside(tcp, {"connect", tcp_host, port, "200"});
                                   },

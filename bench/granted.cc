@@ -5,8 +5,10 @@
 
 namespace cloche::bench {
 
-Granted::Granted(OwnDaemon& daemon, const std::string& rule) : connection_(daemon.socket()) {
+Granted::Granted(OwnDaemon& daemon, const std::string& rule, bool canaries)
+    : connection_(daemon.socket()) {
   nlohmann::json body = daemon.SandboxRequest();
+  if (canaries) body["canaries"] = true;
   body["network"] = {{"rules", nlohmann::json::array({{{"action", "allow"}, {"rule", rule}}})}};
   id_ = connection_.Call("POST", "/v1/sandboxes", body).at("id");
 }

@@ -12,7 +12,7 @@ namespace cloche::bench {
 // A sandbox that reaches one server of this machine.
 class Granted {
  public:
-  Granted(OwnDaemon& daemon, const std::string& rule);
+  Granted(OwnDaemon& daemon, const std::string& rule, bool canaries = false);
   ~Granted();
   Granted(const Granted&) = delete;
   Granted& operator=(const Granted&) = delete;

@@ -47,6 +47,23 @@ class Server {
     Need(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()),
          "send");
   }
+  // What people send: text.
+  void Send(int fd, size_t bytes) const {
+    static const std::string piece = [] {
+      std::string text;
+      for (unsigned i = 1; text.size() < 1 << 20; i = i * 1103515245 + 12345)
+        text += static_cast<char>(i >> 16 & 15 ? 'A' + (i >> 16) % 58 : '\n');
+      return text;
+    }();
+    const std::string head =
+        fmt::format("POST /1 HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", name_, bytes);
+    Need(send(fd, head.data(), head.size(), MSG_NOSIGNAL) > 0, "send");
+    while (bytes > 0) {
+      const ssize_t sent = send(fd, piece.data(), std::min(bytes, piece.size()), MSG_NOSIGNAL);
+      Need(sent > 0, "send");
+      bytes -= static_cast<size_t>(sent);
+    }
+  }
 
  private:
   std::string name_;
@@ -97,6 +114,16 @@ double Download(const Server& server, const std::string& bytes) {
   const int fd = server.Connect();
   const Stopwatch watch;
   server.Ask(fd, "/" + bytes);
+  ReadAnswer(fd);
+  const double ms = watch.Ms();
+  close(fd);
+  return ms;
+}
+
+double Upload(const Server& server, size_t bytes) {
+  const int fd = server.Connect();
+  const Stopwatch watch;
+  server.Send(fd, bytes);
   ReadAnswer(fd);
   const double ms = watch.Ms();
   close(fd);
@@ -178,6 +205,7 @@ double DoNetWork(const std::vector<std::string>& words) {
   const Server server(words[1], words[2]);
   const int count = std::stoi(words[3]);
   if (words[0] == "download") return Download(server, words[3]);
+  if (words[0] == "upload") return Upload(server, std::stoul(words[3]));
   if (words[0] == "connect") return Connects(server, count);
   if (words[0] == "requests") return Requests(server, count, words.at(4));
   if (words[0] == "hold") return Hold(server, count);

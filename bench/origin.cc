@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -34,7 +35,8 @@ void Watch(int poller, int fd, uint32_t events) {
 struct Origin::Client {
   int fd;
   std::string request, head;
-  size_t body = 0;  // still to send
+  size_t body = 0;    // still to send
+  size_t upload = 0;  // of what was announced, still to come
   bool holding = false;
 };
 
@@ -91,6 +93,15 @@ void Origin::Answer(Client& client) {
       if (!std::exchange(client.holding, true)) ++held_;
       return;
     }
+    constexpr const char* kLength = "\r\nContent-Length: ";
+    if (const size_t length = client.request.find(kLength); length < end) {
+      client.upload = strtoul(client.request.c_str() + length + strlen(kLength), nullptr, 10);
+      client.upload -= std::min(client.upload, client.request.size() - end - 4);
+      client.request.erase(length);
+      client.request += "\r\n\r\n";  // answered when all has come
+      if (client.upload > 0) return;
+      continue;
+    }
     client.body = strtoul(client.request.c_str() + path + 1, nullptr, 10);
     client.head = fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", client.body);
     if (client.body <= 16384) client.head += kZeros.substr(0, std::exchange(client.body, 0));
@@ -120,14 +131,18 @@ void Origin::Serve() {
         continue;
       }
       Client& client = *clients.at(fd);
-      char buffer[16384];
+      static char buffer[1 << 18];
       ssize_t got;
-      while ((got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
-        client.request.append(buffer, static_cast<size_t>(got));
+      while ((got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0) {
+        const size_t part = std::min(client.upload, static_cast<size_t>(got));
+        client.upload -= part;
+        client.request.append(buffer + part, static_cast<size_t>(got) - part);
+        if (client.upload == 0) Answer(client);
+      }
       if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         close(fd);
         clients.erase(fd);
-      } else {
+      } else if (client.upload == 0) {
         Answer(client);
       }
     }

@@ -6,7 +6,7 @@
 namespace cloche::bench {
 
 // A web server on loopback, in a thread: GET /N is answered with N bytes, GET /hold when Release
-// was called.
+// was called, POST /N when all of its body is there.
 class Origin {
  public:
   Origin();

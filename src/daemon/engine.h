@@ -181,6 +181,9 @@ class Engine {
   // As cloche-egress reads them. All of them are checked, also those that have expired.
   Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
   Status GrantSecrets(NetworkRequest& network, uint32_t owner);
+  // Of the values that were granted with it, as they are now: all of them are masked.
+  size_t GrantedBytes(const NetworkRequest& network, uint32_t owner) const;
+  Status CheckHolders(uint32_t owner, const std::string& name, size_t bytes) const;
   SecretValues ValuesFor(const Sandbox& sandbox) const;
   std::vector<MaskedValue> MaskedFor(const Sandbox& sandbox) const;
   bool IsMasked(uint32_t owner, const std::string& name) const;

@@ -9,6 +9,7 @@
 #include "daemon/engine.h"
 #include "egress/host_name.h"
 #include "egress/rule_text.h"
+#include "egress/secret_limits.h"
 #include "policy/environment.h"
 
 // Secrets: kept in the vault, granted to sandboxes by name, put in by cloche-egress.
@@ -76,14 +77,22 @@ Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest reque
   info.where = std::move(request.where);
   info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
   info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
-  auto set = vault_.Set(std::move(info), request.value, IsMasked(client.peer.uid, name));
+  Result<SecretInfo> set;
+  if (const Status fits = CheckHolders(client.peer.uid, name, request.value.size()); !fits)
+    set = std::unexpected(fits.error());
+  else
+    set = vault_.Set(std::move(info), request.value, IsMasked(client.peer.uid, name));
   Wipe(request.value);
   if (set) co_await SecretChanged(client.peer.uid, name);
   co_return set;
 }
 
 Task<Result<SecretInfo>> Engine::RotateSecret(std::string name, std::string value, Client client) {
-  auto rotated = vault_.Rotate(client.peer.uid, name, value, IsMasked(client.peer.uid, name));
+  Result<SecretInfo> rotated;
+  if (const Status fits = CheckHolders(client.peer.uid, name, value.size()); !fits)
+    rotated = std::unexpected(fits.error());
+  else
+    rotated = vault_.Rotate(client.peer.uid, name, value, IsMasked(client.peer.uid, name));
   Wipe(value);
   if (rotated) co_await SecretChanged(client.peer.uid, name);
   co_return rotated;
@@ -115,6 +124,7 @@ Result<Json> Engine::SecretsJson(const Client& client, const std::string& only) 
 
 // What is new in it gets a placeholder, and the rules that lead to its hosts.
 Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
+  const size_t masked_before = network.masked.size();
   for (const NetworkRule& rule : network.rules)
     if (!rule.secret.empty() && !GrantOf(network, rule.secret))
       network.secrets.push_back({.name = rule.secret, .variable = "", .id = "", .placeholder = ""});
@@ -149,6 +159,14 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
                   "make a new one: cloche new");
     network.masked.push_back(masked);
   }
+  const size_t bytes = GrantedBytes(network, owner);
+  if (network.masked.size() > masked_before && bytes > egress::kMostGrantedBytes)
+    return Fail(Code::kExhausted,
+                fmt::format("grant secrets: their values are {} together, more than the {} that "
+                            "are masked for one sandbox",
+                            FormatBytes(bytes), FormatBytes(egress::kMostGrantedBytes)),
+                "grant fewer, or shorter ones; all count that it was ever granted: cloche new "
+                "makes another");
   for (size_t i = 0; i < network.secrets.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (network.secrets[i].variable == network.secrets[j].variable)
@@ -157,6 +175,34 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
                                 network.secrets[j].name, network.secrets[i].name,
                                 network.secrets[i].variable),
                     "choose another: --secret NAME:VARIABLE");
+  return {};
+}
+
+size_t Engine::GrantedBytes(const NetworkRequest& network, uint32_t owner) const {
+  std::set<std::string> ids;
+  for (const MaskedHost& each : network.masked) ids.insert(each.id);
+  size_t bytes = 0;
+  for (const std::string& id : ids) bytes += vault_.ValueBytes(owner, id);
+  return bytes;
+}
+
+// Whoever was granted it must be able to mask a value of this length, too.
+Status Engine::CheckHolders(uint32_t owner, const std::string& name, size_t bytes) const {
+  const auto info = vault_.Find(owner, name);
+  const size_t before = info ? vault_.ValueBytes(owner, info->id) : 0;
+  if (!info || bytes <= before) return {};
+  for (const auto& [id, sandbox] : sandboxes_) {
+    const NetworkRequest& network = sandbox->request.network;
+    if (std::ranges::find(network.masked, info->id, &MaskedHost::id) == network.masked.end())
+      continue;
+    const size_t all = GrantedBytes(network, owner) - before + bytes;
+    if (all <= egress::kMostGrantedBytes) continue;
+    return Fail(Code::kExhausted,
+                fmt::format("set secret {}: {} would have values of {} together, more than the {} "
+                            "that are masked for one sandbox",
+                            name, id, FormatBytes(all), FormatBytes(egress::kMostGrantedBytes)),
+                "remove the sandbox: cloche rm " + id + "; or give a shorter value");
+  }
   return {};
 }
 

@@ -15,12 +15,14 @@
 
 #include "base/text.h"
 #include "diff/base64.h"
+#include "egress/secret_limits.h"
 #include "sys/fd.h"
 #include "sys/file.h"
 
 namespace cloche::daemon {
 namespace {
 
+using egress::kLongestValue;
 using nlohmann::json;
 
 constexpr const char* kFormat = "vault 1";
@@ -29,9 +31,9 @@ constexpr const char* kKey = "vault.key";
 constexpr const char* kCounts = "vault-uses.json";
 constexpr size_t kNonce = 12, kTag = 16;
 constexpr size_t kMostFile = 16 << 20;
-constexpr size_t kShortestValue = 8, kLongestValue = 8 << 10;
+constexpr size_t kShortestValue = 8;
 constexpr size_t kMostOfOwner = 256;
-constexpr ptrdiff_t kMostRetired = 64;  // of an owner
+constexpr size_t kMostRetired = 64;  // of an owner
 constexpr size_t kRandomPart = 20;
 constexpr const char* kCure =
     "put back the file and its key as they were, or move vault.json and vault.key away and set the "
@@ -292,6 +294,8 @@ Status Vault::Write(const std::vector<Record>& records) const {
   return Replace(directory_, File(kValues), text);
 }
 
+size_t Vault::Record::bytes() const { return sealed.size() - kTag; }
+
 Result<Vault::Record> Vault::Seal(SecretInfo info, std::string_view value) const {
   Record record{std::move(info), Random(kNonce), ""};
   if (!Encrypt(key_.data(), record.nonce, Known(record.info).dump(), value, record.sealed))
@@ -303,7 +307,7 @@ bool Vault::Unseal(const Record& record, std::string& value) const {
   return Decrypt(key_.data(), record.nonce, Known(record.info).dump(), record.sealed, value);
 }
 
-// Beyond a number the oldest of its owner goes.
+// Beyond a number, or a sum of bytes, the oldest of its owner go.
 Status Vault::Retire(std::vector<Record>& records, const Record& old) const {
   std::string value;
   if (!Unseal(old, value)) return Fail(Code::kUnavailable, "open secret: it cannot be read", kCure);
@@ -312,12 +316,20 @@ Status Vault::Retire(std::vector<Record>& records, const Record& old) const {
   auto record = Seal(std::move(info), value);
   Wipe(value);
   if (!record) return std::unexpected(record.error());
+  records.push_back(std::move(*record));
   const auto of_owner = [&](const Record& each) {
     return each.info.owner == old.info.owner && each.info.retired != 0;
   };
-  if (std::ranges::count_if(records, of_owner) >= kMostRetired)
-    records.erase(std::ranges::find_if(records, of_owner));
-  records.push_back(std::move(*record));
+  size_t count = 0, bytes = 0;
+  for (const Record& each : records) {
+    count += of_owner(each);
+    bytes += of_owner(each) ? each.bytes() : 0;
+  }
+  for (; count > kMostRetired || bytes > egress::kMostRetiredBytes; --count) {
+    const auto oldest = std::ranges::find_if(records, of_owner);
+    bytes -= oldest->bytes();
+    records.erase(oldest);
+  }
   return {};
 }
 
@@ -420,6 +432,13 @@ std::vector<std::string> Vault::Values(uint32_t owner, const std::string& id) co
     if (Unseal(each, value)) values.push_back(std::move(value));
   }
   return values;
+}
+
+size_t Vault::ValueBytes(uint32_t owner, const std::string& id) const {
+  const auto found = std::ranges::find_if(records_, [&](const Record& each) {
+    return each.info.owner == owner && each.info.id == id && each.info.retired == 0;
+  });
+  return found == records_.end() ? 0 : found->bytes();
 }
 
 Status Vault::KeepOldOf(const std::set<std::string>& ids) {

@@ -51,6 +51,7 @@ class Vault {
   Result<std::string> Value(const SecretInfo& info) const;  // to be wiped
   // All that it has been, as far as it is kept; to be wiped.
   std::vector<std::string> Values(uint32_t owner, const std::string& id) const;
+  size_t ValueBytes(uint32_t owner, const std::string& id) const;  // 0: it is gone
   // Old values of others are not kept any longer.
   Status KeepOldOf(const std::set<std::string>& ids);
 
@@ -61,6 +62,7 @@ class Vault {
   struct Record {
     SecretInfo info;
     std::string nonce, sealed;
+    size_t bytes() const;  // of its value
   };
   using Key = std::array<unsigned char, 32>;
 

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "egress/secret_limits.h"
+
 namespace cloche::daemon {
 namespace {
 
@@ -224,6 +226,23 @@ TEST_F(VaultTest, OldValuesAreKeptForTheMaskAlone) {
   Vault again(directory);
   EXPECT_TRUE(again.Values(1000, id).empty());
   EXPECT_TRUE(again.Find(1000, "github"));
+}
+
+TEST_F(VaultTest, OldValuesAreKeptUpToASumOfBytes) {
+  Vault vault(directory);
+  const auto value = [](char c) { return std::string(egress::kLongestValue, c); };
+  const std::string id = vault.Set(Info("github"), value('a'))->id;
+  ASSERT_TRUE(vault.Set(Info("github", 1001), value('z')));
+  ASSERT_TRUE(vault.Rotate(1001, "github", value('y'), true));
+  const size_t most = egress::kMostRetiredBytes / egress::kLongestValue;
+  for (size_t i = 1; i <= most + 1; ++i)
+    ASSERT_TRUE(vault.Rotate(1000, "github", value(static_cast<char>('a' + i)), true));
+  std::vector<std::string> kept{value(static_cast<char>('a' + most + 1))};
+  for (size_t i = 1; i <= most; ++i) kept.push_back(value(static_cast<char>('a' + i)));
+  EXPECT_EQ(vault.Values(1000, id), kept);
+  EXPECT_EQ(vault.ValueBytes(1000, id), egress::kLongestValue);
+  EXPECT_EQ(vault.ValueBytes(1001, id), 0u);
+  EXPECT_EQ(vault.Values(1001, vault.Find(1001, "github")->id).size(), 2u);
 }
 
 TEST_F(VaultTest, AnOldValueThatWasChangedIsNoticed) {

@@ -1,15 +1,10 @@
 #include "egress/client_hello.h"
 
-#include <algorithm>
-
-#include "egress/tls_reader.h"
-
 namespace cloche::egress {
 namespace {
 
-constexpr uint8_t kHandshake = 22, kClientHello = 1;
+constexpr char kClientHello = 1;
 constexpr uint16_t kServerName = 0, kProtocols = 16, kEncryptedHello = 0xfe0d;
-constexpr size_t kMostRecord = 16384;
 
 }  // namespace
 
@@ -20,30 +15,15 @@ ClientHello::State ClientHello::Bad(const char* why) {
 
 ClientHello::State ClientHello::Feed(std::string_view bytes) {
   while (state_ == State::kMore && !bytes.empty()) {
-    if (left_ == 0) {
-      const size_t taken = std::min(bytes.size(), 5 - head_.size());
-      head_ += bytes.substr(0, taken);
-      bytes.remove_prefix(taken);
-      if (static_cast<uint8_t>(head_[0]) != kHandshake) return Bad("it is not TLS");
-      if (head_.size() >= 2 && head_[1] != 3) return Bad("it is not TLS");
-      if (head_.size() < 5) continue;
-      left_ =
-          static_cast<size_t>(static_cast<uint8_t>(head_[3])) << 8 | static_cast<uint8_t>(head_[4]);
-      if (left_ == 0 || left_ > kMostRecord) return Bad("a TLS record has no proper length");
-      head_.clear();
-      continue;
-    }
-    const size_t taken = std::min(bytes.size(), left_);
-    message_ += bytes.substr(0, taken);
-    bytes.remove_prefix(taken);
-    left_ -= taken;
-    if (static_cast<uint8_t>(message_[0]) != kClientHello) return Bad("no ClientHello comes first");
+    if (const char* why = records_.Take(bytes, message_)) return Bad(why);
+    if (message_.empty()) continue;
+    if (message_[0] != kClientHello) return Bad("no ClientHello comes first");
     if (message_.size() < 4) continue;
     TlsReader size(std::string_view(message_).substr(1));
     const size_t whole = 4 + size.Number(3);
     if (whole > kMostMessage) return Bad("the ClientHello is too long");
     // Nothing else may be in its last record: the server has not answered yet.
-    if (message_.size() > whole || (message_.size() == whole && left_ != 0))
+    if (message_.size() > whole || (message_.size() == whole && !records_.at_end()))
       return Bad("something follows the ClientHello");
     if (message_.size() == whole) return Parse();
   }

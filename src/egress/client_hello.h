@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "egress/tls_reader.h"
+
 namespace cloche::egress {
 
 // Takes the first message of a TLS client apart as it arrives, in as many records and pieces as it
@@ -32,8 +34,7 @@ class ClientHello {
 
   State state_ = State::kMore;
   const char* why_ = "";
-  std::string head_;     // of the record that is being read, up to its 5 bytes
-  size_t left_ = 0;      // of the record's content
+  TlsRecords records_;
   std::string message_;  // handshake bytes so far
   std::string name_;
   bool encrypted_ = false, offers_http2_ = false;

@@ -2,22 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "egress/tls_bytes_test.h"
+
 namespace cloche::egress {
 namespace {
 
 using State = ClientHello::State;
 
-std::string Number(size_t value, int width) {
-  std::string out;
-  for (int i = width - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-std::string Vector(const std::string& bytes, int width) {
-  return Number(bytes.size(), width) + bytes;
-}
-
 std::string Name(const std::string& name) {
-  return Number(0, 2) + Vector(Vector(Number(0, 1) + Vector(name, 2), 2), 2);
+  return Extension(0, Vector(Number(0, 1) + Vector(name, 2), 2));
 }
 
 std::string Message(const std::string& extensions) {
@@ -25,10 +18,6 @@ std::string Message(const std::string& extensions) {
                            Vector("\x13\x01", 2) + Vector(std::string(1, '\0'), 1) +
                            Vector(extensions, 2);
   return Number(1, 1) + Vector(body, 3);
-}
-
-std::string Record(const std::string& content) {
-  return std::string("\x16\x03\x01", 3) + Vector(content, 2);
 }
 
 State Read(const std::string& bytes, ClientHello& hello) { return hello.Feed(bytes); }
@@ -41,7 +30,7 @@ TEST(ClientHello, TellsTheName) {
 }
 
 TEST(ClientHello, MayComeInAnyPieces) {
-  const std::string message = Message(Name("a.example") + Number(0xfe0d, 2) + Vector("x", 2));
+  const std::string message = Message(Name("a.example") + Extension(0xfe0d, "x"));
   for (const size_t record : {size_t{1}, size_t{3}, size_t{50}, message.size()}) {
     std::string bytes;
     for (size_t at = 0; at < message.size(); at += record)
@@ -67,7 +56,7 @@ TEST(ClientHello, WithoutANameHasNone) {
 
 TEST(ClientHello, SaysWhetherHttp2IsOffered) {
   const auto offer = [](const std::string& protocols) {
-    return Record(Message(Name("a.example") + Number(16, 2) + Vector(Vector(protocols, 2), 2)));
+    return Record(Message(Name("a.example") + Extension(16, Vector(protocols, 2))));
   };
   ClientHello both, one, none;
   EXPECT_EQ(Read(offer(Vector("h2", 1) + Vector("http/1.1", 1)), both), State::kDone);
@@ -94,7 +83,7 @@ TEST(ClientHello, WhatIsNoneIsRefusedAtOnce) {
       Record(Message(Name("a.example") + Name("b.example"))),
       Record(Message(Name(""))),
       Record(Message(Name(std::string("a\0b", 3)))),
-      Record(Message(Number(0, 2) + Vector(Vector(Number(1, 1) + Vector("a", 2), 2), 2))),
+      Record(Message(Extension(0, Vector(Number(1, 1) + Vector("a", 2), 2)))),
       Record(Message(Number(0, 2) + Number(9, 2)))};
   for (const std::string& each : bad) {
     ClientHello hello;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "egress/host_name.h"
+#include "egress/secret_limits.h"
 
 namespace cloche::egress {
 namespace {
@@ -147,6 +148,7 @@ Result<ControlMessage> ReadSecretValue(json& object, const std::string& sandbox)
   CLOCHE_TRY(ReadText(object, "name", message.name));
   CLOCHE_TRY(ReadText(object, "value", message.value));
   Wipe(object["value"].get_ref<std::string&>());
+  if (message.value.size() > kLongestValue) return Bad("value", "is too long");
   // In a header a line break would begin another one.
   for (const char c : message.value) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
@@ -160,6 +162,7 @@ Result<ControlMessage> ReadMask(json& object, const std::string& sandbox) {
   CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "value", "hosts"}));
   CLOCHE_TRY(ReadText(object, "value", message.value));
   Wipe(object["value"].get_ref<std::string&>());
+  if (message.value.size() > kLongestValue) return Bad("value", "is too long");
   const json hosts = object.value("hosts", json());
   if (!hosts.is_array()) return Bad("hosts", "want a list");
   for (const json& each : hosts) {

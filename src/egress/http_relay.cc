@@ -31,7 +31,7 @@ struct Extras {
   std::vector<SecretInUse> secrets;     // put in
   std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
   std::string body;                     // read already, and to be sent with the head
-  Held held;                            // for it
+  Held held;                            // for it, and what the mask holds back
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -208,6 +208,10 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   Extras extras(*connection.sandbox);
   extras.secrets = std::move(judged->secrets);
   extras.mask = std::move(judged->mask);
+  if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
+    co_await Answer(connection, 429, kHoldsTooMuch);
+    co_return false;
+  }
   if (!extras.secrets.empty()) {
     const bool ready = co_await PutInBody(connection, request, extras);
     if (!ready) co_return false;

@@ -1,13 +1,12 @@
 #include "egress/mask.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/text.h"
+#include "egress/secret_limits.h"
 
 namespace cloche::egress {
 namespace {
@@ -35,66 +34,113 @@ std::array<std::string, 3> InBase64(std::string_view value, size_t before) {
   return {all.substr(first, last - first), all.substr(first, end - first), all.substr(first)};
 }
 
-}  // namespace
-
-Needles::Needles(const std::vector<std::string>& values) : nodes_(1) {
-  for (const std::string& value : values) AddSpellings(value);
-  Link();
-}
-
-Needles::~Needles() { explicit_bzero(nodes_.data(), nodes_.size() * sizeof(Node)); }
-
-void Needles::AddSpellings(const std::string& value) {
-  std::string hex, upper;
-  for (const char c : value) {
-    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-    upper += fmt::format("{:02X}", static_cast<unsigned char>(c));
-  }
-  std::string form = value;  // as forms write blanks
-  std::replace(form.begin(), form.end(), ' ', '+');
-  std::vector<std::string> all = {value, form, hex, upper, JsonText(value), PercentEncoded(value)};
-  for (size_t before = 0; before < 3; ++before) {
-    for (std::string& each : InBase64(value, before)) {
-      all.push_back(each);
-      std::replace(each.begin(), each.end(), '+', '-');
-      std::replace(each.begin(), each.end(), '/', '_');
-      all.push_back(std::move(each));
+// All that is looked for, in order, so that one that begins another stands right before it.
+std::vector<std::string> Spellings(const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  for (const std::string& value : values) {
+    std::string hex, upper;
+    for (const char c : value) {
+      hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+      upper += fmt::format("{:02X}", static_cast<unsigned char>(c));
+    }
+    std::string form = value;  // as forms write blanks
+    std::replace(form.begin(), form.end(), ' ', '+');
+    std::string json = JsonText(value), percent = PercentEncoded(value);
+    all.push_back(value);
+    for (std::string* each : {&form, &hex, &upper, &json, &percent})
+      all.push_back(std::move(*each));
+    for (size_t before = 0; before < 3; ++before) {
+      for (std::string& each : InBase64(value, before)) {
+        all.push_back(each);
+        std::replace(each.begin(), each.end(), '+', '-');
+        std::replace(each.begin(), each.end(), '/', '_');
+        all.push_back(std::move(each));
+      }
     }
   }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+uint64_t Branch(uint32_t node, char byte) { return uint64_t{node} << 8 | Index(byte); }
+
+}  // namespace
+
+Needles::Needles(const std::vector<std::string>& values) {
+  std::vector<std::string> all = Spellings(values);
+  size_t most = 1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool in_next = i + 1 < all.size() && all[i + 1].starts_with(all[i]);
+    if (!in_next) most += all[i].size();
+  }
+  // At once: what grows leaves copies behind. What is not used of it is no memory yet.
+  text_.reserve(most);
+  fail_.reserve(most);
+  depth_.reserve(most);
+  ends_.reserve(most);
+  text_.push_back('\0');
+  depth_.push_back(0);
+  ends_.push_back(0);
+  follows_.push_back(false);
+  forks_.push_back(false);
   for (std::string& each : all) {
     Add(each);
     Wipe(each);
   }
+  Link();
+}
+
+Needles::~Needles() { Wipe(text_); }
+
+size_t Needles::bytes() const {
+  constexpr size_t kEach = sizeof(char) + sizeof(uint32_t) + 2 * sizeof(uint16_t);
+  constexpr size_t kBranch = 64;  // a node of a map
+  return sizeof(*this) + text_.size() * kEach + text_.size() / 4 + branches_.size() * kBranch;
 }
 
 void Needles::Add(std::string_view needle) {
   if (needle.size() < kShortestNeedle) return;
+  needle = needle.substr(0, UINT16_MAX);  // no spelling of the longest value is longer
+  static_assert(6 * kLongestValue <= UINT16_MAX);
   longest_ = std::max(longest_, needle.size());
   uint32_t node = 0;
   for (const char byte : needle) {
     uint32_t next = node == 0 ? first_[Index(byte)] : Child(node, byte);
     if (next == 0) {
-      next = static_cast<uint32_t>(nodes_.size());
-      Node made{.sibling = nodes_[node].child, .depth = nodes_[node].depth + 1, .byte = byte};
-      nodes_.push_back(made);
-      nodes_[node].child = next;
+      next = static_cast<uint32_t>(text_.size());
+      const bool follows = node + 1 == next;
+      text_.push_back(byte);
+      depth_.push_back(static_cast<uint16_t>(depth_[node] + 1));
+      ends_.push_back(0);
+      follows_.push_back(follows);
+      forks_.push_back(false);
       if (node == 0) first_[Index(byte)] = next;
+      if (!follows) {
+        forks_[node] = true;
+        branches_[Branch(node, byte)] = next;
+      }
     }
     node = next;
   }
-  nodes_[node].ends = nodes_[node].depth;
+  ends_[node] = depth_[node];
 }
 
 // By depth: what a node falls back to is above it.
 void Needles::Link() {
-  std::vector<uint32_t> order{0};
-  for (size_t i = 0; i < order.size(); ++i) {
-    const uint32_t node = order[i];
-    for (uint32_t child = nodes_[node].child; child != 0; child = nodes_[child].sibling) {
-      order.push_back(child);
-      Node& made = nodes_[child];
-      made.fail = node == 0 ? 0 : Next(nodes_[node].fail, made.byte);
-      if (made.ends == 0) made.ends = nodes_[made.fail].ends;
+  fail_.resize(text_.size());
+  std::vector<uint32_t> level{0}, below;
+  const auto link = [&](uint32_t node, uint32_t child) {
+    below.push_back(child);
+    fail_[child] = node == 0 ? 0 : Next(fail_[node], text_[child]);
+    if (ends_[child] == 0) ends_[child] = ends_[fail_[child]];
+  };
+  for (; !level.empty(); level.swap(below), below.clear()) {
+    for (const uint32_t node : level) {
+      if (node + 1 < text_.size() && follows_[node + 1]) link(node, node + 1);
+      if (!forks_[node]) continue;
+      for (auto at = branches_.lower_bound(Branch(node, '\0'));
+           at != branches_.end() && at->first >> 8 == node; ++at)
+        link(node, at->second);
     }
   }
   for (size_t byte = 0; byte < 256; ++byte) begins_[byte] = first_[byte] != 0;
@@ -102,13 +148,15 @@ void Needles::Link() {
 }
 
 uint32_t Needles::Child(uint32_t node, char byte) const {
-  uint32_t child = nodes_[node].child;
-  while (child != 0 && nodes_[child].byte != byte) child = nodes_[child].sibling;
-  return child;
+  const uint32_t next = node + 1;
+  if (next < text_.size() && text_[next] == byte && follows_[next]) return next;
+  if (!forks_[node]) return 0;
+  const auto found = branches_.find(Branch(node, byte));
+  return found == branches_.end() ? 0 : found->second;
 }
 
 uint32_t Needles::Next(uint32_t node, char byte) const {
-  for (; node != 0; node = nodes_[node].fail) {
+  for (; node != 0; node = fail_[node]) {
     if (const uint32_t child = Child(node, byte)) return child;
   }
   return first_[Index(byte)];
@@ -152,7 +200,7 @@ void Masker::Look(char byte, uint64_t at) {
     *view = {.apart = true, .node = plain_, .end = at};
   }
   plain_ = needles_->Next(plain_, byte);
-  if (const uint32_t size = needles_->nodes_[plain_].ends) Cover(at + 1 - size, at + 1);
+  if (const uint32_t size = needles_->ends_[plain_]) Cover(at + 1 - size, at + 1);
   if (json_.apart) Read(json_, ReadJson, byte, at);
   if (percent_.apart) Read(percent_, ReadPercent, byte, at);
 }
@@ -184,12 +232,12 @@ void Masker::Step(View& view, char symbol, uint64_t size) {
     view.escapes.push_back({view.symbols, before + size - 1});
   }
   view.node = needles_->Next(view.node, symbol);
-  const Needles::Node& node = needles_->nodes_[view.node];
-  while (!view.escapes.empty() && view.escapes.front().symbol + node.depth <= view.symbols) {
+  const uint64_t depth = needles_->depth_[view.node], ends = needles_->ends_[view.node];
+  while (!view.escapes.empty() && view.escapes.front().symbol + depth <= view.symbols) {
     view.extra_before = view.escapes.front().extra;
     view.escapes.pop_front();
   }
-  if (node.ends != 0) Cover(Begin(view, node.ends), view.end);
+  if (ends != 0) Cover(Begin(view, ends), view.end);
 }
 
 // Where the last `symbols` of it begin.
@@ -206,9 +254,9 @@ uint64_t Masker::Begin(const View& view, uint64_t symbols) const {
 // From here on a needle may have begun.
 uint64_t Masker::Unsure() const {
   const uint64_t end = at_ + held_.size();
-  uint64_t unsure = end - needles_->nodes_[plain_].depth;
+  uint64_t unsure = end - needles_->depth_[plain_];
   for (const View* view : {&json_, &percent_}) {
-    if (view->apart) unsure = std::min(unsure, Begin(*view, needles_->nodes_[view->node].depth));
+    if (view->apart) unsure = std::min(unsure, Begin(*view, needles_->depth_[view->node]));
   }
   return unsure;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,25 +20,29 @@ class Needles {
   Needles(const Needles&) = delete;
   Needles& operator=(const Needles&) = delete;
 
-  bool empty() const { return nodes_.size() == 1; }
-  // What a Masker may have to hold back: every character of the longest as \u00XX.
-  size_t most_held() const { return 6 * longest_; }
+  bool empty() const { return text_.size() == 1; }
+  size_t bytes() const;  // of memory
+  // Of memory, for each Masker: what it holds back, every character of the longest as \u00XX, and
+  // where the escapes in it are, in two views.
+  size_t most_held() const { return (6 + 2 * kEscapeBytes) * longest_; }
 
  private:
   friend class Masker;
-  struct Node {
-    uint32_t child = 0, sibling = 0, fail = 0;
-    uint32_t depth = 0;
-    uint32_t ends = 0;  // how long the longest one is that ends here
-    char byte = 0;
-  };
-  void AddSpellings(const std::string& value);
+  static constexpr size_t kEscapeBytes = 16;
   void Add(std::string_view needle);
   void Link();
   uint32_t Child(uint32_t node, char byte) const;
   uint32_t Next(uint32_t node, char byte) const;
 
-  std::vector<Node> nodes_;
+  // Of each node, in lists of their own, for most are one of a long row: the byte that leads to
+  // it; where to go on when what follows does not fit; how deep it is; how long the longest needle
+  // is that ends here.
+  std::string text_;
+  std::vector<uint32_t> fail_;
+  std::vector<uint16_t> depth_, ends_;
+  std::vector<bool> follows_;              // it is a child of the one before it
+  std::vector<bool> forks_;                // it has children elsewhere, too
+  std::map<uint64_t, uint32_t> branches_;  // these, by parent and byte
   std::array<uint32_t, 256> first_{};
   std::array<bool, 256> begins_{};  // a needle, or an escape
   size_t longest_ = 0;
@@ -61,6 +66,7 @@ class Masker {
       uint64_t symbol;  // its number
       uint64_t extra;   // bytes beyond one for each symbol, through this one
     };
+    static_assert(sizeof(Escape) == Needles::kEscapeBytes);
     bool apart = false;
     uint32_t node = 0;
     uint64_t symbols = 0;        // read since it is apart

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include <algorithm>
+#include <random>
+
+#include "egress/secret_limits.h"
 
 namespace cloche::egress {
 namespace {
@@ -122,6 +125,30 @@ TEST(Masker, PassesOnWhatIsSure) {
   EXPECT_EQ(masker.Feed("%7"), "");
   EXPECT_EQ(masker.Feed("8"), "%78");
   EXPECT_EQ(masker.End(), "");
+}
+
+// As much as one sandbox may be granted, in characters that every spelling writes in another way,
+// and as much as its owner may have replaced.
+TEST(Masker, AByteOfAValueIsNoMoreMemoryThanIsPromised) {
+  const std::string hard = " \"\\&+/<>=?[]{}|~^`!#$%'()*,:;@kmno";
+  std::mt19937 random(1);
+  std::vector<std::string> values;
+  for (size_t bytes = 0; bytes < kMostGrantedBytes + kMostRetiredBytes; bytes += kLongestValue) {
+    std::string& value = values.emplace_back();
+    while (value.size() < kLongestValue) value += hard[random() % hard.size()];
+  }
+  const auto needles = Look(values);
+  EXPECT_LE(needles->bytes(), 17u << 20);
+  EXPECT_GE(needles->bytes(), 8u << 20);  // it counts what is there
+  EXPECT_LE(needles->most_held(), 1u << 20);
+  for (const std::string& value : values) {
+    EXPECT_EQ(Masker::All(needles, "<" + value + ">"), "<" + Stars(value.size()) + ">");
+    for (const std::string& text : {JsonText(value), PercentEncoded(value), EncodeBase64(value),
+                                    EncodeBase64("u:" + value)}) {
+      const std::string masked = Masker::All(needles, text);
+      EXPECT_GE(std::count(masked.begin(), masked.end(), '*') + 4, std::ssize(text));
+    }
+  }
 }
 
 // Each of these took a step for every byte of the value at every byte of the text. Now it is done

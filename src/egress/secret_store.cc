@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "egress/secret_limits.h"
 
 namespace cloche::egress {
 namespace {
 
-// More than anybody rotates; beyond it the oldest are forgotten.
+// All that the vault keeps for it, and a few.
 constexpr size_t kMostPast = 320;
+constexpr size_t kMostPastBytes = kMostGrantedBytes + kMostRetiredBytes;
 
 }  // namespace
 
@@ -20,6 +22,7 @@ SecretStore::~SecretStore() {
 void SecretStore::Swap(SecretStore& other) noexcept {
   values_.swap(other.values_);
   past_.swap(other.past_);
+  std::swap(past_bytes_, other.past_bytes_);
   marked_.swap(other.marked_);
   mask_.swap(other.mask_);
 }
@@ -43,13 +46,19 @@ bool SecretStore::Set(const std::string& name, const std::string& value) {
 }
 
 void SecretStore::Remember(const std::string& value) {
-  if (value.empty() || std::find(past_.begin(), past_.end(), value) != past_.end()) return;
-  if (past_.size() == kMostPast) {
+  if (value.empty()) return;
+  if (const auto known = std::ranges::find(past_, value); known != past_.end()) {
+    std::rotate(known, known + 1, past_.end());
+    return;
+  }
+  past_.push_back(value);
+  past_bytes_ += value.size();
+  mask_.reset();
+  while (past_.size() > kMostPast || past_bytes_ > kMostPastBytes) {
+    past_bytes_ -= past_.front().size();
     Wipe(past_.front());
     past_.erase(past_.begin());
   }
-  past_.push_back(value);
-  mask_.reset();
 }
 
 void SecretStore::Mark(const Rule& rule) {

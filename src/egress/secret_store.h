@@ -29,8 +29,10 @@ class SecretStore {
   const std::string* Find(const std::string& name) const;
   // An empty one forgets it. True when it was another before.
   bool Set(const std::string& name, const std::string& value);
-  void Remember(const std::string& value);  // it must not come back
-  void Mark(const Rule& rule);              // nor anything from where this rule leads
+  // It must not come back. Beyond what a sandbox may have, those that were not told of for the
+  // longest time are forgotten.
+  void Remember(const std::string& value);
+  void Mark(const Rule& rule);  // nor anything from where this rule leads
   bool MasksAt(const Target& target) const;
   std::shared_ptr<const Needles> Mask();  // for everything there is
 
@@ -39,6 +41,7 @@ class SecretStore {
 
   std::map<std::string, std::string> values_;
   std::vector<std::string> past_;
+  size_t past_bytes_ = 0;
   std::vector<Rule> marked_;
   std::shared_ptr<const Needles> mask_;  // when it was asked for since something changed
 };

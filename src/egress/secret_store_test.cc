@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "egress/secret_limits.h"
+
 namespace cloche::egress {
 namespace {
 
@@ -24,6 +26,25 @@ TEST(SecretStore, WhatWasReplacedOrForgottenStaysMasked) {
   store.Remember("of-another-life");
   EXPECT_EQ(Masked(store, "first-value second-value of-another-life"),
             "*********** ************ ***************");
+}
+
+// What the daemon tells of again and again stays; what only time has left here goes.
+TEST(SecretStore, BeyondWhatMayBeMaskedTheOldestAreForgotten) {
+  SecretStore store;
+  const auto value = [](int i) {
+    const std::string number = "value-" + std::to_string(i) + "-";
+    return number + std::string(kLongestValue - number.size(), 'x');
+  };
+  const int most = (kMostGrantedBytes + kMostRetiredBytes) / kLongestValue;
+  for (int i = 0; i < most; ++i) store.Remember(value(i));
+  EXPECT_EQ(Masked(store, value(0)), std::string(kLongestValue, '*'));
+  store.Remember(value(0));
+  store.Remember(value(most));
+  for (int i = 0; i <= most; ++i)
+    EXPECT_EQ(Masked(store, value(i)), i == 1 ? value(i) : std::string(kLongestValue, '*')) << i;
+  store.Set("A", value(1));  // what is in use is never
+  for (int i = 100; i < 100 + most; ++i) store.Remember(value(i));
+  EXPECT_EQ(Masked(store, value(1)), std::string(kLongestValue, '*'));
 }
 
 TEST(SecretStore, AHostThatWasToldStaysMasked) {

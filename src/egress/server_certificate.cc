@@ -1,15 +1,10 @@
 #include "egress/server_certificate.h"
 
-#include <algorithm>
-
-#include "egress/tls_reader.h"
-
 namespace cloche::egress {
 namespace {
 
-constexpr uint8_t kHandshake = 22, kServerHello = 2, kCertificate = 11;
+constexpr uint8_t kServerHello = 2, kCertificate = 11;
 constexpr size_t kSupportedVersions = 43;
-constexpr size_t kMostRecord = 16384;
 
 // Of TLS 1.2 or before: only then the certificate comes in clear.
 bool IsOld(std::string_view message) {
@@ -37,23 +32,7 @@ ServerCertificate::State ServerCertificate::None() {
 
 ServerCertificate::State ServerCertificate::Feed(std::string_view bytes) {
   while (state_ == State::kMore && !bytes.empty()) {
-    if (left_ == 0) {
-      const size_t taken = std::min(bytes.size(), 5 - head_.size());
-      head_ += bytes.substr(0, taken);
-      bytes.remove_prefix(taken);
-      if (static_cast<uint8_t>(head_[0]) != kHandshake) return None();
-      if (head_.size() >= 2 && head_[1] != 3) return None();
-      if (head_.size() < 5) continue;
-      TlsReader size(std::string_view(head_).substr(3));
-      left_ = size.Number(2);
-      if (left_ == 0 || left_ > kMostRecord) return None();
-      head_.clear();
-      continue;
-    }
-    const size_t taken = std::min(bytes.size(), left_);
-    message_ += bytes.substr(0, taken);
-    bytes.remove_prefix(taken);
-    left_ -= taken;
+    if (records_.Take(bytes, message_) != nullptr) return None();
     Look();
   }
   return state_;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "egress/tls_reader.h"
+
 namespace cloche::egress {
 
 // Looks for the server's certificate in what it sends first, as it passes, in as many records and
@@ -26,8 +28,7 @@ class ServerCertificate {
 
   State state_ = State::kMore;
   bool greeted_ = false;
-  std::string head_;     // of the record that is being read, up to its 5 bytes
-  size_t left_ = 0;      // of the record's content
+  TlsRecords records_;
   std::string message_;  // handshake bytes that were not used yet
   std::string der_;
 };

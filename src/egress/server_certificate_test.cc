@@ -2,22 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "egress/tls_bytes_test.h"
+
 namespace cloche::egress {
 namespace {
 
 using State = ServerCertificate::State;
 
-std::string Number(size_t value, int width) {
-  std::string out;
-  for (int i = width - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-std::string Vector(const std::string& bytes, int width) {
-  return Number(bytes.size(), width) + bytes;
-}
-std::string Extension(size_t type, const std::string& content) {
-  return Number(type, 2) + Vector(content, 2);
-}
 std::string Hello(const std::string& extensions) {
   std::string body = Number(0x0303, 2) + std::string(32, 'r') + Vector("session", 1) +
                      Number(0xc02b, 2) + Number(0, 1);
@@ -27,10 +18,6 @@ std::string Hello(const std::string& extensions) {
 std::string Chain(const std::string& first, const std::string& others = "") {
   return Number(11, 1) + Vector(Vector(Vector(first, 3) + others, 3), 3);
 }
-std::string Record(const std::string& content, char type = 22) {
-  return std::string(1, type) + std::string("\x03\x03", 2) + Vector(content, 2);
-}
-
 State Read(const std::string& bytes) {
   ServerCertificate certificate;
   return certificate.Feed(bytes);

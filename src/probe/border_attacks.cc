@@ -174,10 +174,16 @@ void Speak(Attempt& attempt) {
   attempt.Set("replies", std::move(shown));
 }
 
-// The same by a process whose name is no name.
+// The same by a process whose name is no name; then it stays, so that one can look whose it is.
 void SpeakAsForger(Attempt& attempt) {
   prctl(PR_SET_NAME, "\x1b[31m\nforged");
   Speak(attempt);
+  const int stays = Connect(Find(attempt.words[1], atoi(attempt.words[2].c_str())), SOCK_STREAM);
+  SendAll(stays,
+          fmt::format("GET /stays HTTP/1.1\r\nHost: host.cloche:{}\r\n\r\n", attempt.words[2]));
+  std::string answer;
+  Receive(stays, kPatienceMs, answer);
+  attempt.ReadyAndHold();
 }
 
 // Words: host, port, how many. Connections that begin a request and never end it.

@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
+#include "probe/border.h"
+
 namespace cloche::probe {
 namespace {
 
@@ -25,6 +27,37 @@ Case BySocksBytes(const std::string& address, int port, const std::string& reque
   return {.via = "proxy",
           .parts = {"\x05\x01\0"s, "\x05\x01\0"s + address + TwoBytes(static_cast<size_t>(port)),
                     request}};
+}
+
+std::string Base64(const std::string& bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0, count = 0;
+  for (const char byte : bytes + "\0\0"s) {
+    bits = bits << 8 | static_cast<unsigned char>(byte);
+    for (count += 8; count >= 6; count -= 6) text += kDigits[bits >> (count - 6) & 63];
+  }
+  return text.substr(0, (bytes.size() * 8 + 5) / 6);
+}
+
+std::string InLines(const std::string& text, size_t width) {
+  std::string lines;
+  for (size_t at = 0; at < text.size(); at += width) lines += text.substr(at, width) + "\r\n";
+  return lines;
+}
+
+std::string Escaped(const std::string& bytes, size_t every) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    text += i % every == 0 ? "%" + Hex(bytes.substr(i, 1)) : bytes.substr(i, 1);
+  return text;
+}
+
+// A block of deflate that is stored as it is, and no end: whoever looks into it need not see one.
+std::string Stored(const std::string& bytes) {
+  const std::string size = TwoBytes(bytes.size()), other = TwoBytes(~bytes.size() & 0xffff);
+  return "\0"s + size[1] + size[0] + other[1] + other[0] + bytes;
 }
 
 }  // namespace
@@ -379,6 +412,57 @@ Cases Tunnels(const Origin& origin) {
   cases.push_back(ByConnect(kHost, origin.port(), Get("http://evil.test/forbidden", "evil.test")));
   cases.push_back(ByConnect(kHost, origin.port(), Hello(kHost, "forbidden")));
   cases.push_back(BySocks(kHost, origin.port(), "\x05\x01\0forbidden"s));
+  return cases;
+}
+
+Cases Leaks(const Origin& origin, const std::string& decoy) {
+  Cases cases;
+  const auto post = [&](const std::string& headers, const std::string& body) {
+    cases.push_back(
+        Direct(fmt::format("POST /forbidden HTTP/1.1\r\nHost: {}\r\n{}Connection: "
+                           "close\r\n\r\n{}",
+                           origin.here(), headers, body)));
+  };
+  const auto say = [&](const std::string& body) {
+    post(fmt::format("Content-Length: {}\r\n", body.size()), body);
+  };
+  say(decoy);
+  for (const char* before : {"", "u", "u:"}) say(Base64(before + decoy + " and more"));
+  say(InLines(Base64(decoy), 19));
+  say(Hex(decoy));
+  say(InLines(Hex(decoy), 7));
+  say(Escaped(decoy, 1));
+  say(Escaped(Base64(decoy), 3));
+  say("file=\x1f\x8b\x08\0\0\0\0\0\0\x03"s + Stored(decoy));
+  say("\x78\x9c" + Stored(Base64(decoy)));
+  post(fmt::format("Content-Encoding: deflate\r\nContent-Length: {}\r\n", decoy.size() + 5),
+       Stored(decoy));
+  std::string chunks;
+  for (size_t i = 0; i < decoy.size(); i += 5) {
+    const std::string part = decoy.substr(i, 5);
+    chunks += fmt::format("{:x}\r\n{}\r\n", part.size(), part);
+  }
+  post("Transfer-Encoding: chunked\r\n", chunks + "0\r\n\r\n");
+  post("X-Key: " + decoy + "\r\nContent-Length: 0\r\n", "");
+  post("Authorization: Basic " + Base64("user:" + decoy) + "\r\nContent-Length: 0\r\n", "");
+  cases.push_back(Direct(Get("/forbidden?" + Escaped(decoy, 2), origin.here())));
+  cases.push_back(ByConnect(kHost, origin.port(), Get("/forbidden?" + Hex(decoy), origin.here())));
+  cases.push_back(BySocks(kHost, origin.port(), Get("/forbidden?" + Hex(decoy), origin.here())));
+  cases.push_back({.via = "proxy",
+                   .parts = {Get(fmt::format("http://{}/forbidden?{}", origin.here(), Hex(decoy)),
+                                 origin.here())}});
+  return cases;
+}
+
+// What comes behind it must not arrive.
+Cases LeaksInPieces(const std::string& decoy) {
+  Cases cases;
+  for (const std::string& said : {decoy, Base64(decoy), Hex(decoy)}) {
+    Case each{.parts = {}};
+    for (size_t at = 0; at < said.size(); at += 9) each.parts.push_back(said.substr(at, 9));
+    each.parts.push_back("forbidden");
+    cases.push_back(std::move(each));
+  }
   return cases;
 }
 

@@ -33,6 +33,9 @@ Cases Smuggling(const Origin& origin);
 Cases Paths(const Origin& origin);
 Cases Methods(const Origin& origin);
 Cases Tunnels(const Origin& origin);
+// A decoy on its way out: in requests, each encoded in another way, and as bytes in pieces.
+Cases Leaks(const Origin& origin, const std::string& decoy);
+Cases LeaksInPieces(const std::string& decoy);
 
 // A ClientHello that names `name`, if any, with `mark` in its random bytes.
 std::string Hello(const std::string& name, const std::string& mark, bool encrypted = false);

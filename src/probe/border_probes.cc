@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "probe/border_cases.h"
+#include "probe/kept.h"
 
 namespace cloche::probe {
 namespace {
@@ -41,14 +42,34 @@ Words Missing(const Cases& cases, const std::string& heard) {
   return missing;
 }
 
-// Somebody inside says all of it. What is granted must arrive, nothing else may.
-Outcome JudgeCases(Stage& stage, Origin& origin, const Words& grants, Cases cases,
-                   const Case& proof, const std::string& proof_mark) {
-  const size_t tries = cases.size();
-  cases.push_back(proof);
+// What is granted, and must arrive.
+struct Proof {
+  Case said;
+  std::string mark;
+};
+
+Proof AnyRequest(const Origin& origin) { return {Direct(Get(kProof, origin.here())), kProof}; }
+
+// All of it arrives with these grants, or without any where there is no border.
+Outcome Control(Stage& stage, Origin& origin, const Words& grants, const Cases& cases) {
+  const bool outside = grants.empty();
+  const Words words = SpeakWords(origin, cases, outside);
   origin.Heard();
-  const Ran ran =
-      RunToEnd(stage.Inside(Granting(grants), "speak", SpeakWords(origin, cases, false)));
+  const Ran ran = RunToEnd(outside ? stage.Outside("speak", words)
+                                   : stage.Inside(Granting(grants), "speak", words));
+  if (!ran.Reported()) return DidNotRun(ran);
+  const Words missing = Missing(cases, origin.HeardText());
+  return missing.empty()
+             ? Held()
+             : NoControl((outside ? "outside: " : "although granted: ") + Join(missing));
+}
+
+// Somebody inside says all of it. What is granted must arrive, nothing else may.
+Outcome Judge(Stage& stage, Origin& origin, const Words& way_in, Cases cases, const Proof& proof) {
+  const size_t tries = cases.size();
+  cases.push_back(proof.said);
+  origin.Heard();
+  const Ran ran = RunToEnd(stage.Inside(way_in, "speak", SpeakWords(origin, cases, false)));
   const std::string heard = origin.HeardText();
   for (size_t i = 0; i < tries; ++i)
     if (heard.find(Mark(i)) != std::string::npos)
@@ -56,55 +77,40 @@ Outcome JudgeCases(Stage& stage, Origin& origin, const Words& grants, Cases case
                                 Replaced(cases[i].parts[0], "\r\n", " ").substr(0, 80)));
   if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
-  if (heard.find(proof_mark) == std::string::npos)
+  if (heard.find(proof.mark) == std::string::npos)
     return NoControl("what is granted did not arrive either");
   return Held(fmt::format("{} tries refused", tries));
 }
 
-Outcome JudgeCases(Stage& stage, Origin& origin, const Words& grants, const Cases& cases) {
-  return JudgeCases(stage, origin, grants, cases, Direct(Get(kProof, origin.here())), kProof);
+// Cases that pass with the grants of the control, and must not with the others.
+Outcome Try(Stage& stage, Origin& origin, const Cases& cases, const Words& control,
+            const Words& grants, const Proof& proof) {
+  const Outcome fired = Control(stage, origin, control, cases);
+  return fired.Fails() ? fired : Judge(stage, origin, Granting(grants), cases, proof);
 }
 
-// A server without a border in front of it hears all of it.
-Outcome ControlOutside(Stage& stage, Origin& origin, const Cases& cases) {
-  origin.Heard();
-  RunToEnd(stage.Outside("speak", SpeakWords(origin, cases, true)));
-  const Words missing = Missing(cases, origin.HeardText());
-  return missing.empty() ? Held() : NoControl("outside: " + Join(missing));
+template <Cases (*kMake)(const Origin&)>
+Outcome Requests(Stage& stage, Origin& origin, const char* rule) {
+  const Words grants = {fmt::format(fmt::runtime(rule), origin.here())};
+  return Try(stage, origin, kMake(origin), {}, grants, AnyRequest(origin));
 }
 
-// With these grants it passes.
-Outcome ControlGranted(Stage& stage, Origin& origin, const Words& grants, const Cases& cases) {
-  origin.Heard();
-  const Ran ran =
-      RunToEnd(stage.Inside(Granting(grants), "speak", SpeakWords(origin, cases, false)));
-  if (!ran.Reported()) return DidNotRun(ran);
-  const Words missing = Missing(cases, origin.HeardText());
-  return missing.empty() ? Held() : NoControl("although granted: " + Join(missing));
+Outcome ProxyNames(Stage& s, Origin& origin) { return Requests<OddNames>(s, origin, "http://{}"); }
+Outcome Fronting(Stage& s, Origin& origin) { return Requests<OtherHosts>(s, origin, "http://{}"); }
+Outcome Smuggled(Stage& s, Origin& origin) {
+  return Requests<Smuggling>(s, origin, "GET http://{}/ok");
+}
+Outcome PathRules(Stage& s, Origin& origin) { return Requests<Paths>(s, origin, "http://{}/ok"); }
+Outcome MethodRules(Stage& s, Origin& origin) {
+  return Requests<Methods>(s, origin, "GET http://{}");
+}
+Outcome Tunnelled(Stage& s, Origin& origin) {
+  return Requests<Tunnels>(s, origin, "GET http://{}/ok");
 }
 
-Outcome Requests(Stage& stage, Cases (*make)(const Origin&), const char* rule) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
-  const Cases cases = make(origin);
-  if (const Outcome control = ControlOutside(stage, origin, cases); control.Fails()) return control;
-  return JudgeCases(stage, origin, {fmt::format(fmt::runtime(rule), origin.here())}, cases);
-}
-
-Outcome ProxyNames(Stage& stage) { return Requests(stage, OddNames, "http://{}"); }
-Outcome Fronting(Stage& stage) { return Requests(stage, OtherHosts, "http://{}"); }
-Outcome Smuggled(Stage& stage) { return Requests(stage, Smuggling, "GET http://{}/ok"); }
-Outcome PathRules(Stage& stage) { return Requests(stage, Paths, "http://{}/ok"); }
-Outcome MethodRules(Stage& stage) { return Requests(stage, Methods, "GET http://{}"); }
-Outcome Tunnelled(Stage& stage) { return Requests(stage, Tunnels, "GET http://{}/ok"); }
-
-Outcome TlsNames(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
-  const Cases cases = Hellos(origin);
-  if (const Outcome control = ControlOutside(stage, origin, cases); control.Fails()) return control;
-  return JudgeCases(stage, origin, {"https://" + origin.here()}, cases,
-                    Direct(Hello("host.cloche", "proof-of-tls")), "proof-of-tls");
+Outcome TlsNames(Stage& stage, Origin& origin) {
+  return Try(stage, origin, Hellos(origin), {}, {"https://" + origin.here()},
+             {Direct(Hello("host.cloche", "proof-of-tls")), "proof-of-tls"});
 }
 
 bool KnowsLocalhost() {
@@ -116,74 +122,86 @@ bool KnowsLocalhost() {
 
 constexpr const char* kNoLocalhost = "/etc/hosts does not say that localhost is 127.0.0.1";
 
-Words LoopbackGrants(const Origin& origin) {
-  return {fmt::format("tcp://127.0.0.1:{}", origin.port()),
-          fmt::format("tcp://[::1]:{}", origin.port())};
+// The name and where it leads.
+Words LocalhostGrants(const Origin& origin) {
+  Words grants;
+  for (const char* rule : {"tcp://127.0.0.1:{}", "tcp://[::1]:{}", "http://localhost:{}"})
+    grants.push_back(fmt::format(fmt::runtime(rule), origin.port()));
+  return grants;
 }
 
 // The address is granted, and names like it are: localhost itself is not.
-Outcome NamesLikeIt(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome NamesLikeIt(Stage& stage, Origin& origin) {
   if (!KnowsLocalhost()) return NotHere(kNoLocalhost);
-  const Cases cases = LocalhostSpellings(origin);
-  Words grants = LoopbackGrants(origin);
-  grants.push_back(fmt::format("http://localhost:{}", origin.port()));
-  if (const Outcome control = ControlGranted(stage, origin, grants, cases); control.Fails())
-    return control;
-  grants.pop_back();
+  const Words control = LocalhostGrants(origin);
+  Words grants(control.begin(), control.end() - 1);
   for (const char* name :
        {"host.cloche", "host", "alhost", "*.localhost", "localhost.evil", "xlocalhost", "localhos",
         "localhostx", "local-host", "localhost.localhost"})
     grants.push_back(fmt::format("http://{}:{}", name, origin.port()));
   grants.push_back(fmt::format("http://localhost:{}", origin.port() ^ 1));
-  return JudgeCases(stage, origin, grants, cases);
+  return Try(stage, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
 }
 
 // The name is granted; where it leads is not.
-Outcome NamesThatLeadIn(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome NamesThatLeadIn(Stage& stage, Origin& origin) {
   if (!KnowsLocalhost()) return NotHere(kNoLocalhost);
-  const Cases cases = LocalhostSpellings(origin);
-  Words grants = LoopbackGrants(origin);
-  grants.push_back(fmt::format("http://localhost:{}", origin.port()));
-  if (const Outcome control = ControlGranted(stage, origin, grants, cases); control.Fails())
-    return control;
-  return JudgeCases(stage, origin, {grants.back(), "http://" + origin.here()}, cases);
+  const Words control = LocalhostGrants(origin);
+  const Words grants = {control.back(), "http://" + origin.here()};
+  return Try(stage, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
 }
 
-Outcome LoopbackSpelled(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
-  const Cases cases = AddressSpellings(origin);
-  if (const Outcome control =
-          ControlGranted(stage, origin, {fmt::format("tcp://127.0.0.1:{}", origin.port())}, cases);
-      control.Fails())
-    return control;
-  return JudgeCases(stage, origin, {"http://" + origin.here(), "tcp://127.0.0.1:1"}, cases);
+Outcome LoopbackSpelled(Stage& stage, Origin& origin) {
+  const Words control = {fmt::format("tcp://127.0.0.1:{}", origin.port())};
+  const Words grants = {"http://" + origin.here(), "tcp://127.0.0.1:1"};
+  return Try(stage, origin, AddressSpellings(origin), control, grants, AnyRequest(origin));
 }
 
 // Where no name is in between: the addresses of this machine's own interfaces.
-Outcome OwnInterfaces(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome OwnInterfaces(Stage& stage, Origin& origin) {
   if (origin.addresses().empty()) return NotHere(kNoInterface);
   Cases cases;
-  Words grants;
+  Words control, grants = {"http://" + origin.here()};
   for (const std::string& address : origin.addresses()) {
     const std::string there = fmt::format("{}:{}", address, origin.port());
     cases.push_back({.host = address, .parts = {Get("/forbidden", there)}});
     cases.push_back(ByConnect(address, origin.port(), Get("/forbidden", there)));
     cases.push_back(BySocksAddress(address, origin.port(), Get("/forbidden", there)));
-    grants.push_back("tcp://" + there);
-  }
-  if (const Outcome control = ControlGranted(stage, origin, grants, cases); control.Fails())
-    return control;
-  grants = {"http://" + origin.here()};
-  for (const std::string& address : origin.addresses())
+    control.push_back("tcp://" + there);
     grants.push_back(fmt::format("tcp://{}:{}", address, origin.port() ^ 1));
-  return JudgeCases(stage, origin, grants, cases);
+  }
+  return Try(stage, origin, cases, control, grants, AnyRequest(origin));
+}
+
+// What a program inside reads where credentials are. Empty: there is none.
+std::string DecoyIn(const Stage& stage, const Kept& sandbox) {
+  Words words = sandbox.way_in();
+  words.insert(words.end(), {"--", "sh", "-c", "cat ~/.aws/credentials"});
+  const std::string text = RunToEnd(stage.Cli(words)).output, key = "aws_secret_access_key = ";
+  const size_t at = text.find(key);
+  if (at == std::string::npos) return "";
+  return text.substr(at + key.size(), text.find('\n', at) - at - key.size());
+}
+
+// A sandbox without decoys may say the same.
+Outcome DecoysLeave(Stage& stage, Origin& origin) {
+  Origin raw(stage);
+  if (!raw.started()) return NoServer();
+  const std::string http = "http://" + origin.here(), tcp = "tcp://" + raw.here();
+  const Kept sandbox(stage, "-decoys", {"--canaries", "--allow", http, "--allow", tcp});
+  if (!sandbox.there() && sandbox.made().errors.find("6.6") != std::string::npos)
+    return NotHere("rootless decoys take Linux 6.6");
+  if (!sandbox.there()) return DidNotRun(sandbox.made());
+  const std::string decoy = DecoyIn(stage, sandbox);
+  if (decoy.empty()) return NoControl("there is no decoy in ~/.aws/credentials");
+  const Cases said = Leaks(origin, decoy), pieces = LeaksInPieces(decoy);
+  for (const auto& [at, cases] : {std::pair(&origin, &said), std::pair(&raw, &pieces)})
+    if (const Outcome control = Control(stage, *at, {http, tcp}, *cases); control.Fails())
+      return control;
+  const Outcome outcome =
+      Judge(stage, raw, sandbox.way_in(), pieces, {Direct("proof-of-bytes"), "proof-of-bytes"});
+  return outcome.Fails() ? outcome
+                         : Judge(stage, origin, sandbox.way_in(), said, AnyRequest(origin));
 }
 
 using Json = nlohmann::json;
@@ -233,9 +251,7 @@ std::vector<Json> BadNetworks(const std::string& rule, int port) {
           with_rules(Json::array({good, denied}))};
 }
 
-Outcome NoProperRules(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome NoProperRules(Stage& stage, Origin& origin) {
   if (stage.socket().empty()) return Inconclusive("the daemon's socket was not found");
   const std::string rule = "http://" + origin.here(), name = stage.token() + "-rules";
   const Cases cases = {Direct(Get("/forbidden", origin.here()))};
@@ -264,18 +280,23 @@ Outcome NoProperRules(Stage& stage) {
 }
 
 constexpr Probe kRules[] = {
-    Scene("NE-03", "rules that are empty, missing or malformed", NoProperRules),
-    Scene("NE-04", "names with NUL, CRLF, blanks, escapes, to CONNECT and SOCKS", ProxyNames),
-    Scene("NE-05", "names that look like a granted one", NamesLikeIt),
-    Scene("NE-06", "the host's loopback in 25 spellings, to CONNECT and SOCKS", LoopbackSpelled),
-    Scene("NE-07", "a granted name that leads to the host's loopback", NamesThatLeadIn),
-    Scene("NE-08b", "addresses of this machine's interfaces, beside a grant", OwnInterfaces),
-    Scene("NE-09", "another host in Host, in the request's target, in both", Fronting),
-    Scene("NE-10", "TLS for another name, for none, encrypted; no TLS", TlsNames),
-    Scene("NE-11", "a second request hidden in the first", Smuggled),
-    Scene("NE-12", "paths that climb out of the granted one", PathRules),
-    Scene("NE-13", "methods beside the granted one, and headers that name them", MethodRules),
-    Scene("NE-14", "upgrades and proxies in proxies", Tunnelled),
+    Scene("NE-03", "rules that are empty, missing or malformed", WithServer<NoProperRules>),
+    Scene("NE-04", "names with NUL, CRLF, blanks, escapes, to CONNECT and SOCKS",
+          WithServer<ProxyNames>),
+    Scene("NE-05", "names that look like a granted one", WithServer<NamesLikeIt>),
+    Scene("NE-06", "the host's loopback in 25 spellings, to CONNECT and SOCKS",
+          WithServer<LoopbackSpelled>),
+    Scene("NE-07", "a granted name that leads to the host's loopback", WithServer<NamesThatLeadIn>),
+    Scene("NE-08b", "addresses of this machine's interfaces, beside a grant",
+          WithServer<OwnInterfaces>),
+    Scene("NE-09", "another host in Host, in the request's target, in both", WithServer<Fronting>),
+    Scene("NE-10", "TLS for another name, for none, encrypted; no TLS", WithServer<TlsNames>),
+    Scene("NE-11", "a second request hidden in the first", WithServer<Smuggled>),
+    Scene("NE-12", "paths that climb out of the granted one", WithServer<PathRules>),
+    Scene("NE-13", "methods beside the granted one, and headers that name them",
+          WithServer<MethodRules>),
+    Scene("NE-14", "upgrades and proxies in proxies", WithServer<Tunnelled>),
+    Scene("NE-18", "a decoy on its way out, in 22 forms", WithServer<DecoysLeave>),
 };
 
 }  // namespace

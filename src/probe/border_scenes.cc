@@ -15,6 +15,7 @@
 #include "probe/border.h"
 #include "probe/border_cases.h"
 #include "probe/dial.h"
+#include "probe/kept.h"
 
 namespace cloche::probe {
 namespace {
@@ -39,35 +40,10 @@ bool Contains(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
-// A sandbox of the scene's own that lives as long as it does.
-class Kept {
- public:
-  Kept(const Stage& stage, const std::string& suffix, const Words& options)
-      : stage_(stage), name_(stage.token() + suffix) {
-    Words words = {"new", "--name", name_};
-    words.insert(words.end(), options.begin(), options.end());
-    made_ = RunToEnd(stage.Cli(words));
-  }
-  ~Kept() { RunToEnd(stage_.Cli({"rm", name_})); }
-  Kept(const Kept&) = delete;
-
-  bool there() const { return made_.status == 0; }
-  const Ran& made() const { return made_; }
-  const std::string& name() const { return name_; }
-  Ran Run(const std::string& attack, const Words& words) const {
-    return RunToEnd(stage_.Inside({"exec", "-q", name_}, attack, words));
-  }
-
- private:
-  const Stage& stage_;
-  std::string name_;
-  Ran made_;
-};
-
 // One port of the host is granted; the other is asked for by name, by proxy, and by a redirect.
-Outcome AnotherPort(Stage& stage) {
-  Origin origin(stage), other(stage);
-  if (!origin.started() || !other.started()) return NoServer();
+Outcome AnotherPort(Stage& stage, Origin& origin) {
+  Origin other(stage);
+  if (!other.started()) return NoServer();
   const std::string get = Get("/forbidden", other.here());
   const std::string redirect = fmt::format("/ok?to=http://{}/forbidden", other.here());
   const std::vector<Words> ways = {
@@ -117,11 +93,9 @@ class Wire {
   int fd_;
 };
 
-Outcome NamesOutside(Stage& stage) {
+Outcome NamesOutside(Stage& stage, Origin& origin) {
   Wire wire;
   if (!wire.open()) return NotHere("needs root, to listen on the wire");
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
   const std::string label = stage.token() + "-leak", name = label + ".example.org";
   RunToEnd(stage.Outside("ask-names", {name, "127.0.0.1"}));
   if (!wire.Carried(label)) return NoControl();
@@ -151,10 +125,8 @@ size_t BytesHeard(Origin& origin) {
   return bytes;
 }
 
-Outcome BytesUp(Stage& stage) {
+Outcome BytesUp(Stage& stage, Origin& origin) {
   constexpr size_t kSent = 2'000'000, kLimit = 65536, kSlack = 600'000;
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
   const Words words = {"direct", kHost, std::to_string(origin.port()), fmt::format("61*{}", kSent)};
   Words options = Granting({"tcp://" + origin.here()});
   RunToEnd(stage.Inside(options, "speak", words));
@@ -168,9 +140,7 @@ Outcome BytesUp(Stage& stage) {
 }
 
 // A secret is for another port of this machine, in TLS. In clear nobody may read it, nor inside.
-Outcome SecretElsewhere(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome SecretElsewhere(Stage& stage, Origin& origin) {
   const std::string name = stage.token(), value = "value-" + stage.token() + "-of-a-secret";
   const std::string header = "GET /{PROBE_TOKEN}?{PROBE_TOKEN} HTTP/1.1\r\nHost: " + origin.here() +
                              "\r\nAuthorization: Bearer {PROBE_TOKEN}\r\nConnection: close\r\n\r\n";
@@ -203,9 +173,7 @@ Outcome SecretElsewhere(Stage& stage) {
 }
 
 // What one sandbox was granted is closed to another that knows its addresses.
-Outcome GrantsOfOthers(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome GrantsOfOthers(Stage& stage, Origin& origin) {
   const Kept granted(stage, "-granted", {"--allow", "http://" + origin.here()});
   const Kept other(stage, "-other", {"--allow", fmt::format("tcp://{}:1", kHost)});
   for (const Kept* each : {&granted, &other})
@@ -247,10 +215,8 @@ Outcome ForwardedPort(Stage& stage) {
   return Held(fmt::format("on loopback, closed at {}", Join(addresses)));
 }
 
-Outcome Hogs(Stage& stage) {
+Outcome Hogs(Stage& stage, Origin& origin) {
   constexpr int kMany = 1500;
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
   const Words words = {kHost, std::to_string(origin.port()), std::to_string(kMany)};
   {
     Running control(stage.Outside("hog", {"127.0.0.1", words[1], words[2]}));
@@ -305,7 +271,7 @@ bool Comes(Origin& origin, std::string_view what) {
   return false;
 }
 
-Outcome GuardKilled(Stage& stage) {
+Outcome GuardKilled(Stage& stage, Origin& origin) {
   const auto list =
       nlohmann::json::parse(RunToEnd(stage.Cli({"ls", "--json"})).output, nullptr, false);
   const bool alone = list.is_array() && std::ranges::all_of(list, [&](const auto& each) {
@@ -315,8 +281,8 @@ Outcome GuardKilled(Stage& stage) {
   if (!alone) return NotHere("would cut the connections of sandboxes that run");
   if (!stage.root() && stage.mode() == "system")
     return NotHere("needs root: cloche-egress is not yours to end");
-  Origin origin(stage), other(stage);
-  if (!origin.started() || !other.started()) return NoServer();
+  Origin other(stage);
+  if (!other.started()) return NoServer();
   const std::string elsewhere = other.addresses().empty() ? kHost : other.addresses()[0];
   const Words words = {kHost, std::to_string(origin.port()), elsewhere,
                        std::to_string(other.port())};
@@ -349,9 +315,7 @@ Outcome GuardKilled(Stage& stage) {
               : Broken("what is granted is not reached again");
 }
 
-Outcome NoOtherProtocol(Stage& stage) {
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
+Outcome NoOtherProtocol(Stage& stage, Origin& origin) {
   Words words = {std::to_string(origin.port()), "127.0.0.1"};
   for (const std::string& address : origin.addresses()) words.push_back(address);
   RunToEnd(stage.Outside("no-tcp", words));
@@ -400,11 +364,19 @@ Outcome AuthorityKey(Stage& stage) {
   return Held("not inside, and the host does not believe it" + note);
 }
 
-// What was asked for ends up on a terminal.
-Outcome ForgedLog(Stage& stage) {
+// Whether a process of that name has a connection open. The daemon asks for it by and by.
+bool Names(const Stage& stage, const Kept& sandbox, std::string_view process) {
+  for (int i = 0; i < 300 && !interrupted; ++i) {
+    if (Contains(RunToEnd(stage.Cli({"net", sandbox.name(), "--json"})).output, process))
+      return true;
+    poll(nullptr, 0, 20);
+  }
+  return false;
+}
+
+// What was asked for ends up on a terminal, and who asked.
+Outcome ForgedLog(Stage& stage, Origin& origin) {
   using namespace std::string_literals;
-  Origin origin(stage);
-  if (!origin.started()) return NoServer();
   const std::string bad = "evil\x1b[31m\nforged.test", get = Get("/", bad);
   const std::string path = Get("/\x1b[31m\nforged", origin.here());
   const std::string agent =
@@ -421,7 +393,11 @@ Outcome ForgedLog(Stage& stage) {
   if (!Contains(origin.HeardText(), "\x1b")) return NoControl();
   const Kept sandbox(stage, "-log", {"--allow", "http://" + origin.here()});
   if (!sandbox.there()) return DidNotRun(sandbox.made());
-  const Ran ran = sandbox.Run("speak-as-forger", words);
+  Running forger(stage.Inside(sandbox.way_in(), "speak-as-forger", words));
+  if (!forger.WaitForLine("ready")) return DidNotRun(forger.Finish());
+  if (!Names(stage, sandbox, R"("process":"\u001b)"))
+    return NoControl("nobody says whose connection it is");
+  const Ran ran = forger.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
   const Ran asked = sandbox.Run("ask-names", {"ev\x1b[31mil.example", "127.0.0.1"});
   if (!asked.Reported()) return DidNotRun(asked);
@@ -440,17 +416,20 @@ Outcome ForgedLog(Stage& stage) {
 }
 
 constexpr Probe kScenes[] = {
-    Scene("NE-15", "another port of the host, by name, by proxy, by redirect", AnotherPort),
-    Scene("NE-16b", "a name that is not granted, asked for outside", NamesOutside),
-    Scene("NE-17", "more bytes up than granted", BytesUp),
-    Scene("NE-19", "a secret towards another host, in clear", SecretElsewhere),
-    Scene("NE-20b", "what another sandbox was granted", GrantsOfOthers),
+    Scene("NE-15", "another port of the host, by name, by proxy, by redirect",
+          WithServer<AnotherPort>),
+    Scene("NE-16b", "a name that is not granted, asked for outside", WithServer<NamesOutside>),
+    Scene("NE-17", "more bytes up than granted", WithServer<BytesUp>),
+    Scene("NE-19", "a secret towards another host, in clear", WithServer<SecretElsewhere>),
+    Scene("NE-20b", "what another sandbox was granted", WithServer<GrantsOfOthers>),
     Scene("NE-21b", "a forwarded port, from the network", ForwardedPort),
-    Scene("NE-23", "1500 requests that never end", Hogs),
-    Scene("NE-24", "cloche-egress killed", GuardKilled),
-    Scene("NE-25b", "UDP, QUIC, ICMP, SCTP, raw sockets, beside a grant", NoOtherProtocol),
+    Scene("NE-23", "1500 requests that never end", WithServer<Hogs>),
+    Scene("NE-24", "cloche-egress killed", WithServer<GuardKilled>),
+    Scene("NE-25b", "UDP, QUIC, ICMP, SCTP, raw sockets, beside a grant",
+          WithServer<NoOtherProtocol>),
     Scene("NE-27", "the key of the sandbox's authority, and who believes it", AuthorityKey),
-    Scene("NE-28", "escapes and line breaks in names, paths, headers, in the log", ForgedLog),
+    Scene("NE-28", "escapes and line breaks in names, paths, headers, in the log",
+          WithServer<ForgedLog>),
 };
 
 }  // namespace

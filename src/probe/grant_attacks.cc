@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -92,9 +93,42 @@ void PageCache(Attempt& attempt) {
   }
 }
 
+struct flock WholeFile(short type) {
+  struct flock whole {};
+  whole.l_type = type;
+  return whole;
+}
+
+// Words: files that others have, too. Holds a lock of each kind on them.
+void HoldLocks(Attempt& attempt) {
+  for (const std::string& path : attempt.words) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct flock shared = WholeFile(F_RDLCK), of_file = shared;
+    attempt.Try("flock", flock(fd, LOCK_EX | LOCK_NB));
+    attempt.Try("lockf", fcntl(fd, F_SETLK, &shared));
+    attempt.Try("lock of an open file", fcntl(fd, F_OFD_SETLK, &of_file));
+  }
+  attempt.ReadyAndHold();
+}
+
+// Whether somebody else holds one.
+void FindLocks(Attempt& attempt) {
+  for (const std::string& path : attempt.words) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct flock other = WholeFile(F_WRLCK);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) attempt.Got("flock of " + path);
+    if (fcntl(fd, F_GETLK, &other) == 0 && other.l_type != F_UNLCK) attempt.Got("lock of " + path);
+    attempt.Refused();
+    close(fd);
+  }
+}
+
 constexpr Attack kAttacks[] = {{"change-metadata", ChangeMetadata},
                                {"make-set-user-id", MakeSetUserId},
-                               {"page-cache", PageCache}};
+                               {"page-cache", PageCache},
+                               {"hold-locks", HoldLocks},
+                               {"find-locks", FindLocks}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "probe/kept.h"
 #include "probe/probe.h"
 
 namespace cloche::probe {
@@ -97,6 +98,39 @@ Outcome UpperPrograms(Stage& stage) {
   return Held(fmt::format("in the upper, and another user gets nothing from it"));
 }
 
+// Locks are heard of by whoever tries the same: by a sandbox they must not be, be they of the host
+// or of another sandbox.
+Outcome LocksOfOthers(Stage& stage) {
+  const std::string granted = stage.base() + "/locks", file = granted + "/file";
+  mkdir(granted.c_str(), 0755);
+  std::ofstream(file) << "of both";
+  Words files = stage.sentinels();
+  files.insert(files.end(), {file, "/etc/passwd", "/etc/hosts", "/bin/sh"});
+  const Kept first(stage, "-locks", {"--ro", granted}), second(stage, "-waits", {"--ro", granted});
+  for (const Kept* each : {&first, &second})
+    if (!each->there()) return DidNotRun(each->made());
+  const auto found = [](const Ran& ran) { return ran.report["got"]; };
+  for (const bool outside : {true, false}) {
+    Running holder(outside ? stage.Outside("hold-locks", files)
+                           : stage.Inside(first.way_in(), "hold-locks", files));
+    if (!holder.WaitForLine("ready")) return DidNotRun(holder.Finish());
+    const Ran control =
+        outside ? RunToEnd(stage.Outside("find-locks", files)) : first.Run("find-locks", files);
+    if (!control.Reported()) return DidNotRun(control);
+    if (found(control).size() < 2 * files.size())
+      return NoControl(outside ? "" : "not even the same sandbox hears of its locks");
+    for (const Kept* each : {&first, &second}) {
+      if (!outside && each == &first) continue;
+      const Ran ran = each->Run("find-locks", files);
+      if (!ran.Reported()) return DidNotRun(ran);
+      if (!found(ran).empty())
+        return Broken(fmt::format("{}: {}", outside ? "of the host" : "of another sandbox",
+                                  found(ran)[0].get<std::string>()));
+    }
+  }
+  return Held(fmt::format("{} files, of the host and of another sandbox", files.size()));
+}
+
 Words Sentinels(const Stage& stage, Place) { return stage.sentinels(); }
 const char* KernelIsMended(const Stage&) { return "works only on a kernel with these bugs"; }
 
@@ -105,6 +139,7 @@ constexpr Probe kShared[] = {
     {"FS-31", "page cache of shared files: dirty COW, dirty pipe", "page-cache", Sentinels,
      Place::kBare, KernelIsMended},
     Scene("FS-32b", "sockets and FIFOs in directories given read-only", GrantedSockets),
+    Scene("NE-29", "locks of shared files as a channel between sandboxes", LocksOfOthers),
     Scene("PK-29", "mode, owner, times, attributes of files given read-only", GrantedMetadata),
 };
 

@@ -14,10 +14,10 @@ constexpr char kLedger[] = "waits for the audit ledger";
 constexpr char kSnapshots[] = "waits for snapshots";
 constexpr char kImages[] = "waits for bases from archives";
 constexpr char kBackends[] = "waits for a second backend (gVisor, a virtual machine)";
-constexpr char kNames[] = "needs a name server that lies: the test egress.transparent";
+constexpr char kNames[] =
+    "this machine would have to believe a name server that lies: the test egress.transparent";
 constexpr char kInTls[] =
-    "needs a server this machine believes: scenario.tls_rules, scenario.secrets";
-constexpr char kCanary[] = "waits for rules about what leaves; timing stays open";
+    "this machine would have to believe an authority of ours: egress.h2, scenario.secrets";
 constexpr char kCovert[] = "known and open: side channels in SECURITY.md";
 constexpr char kKilled[] = "not on your daemon, which it would end: the test fault.kill";
 constexpr char kInjected[] = "needs a tracer on the privileged program: the test fault.setup";
@@ -38,8 +38,7 @@ constexpr Probe kPending[] = {
     Scene("NE-07b", "names that change their address between two questions", WaitsFor<kNames>),
     Scene("NE-14b", "the same requests in TLS, HTTP/2, gRPC; secrets that an answer echoes",
           WaitsFor<kInTls>),
-    Scene("NE-18", "a canary that leaves in some encoding", WaitsFor<kCanary>),
-    Scene("NE-29", "disk, load and locks as a channel between sandboxes", WaitsFor<kCovert>),
+    Scene("NE-29b", "disk, load and time as a channel between sandboxes", WaitsFor<kCovert>),
     Scene("RD-14", "archive bombs", WaitsFor<kImages>),
     Scene("RD-15", "snapshots of a million files", WaitsFor<kSnapshots>),
 };

@@ -3,6 +3,8 @@
 import base64
 import os
 import subprocess
+import sys
+import threading
 import zlib
 
 import world
@@ -321,6 +323,43 @@ while b'data: 1\\n\\n' not in got: got += t.recv(999)
 print('there')
 """
     equal(w.python(code, ca[1]).strip(), "there", "the first event")
+
+
+def test_masks_that_wait_are_bounded(w):
+    """What answers hold back is paid for by the sandbox, as long as they last."""
+    looked = threading.Event()
+
+    def begin(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nnot")
+        looked.wait(world.HANG)
+        link.sendall(b" whole")
+    ca = inside(w, SECRET, handler=begin)
+    w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": '"' * 8192})
+    code = """
+import socket, ssl, sys
+context = ssl.create_default_context(cafile=sys.argv[1])
+def read(t, size):
+    got = b''
+    while len(got) < size and (more := t.recv(size - len(got))): got += more
+    return got
+def ask():
+    t = context.wrap_socket(socket.create_connection(('api.example.test', 443)), server_hostname='api.example.test')
+    t.sendall(b'GET / HTTP/1.1\\r\\nHost: api.example.test\\r\\nConnection: close\\r\\n\\r\\n')
+    return t, read(t, 12)[9:].decode()
+held = [ask() for _ in range(80)]
+print(*[status for _, status in held], flush=True)
+for t, _ in held: read(t, 9999)
+print(ask()[1])
+"""
+    program = w.start(sys.executable, "-c", code, ca[1])
+    answers = program.stdout.readline().decode().split()
+    looked.set()
+    passed = answers.count("200")
+    equal(answers, ["200"] * passed + ["429"] * (80 - passed), "who came too late")
+    check(60 < passed < 80, f"{passed} at once")
+    equal(program.communicate(timeout=world.HANG)[0], b"200\n", "when they ended")
 
 
 def test_what_is_put_in_has_bounds(w):

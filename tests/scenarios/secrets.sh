@@ -256,6 +256,36 @@ set_secret token --host "git.test:$PORT" 2> "$T/log"
 try box sh -c "$use https://api.test:$PORT/bearer"
 check "set for other hosts it leaves the old ones" not heard right
 
+# --- What there is to mask has a bound: 64 KiB of values for a sandbox, whatever they are.
+long() { "$PYTHON" -c 'import secrets, sys; print(secrets.token_hex(4096)[: int(sys.argv[1])], end="")' "$1"; }
+rotate_long() { long "$1" | cloche secret rotate long8; }
+granted=()
+for i in 1 2 3 4 5 6 7 8; do
+  long 8192 | cloche secret set "long$i" --host "api.test:$PORT" 2> "$T/log"
+  granted+=(--secret "long$i")
+done
+printf '%s\n' "$VALUE" | cloche secret set ninth --host "api.test:$PORT" 2> "$T/log"
+refused exhausted new "${granted[@]}" --secret ninth
+check "it says what to do" mentions 'cloche new'
+rotate_long 8100 2> "$T/log"
+try cloche new --name full "${granted[@]}" --secret ninth "${near[@]}"
+check "as much as that is granted" exits 0
+told_in() { cloche exec -q full -- curl -sS -m 30 "https://api.test:$PORT/tell"; }
+try told_in
+check "and masked" mentions '<\*\*\*\*'
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(egress_pid)/status"; }
+check "in little memory" test "$(rss)" -lt 65536
+try rotate_long 8192
+check "a value that is too long for a sandbox that has it is refused" says 'more than the 64 KiB'
+check "with the sandbox to remove" says 'cloche rm sb_'
+try rotate_long 8100
+check "one that is as long as before is not" exits 0
+cloche rm full > "$T/log"
+try rotate_long 8192
+check "nor when it is gone" exits 0
+for i in 1 2 3 4 5 6 7 8; do cloche secret rm "long$i" > "$T/log" 2>&1; done
+cloche secret rm ninth > "$T/log" 2>&1
+
 # --- Of other users.
 if [ "$MODE" = shared ]; then
   other=$((CALLER_UID + 1))
