@@ -57,12 +57,12 @@ TEST_F(Promotes, WhatASandboxCallsLikeADirectoryOfTheDiskIsAConflict) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-// A million have to fit. With so few, buffers count, too.
+// A million have to fit.
 TEST_F(Promotes, AChangeTakesLittleMemory) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "memory is not what it is";
 #endif
-  constexpr long kMost = 1536, kChanges = 6000;
+  constexpr long kMost = 1536, kChanges = 20'000;
   for (long i = 0; i < kChanges; ++i)
     Put(upper_ / ("directory" + std::to_string(i / 100)) / ("file" + std::to_string(i)), "text");
   const pid_t child = fork();
