@@ -8,16 +8,16 @@
 #include "api/session.h"
 #include "base/error_json.h"
 
-// What a sandbox changed, as cloche-diff writes it: streamed, however much it is. An answer that is
-// not complete has no last chunk.
+// What a sandbox changed, as cloche-diff or cloche-promote writes it: streamed, however much it is.
+// An answer that is not complete has no last chunk.
 namespace cloche::api {
 namespace {
 
 constexpr size_t kPiece = 64 << 10;
 
-Task<bool> WriteHead(Socket& socket, bool patch) {
+Task<bool> WriteHead(Socket& socket, const char* type) {
   http::response<http::empty_body> head(http::status::ok, 11);
-  head.set(http::field::content_type, patch ? "text/x-diff" : "application/x-ndjson");
+  head.set(http::field::content_type, type);
   head.keep_alive(false);
   head.chunked(true);
   http::response_serializer<http::empty_body> serializer(head);
@@ -46,6 +46,7 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
   auto parsed = ParseLookRequest(request.query);
   if (!parsed) co_return ErrorResponse(parsed.error());
   const bool patch = parsed->patch;
+  const char* type = patch ? "text/x-diff" : "application/x-ndjson";
   auto look = co_await engine.StartLook(sandbox, std::move(*parsed), client);
   if (!look) co_return ErrorResponse(look.error());
   std::vector<char> piece(kPiece);
@@ -54,7 +55,7 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
     auto [error, size] = co_await (*look)->answer.async_read_some(
         asio::buffer(piece.data(), piece.size()), daemon::kAwait);
     if (error) break;
-    if (!begun) heard = co_await WriteHead(socket, patch);
+    if (!begun) heard = co_await WriteHead(socket, type);
     begun = true;
     if (!heard) break;
     auto [lost, sent] = co_await asio::async_write(
@@ -66,9 +67,43 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
   if (!status && !begun) co_return ErrorResponse(status.error());
   if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
   if (status && heard) {
-    if (!begun) heard = co_await WriteHead(socket, patch);
+    if (!begun) heard = co_await WriteHead(socket, type);
     if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
   }
+  co_return std::nullopt;
+}
+
+Task<std::optional<Response>> ServePromotion(Engine& engine, const Client& client,
+                                             const Request& request,
+                                             std::shared_ptr<daemon::Sandbox> sandbox,
+                                             Socket& socket) {
+  auto body = request.ParseBody();
+  if (!body) co_return ErrorResponse(body.error());
+  auto parsed = ParsePromoteRequest(*body);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  auto said = co_await engine.Promote(sandbox, std::move(*parsed), client);
+  if (!said) co_return ErrorResponse(said.error());
+  if (!said->rest) {
+    Response whole;
+    whole.body = std::move(said->text);
+    co_return whole;
+  }
+  bool heard = co_await WriteHead(socket, "application/json");
+  std::string piece = std::move(said->text);
+  while (heard) {
+    auto [lost, sent] =
+        co_await asio::async_write(socket, http::make_chunk(asio::buffer(piece)), daemon::kAwait);
+    heard = !lost;
+    if (!heard) break;
+    piece.resize(kPiece);
+    auto [error, size] = co_await said->rest->answer.async_read_some(
+        asio::buffer(piece.data(), piece.size()), daemon::kAwait);
+    if (error) break;
+    piece.resize(size);
+  }
+  const Status status = co_await engine.FinishLook(said->rest);
+  if (!status && heard) co_await WriteFailure(socket, status.error(), true, false);
+  if (status && heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
   co_return std::nullopt;
 }
 

@@ -81,14 +81,6 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     auto stale = co_await engine.Refresh(*sandbox, client);
     co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());
   }
-  if (path.size() == 3 && path[2] == "promote" && request.method == "POST") {
-    auto body = request.ParseBody();
-    if (!body) co_return ErrorResponse(body.error());
-    auto parsed = ParsePromoteRequest(*body);
-    if (!parsed) co_return ErrorResponse(parsed.error());
-    auto promoted = co_await engine.Promote(*sandbox, std::move(*parsed), client);
-    co_return promoted ? JsonResponse(*promoted) : ErrorResponse(promoted.error());
-  }
   if (path.size() == 3 && path[2] == "project_file")
     co_return ServeProjectFile(engine, request, **sandbox);
   if (path.size() >= 3 && path[2] == "commands")

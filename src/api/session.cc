@@ -49,6 +49,12 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
+// Of one sandbox, answered piece by piece.
+bool IsAbout(const Request& request, const char* method, const char* what) {
+  return request.method == method && request.path.size() == 3 && request.path[0] == "sandboxes" &&
+         request.path[2] == what;
+}
+
 Result<Request> Understand(const http::request<http::string_body>& message) {
   Request request;
   request.method = std::string(message.method_string());
@@ -128,11 +134,11 @@ Task<void> Session::Serve() {
     } else if (request->upgrade) {
       if (co_await RouteUpgrade(*request)) co_return;
       response = ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
-    } else if (request->method == "GET" && request->path.size() == 3 &&
-               request->path[0] == "sandboxes" && request->path[2] == "changes") {
+    } else if (IsAbout(*request, "GET", "changes") || IsAbout(*request, "POST", "promote")) {
       auto sandbox = engine_.Find(request->path[1], client_);
       if (sandbox) {
-        auto answer = co_await ServeChanges(engine_, client_, *request, *sandbox, socket_);
+        const auto serve = request->method == "GET" ? ServeChanges : ServePromotion;
+        auto answer = co_await serve(engine_, client_, *request, *sandbox, socket_);
         if (!answer) co_return;
         response = std::move(*answer);
       } else {

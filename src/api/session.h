@@ -73,6 +73,10 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
                                            const Request& request,
                                            std::shared_ptr<daemon::Sandbox> sandbox,
                                            Socket& socket);
+Task<std::optional<Response>> ServePromotion(Engine& engine, const Client& client,
+                                             const Request& request,
+                                             std::shared_ptr<daemon::Sandbox> sandbox,
+                                             Socket& socket);
 Task<Response> ServeNetwork(Engine& engine, const Client& client, const Request& request,
                             std::shared_ptr<daemon::Sandbox> sandbox);
 Task<Response> ServeSigning(Engine& engine, const Client& client, const Request& request,

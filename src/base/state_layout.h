@@ -25,7 +25,7 @@ struct LayoutSlot {
 struct SpecialDirectory {
   bool of_other = false;
   uint32_t slot = 0;
-  std::string path;      // below the upper, without a leading slash
+  std::string path;      // below the upper, without a leading slash; "" = all of it
   bool opaque = false;   // nothing of the base shows through
   std::string redirect;  // the base directory it was; "/..." from the root, else beside it
 };

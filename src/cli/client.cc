@@ -205,9 +205,11 @@ Result<std::string> CallForBytes(const std::string& target) {
   return std::move(response.body);
 }
 
-Status CallForPieces(const std::string& target, const PieceSink& sink) {
+Status CallForPieces(const std::string& target, const PieceSink& sink, const char* method,
+                     const Json& body) {
+  CLOCHE_TRY(CheckText(body));
   ASSIGN_OR_RETURN(const Response response,
-                   Exchange(Render("GET", target, nullptr, false), StartDaemon::kIfNeeded, &sink));
+                   Exchange(Render(method, target, body, false), StartDaemon::kIfNeeded, &sink));
   if (response.status != 200) return std::unexpected(ErrorOf(response));
   return {};
 }

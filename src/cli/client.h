@@ -18,7 +18,8 @@ Result<Json> Call(const char* method, const std::string& target, const Json& bod
 Result<std::string> CallForBytes(const std::string& target);
 // An answer that may be long, piece by piece as it comes. An error: what came is not all.
 using PieceSink = std::function<void(std::string_view)>;
-Status CallForPieces(const std::string& target, const PieceSink& sink);
+Status CallForPieces(const std::string& target, const PieceSink& sink, const char* method = "GET",
+                     const Json& body = nullptr);
 
 // A connection that speaks frames (base/frames.h) from here on.
 struct Upgraded {

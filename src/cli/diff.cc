@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/line_splitter.h"
 #include "cli/options.h"
 #include "cli/pager.h"
 #include "cli/parse.h"
@@ -28,26 +29,6 @@ size_t TerminalWidth() {
   return 80;
 }
 
-// Pieces of an answer, line by line.
-class Lines {
- public:
-  explicit Lines(std::function<void(std::string_view)> take) : take_(std::move(take)) {}
-  void Add(std::string_view piece) {
-    pending_ += piece;
-    size_t at = 0;
-    for (size_t end; (end = pending_.find('\n', at)) != std::string::npos; at = end + 1)
-      take_(std::string_view(pending_).substr(at, end - at));
-    pending_.erase(0, at);
-  }
-  void End() {
-    if (!pending_.empty()) take_(pending_);
-  }
-
- private:
-  std::function<void(std::string_view)> take_;
-  std::string pending_;
-};
-
 std::string Target(const std::string& sandbox, const DiffFlags& flags, const Surroundings& around) {
   std::vector<std::pair<std::string, std::string>> query = {
       {"snapshot", flags.snapshot},
@@ -62,7 +43,7 @@ std::string Target(const std::string& sandbox, const DiffFlags& flags, const Sur
 int PrintPatch(const std::string& target) {
   Pager pager;
   const bool colour = ColourWanted(STDOUT_FILENO);
-  Lines lines([&](std::string_view line) {
+  LineSplitter lines([&](std::string_view line) {
     const char* sgr = line.starts_with("diff ")                            ? "1"
                       : line.starts_with("@@")                             ? "36"
                       : line.starts_with("+++") || line.starts_with("---") ? "1"
@@ -93,7 +74,7 @@ Result<Json> ReadChanges(const std::string& target,
                          const std::function<void(std::string_view)>& take) {
   Answer answer;
   std::optional<std::string> held;  // before an error it may be half a line
-  Lines lines([&](std::string_view line) {
+  LineSplitter lines([&](std::string_view line) {
     if (line.starts_with("{\"summary\"") || line.starts_with("{\"error\"")) {
       const Json last = Json::parse(line, nullptr, false);
       if (const Json& error = Field(last, "error"); error.is_object())

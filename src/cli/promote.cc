@@ -61,34 +61,34 @@ Error ConflictError(const Json& plan) {
 }
 
 // Looks, lets the person choose, and looks again at what was chosen.
-Result<Json> Plan(const std::string& target, const PromoteFlags& flags, Json& body) {
+Result<PromoteAnswer> Plan(const std::string& target, const PromoteFlags& flags, Json& body) {
   const bool choosing = flags.interactive || !flags.merge_tool.empty();
   if (choosing) body["with_texts"] = true;
-  auto plan = Call("POST", target, body);
+  auto plan = AskPromote(target, body);
   body.erase("with_texts");
   if (!plan || !choosing) return plan;
-  if (!flags.merge_tool.empty() && !Field(*plan, "conflicts").empty()) {
-    const auto resolved = MergeByTool(flags.merge_tool, *plan, body);
+  if (!flags.merge_tool.empty() && !Field(plan->json, "conflicts").empty()) {
+    const auto resolved = MergeByTool(flags.merge_tool, plan->json, body);
     if (!resolved) return std::unexpected(resolved.error());
     if (*resolved > 0) {
       body["with_texts"] = flags.interactive;
-      plan = Call("POST", target, body);
+      plan = AskPromote(target, body);
       body.erase("with_texts");
       if (!plan) return plan;
     }
   }
-  if (!flags.interactive || !Field(*plan, "conflicts").empty()) return plan;
-  if (Field(*plan, "changes").empty()) return plan;
+  if (!flags.interactive || !Field(plan->json, "conflicts").empty()) return plan;
+  if (plan->changes.empty()) return plan;
   if (!ChooseChanges(*plan, body))
     return Fail(Code::kConflict, "promote: nothing was chosen, nothing was applied");
-  return Call("POST", target, body);
+  return AskPromote(target, body);
 }
 
 // Whoever is there says yes; what makes something run later needs one of its own.
-Status Approve(const Json& plan, const PromoteFlags& flags) {
+Status Approve(const PromoteAnswer& plan, const PromoteFlags& flags) {
   const bool asks = !flags.json && isatty(STDIN_FILENO) != 0;
-  const bool alarmed = Alarmed(plan) && !flags.allow_triggers;
-  const size_t changes = Field(plan, "changes").size();
+  const bool alarmed = Alarmed(plan.json) && !flags.allow_triggers;
+  const size_t changes = plan.changes.size();
   if (alarmed && !asks)
     return Fail(Code::kDenied, "promote: some of it makes something run later, nothing was applied",
                 "look at it (--dry-run), then give --allow-triggers, or leave it out: --exclude");
@@ -135,41 +135,42 @@ int Promote(Arguments arguments) {
   const auto target = SandboxTarget(flags.ref, "/promote");
   if (!target) return fail(target.error());
   Json body = RequestBody(flags, *around);
-  const auto plan = Plan(*target, flags, body);
+  auto plan = Plan(*target, flags, body);
   if (!plan) return fail(plan.error());
-  const bool conflicts = !Field(*plan, "conflicts").empty();
+  const bool conflicts = !Field(plan->json, "conflicts").empty();
   if (!flags.json) {
-    TellRecovered(*plan);
+    TellRecovered(plan->json);
     ShowPlan(*plan, *around);
-    if (conflicts) ShowConflicts(*plan);
+    if (conflicts) ShowConflicts(plan->json);
   }
-  if (flags.json && (conflicts || flags.dry_run)) PrintJson(*plan);
-  if (conflicts) return flags.json ? ExitStatus(Code::kConflict) : fail(ConflictError(*plan));
+  if (flags.json && (conflicts || flags.dry_run)) PrintAnswer(*plan);
+  if (conflicts) return flags.json ? ExitStatus(Code::kConflict) : fail(ConflictError(plan->json));
   if (flags.dry_run) return 0;
-  if (Field(*plan, "changes").empty()) {
-    if (flags.json) PrintJson(*plan);
+  if (plan->changes.empty()) {
+    if (flags.json) PrintAnswer(*plan);
     return 0;
   }
   if (Status approved = Approve(*plan, flags); !approved) return fail(approved.error());
 
-  body["allow_triggers"] = Alarmed(*plan);
+  body["allow_triggers"] = Alarmed(plan->json);
   body["dry_run"] = false;
-  body["digest"] = Field(*plan, "digest");
-  const auto done = Call("POST", *target, body);
+  body["digest"] = Field(plan->json, "digest");
+  plan->changes = {};  // they come once more
+  const auto done = AskPromote(*target, body);
   if (!done) return fail(done.error());
-  if (!Field(*done, "conflicts").empty()) {
+  if (!Field(done->json, "conflicts").empty()) {
     if (flags.json) {
-      PrintJson(*done);
+      PrintAnswer(*done);
       return ExitStatus(Code::kConflict);
     }
-    ShowConflicts(*done);
-    return fail(ConflictError(*done));
+    ShowConflicts(done->json);
+    return fail(ConflictError(done->json));
   }
   if (flags.json) {
-    PrintJson(*done);
+    PrintAnswer(*done);
     return 0;
   }
-  const std::string id = EscapeForTerminal(Text(*done, "id"));
+  const std::string id = EscapeForTerminal(Text(done->json, "id"));
   WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
   WriteAll(STDOUT_FILENO, id + "\n");
   return 0;

@@ -138,13 +138,13 @@ bool HasMarkers(const std::string& text) {
 
 }  // namespace
 
-bool ChooseChanges(const Json& plan, Json& body) {
+bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
   std::vector<diff::Change> directories;
   std::set<std::string> taken, left;
-  const Json& texts = Field(plan, "texts");
+  const Json& texts = Field(plan.json, "texts");
   char rest = 0;  // the answer for all that follow
-  for (const Json& each : Field(plan, "changes")) {
-    const auto change = diff::DecodeJsonLine(each.dump());
+  for (const std::string& each : plan.changes) {
+    const auto change = diff::DecodeJsonLine(each);
     if (!change) return false;
     const diff::Side& side = change->new_side ? *change->new_side : *change->old_side;
     if (side.type == diff::FileType::kDirectory) {

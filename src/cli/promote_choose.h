@@ -3,13 +3,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/print.h"
+#include "cli/promote_answer.h"
 
 namespace cloche::cli {
 
 // A person chooses files and hunks of a plan that was asked for with its texts. `body`, the
 // request, gets what was left out and what was chosen line by line. False: nothing was chosen.
-bool ChooseChanges(const Json& plan, Json& body);
+bool ChooseChanges(const PromoteAnswer& plan, Json& body);
 
 // Runs `tool BASE REALITY SANDBOX MERGED` for each conflict of texts; what it leaves in MERGED goes
 // into `body`. How many were resolved.

@@ -24,20 +24,20 @@ void ShowTriggers(const Json& plan) {
   }
 }
 
-void ShowChanges(const Json& plan, const Surroundings& around) {
+void ShowChanges(const PromoteAnswer& plan, const Surroundings& around) {
   diff::StatOptions options;
   options.root = around.project.empty() ? around.cwd : around.project;
   options.width = 100;
   options.colour = ColourWanted(STDOUT_FILENO);
   diff::StatTable table(options);
-  for (const Json& each : Field(plan, "changes"))
-    if (const auto change = diff::DecodeJsonLine(each.dump())) table.Add(*change);
+  for (const std::string& each : plan.changes)
+    if (const auto change = diff::DecodeJsonLine(each)) table.Add(*change);
   WriteAll(STDOUT_FILENO, table.Render());
-  for (const Json& path : Field(plan, "merged"))
+  for (const Json& path : Field(plan.json, "merged"))
     if (path.is_string())
       WriteAll(STDOUT_FILENO, " merged: " + EscapeForTerminal(path.get<std::string>()) +
                                   ": reality has changed it too, in other places\n");
-  for (const Json& note : Field(plan, "notes"))
+  for (const Json& note : Field(plan.json, "notes"))
     if (note.is_string())
       WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
 }
@@ -60,8 +60,8 @@ void TellRecovered(const Json& answer) {
   }
 }
 
-void ShowPlan(const Json& plan, const Surroundings& around) {
-  ShowTriggers(plan);
+void ShowPlan(const PromoteAnswer& plan, const Surroundings& around) {
+  ShowTriggers(plan.json);
   ShowChanges(plan, around);
 }
 

@@ -2,15 +2,15 @@
 
 #include <string>
 
-#include "cli/print.h"
+#include "cli/promote_answer.h"
 #include "cli/surroundings.h"
 
 namespace cloche::cli {
 
 // What cloche-promote answered, for a person.
-void TellRecovered(const Json& answer);                       // a crash was put right just now
-void ShowPlan(const Json& plan, const Surroundings& around);  // what is dangerous first
-void ShowConflicts(const Json& plan);                         // on standard error, both sides
+void TellRecovered(const Json& answer);  // a crash was put right just now
+void ShowPlan(const PromoteAnswer& plan, const Surroundings& around);  // what is dangerous first
+void ShowConflicts(const Json& plan);  // on standard error, both sides
 void ListOnStandardError(const std::string& line);
 
 }  // namespace cloche::cli

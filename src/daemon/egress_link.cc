@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "daemon/host_trust.h"
+#include "daemon/text_of.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/stream.h"
@@ -31,11 +32,6 @@ constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is sta
 constexpr std::chrono::milliseconds kPause{500};
 constexpr std::chrono::milliseconds kGoodbye{300};
 constexpr const char* kPlaceholder = "sb_egress";  // requests are about a sandbox
-
-std::string TextOf(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 // For tests: a resolver of their own.
 std::string ResolverFile() {

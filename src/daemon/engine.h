@@ -128,8 +128,13 @@ class Engine {
   Task<Result<std::shared_ptr<Look>>> StartLook(std::shared_ptr<Sandbox> sandbox,
                                                 LookRequest request, Client client);
   Task<Status> FinishLook(std::shared_ptr<Look> look);
+  // What was said, or how it begins: then the rest comes from the look, which is to be finished.
+  struct Said {
+    std::string text;
+    std::shared_ptr<Look> rest;
+  };
   // Lifts it into reality, by cloche-promote: its answer.
-  Task<Result<Json>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
+  Task<Result<Said>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
   // Another cloche.toml binds its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
@@ -219,7 +224,11 @@ class Engine {
                                ForkRequest request, Client client);
   void Unlink(const Snapshot& snapshot);  // from the tree
   Result<Snapshot> ChooseSnapshot(const Sandbox& sandbox, const RollbackRequest& request) const;
+  // Reads until there is as much as `most`, or no more.
+  Task<Result<Said>> Ask(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client,
+                         size_t most);
   Task<Result<Json>> AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
+  static Result<Json> ParseSaid(const Sandbox& sandbox, const std::string& text);
   Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
                                          Client client, Look& look);
   Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <limits>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -256,28 +257,44 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   co_return status;
 }
 
-Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request,
-                                    Client client) {
+Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookRequest request,
+                                       Client client, size_t most) {
   auto look = co_await StartLook(sandbox, request, client);
   if (!look) co_return std::unexpected(look.error());
-  std::string text;
+  Said said;
   std::vector<char> piece(64 << 10);
-  for (;;) {
+  while (said.text.size() < most) {
     auto [error, size] =
         co_await (*look)->answer.async_read_some(asio::buffer(piece.data(), piece.size()), kAwait);
-    if (error) break;
-    text.append(piece.data(), size);
+    if (!error) {
+      said.text.append(piece.data(), size);
+      continue;
+    }
+    const Status status = co_await FinishLook(*look);
+    if ((*look)->too_much) {
+      request.much = true;
+      co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
+    }
+    if (!status) co_return std::unexpected(status.error());
+    co_return said;
   }
-  const Status status = co_await FinishLook(*look);
-  if ((*look)->too_much) {
-    request.much = true;
-    co_return co_await AskWhole(std::move(sandbox), std::move(request), client);
-  }
-  if (!status) co_return std::unexpected(status.error());
+  said.rest = *look;
+  co_return said;
+}
+
+Result<Json> Engine::ParseSaid(const Sandbox& sandbox, const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) co_return Fail(Code::kInternal, "look at " + sandbox->id + ": no answer");
-  if (json.contains("error")) co_return std::unexpected(ErrorFromJson(json["error"]));
-  co_return json;
+  if (!json.is_object()) return Fail(Code::kInternal, "look at " + sandbox.id + ": no answer");
+  if (json.contains("error")) return std::unexpected(ErrorFromJson(json["error"]));
+  return json;
+}
+
+Task<Result<Json>> Engine::AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request,
+                                    Client client) {
+  const size_t all = std::numeric_limits<size_t>::max();
+  auto said = co_await Ask(sandbox, std::move(request), client, all);
+  if (!said) co_return std::unexpected(said.error());
+  co_return ParseSaid(*sandbox, said->text);
 }
 
 Status Engine::PinProjectFile(Sandbox& sandbox, std::string text) {

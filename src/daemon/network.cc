@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "daemon/engine.h"
 #include "daemon/production_hosts.h"
+#include "daemon/text_of.h"
 #include "egress/rule_text.h"
 #include "sys/sandbox_network.h"
 #include "sys/stream.h"
@@ -45,11 +46,6 @@ uint16_t PortOf(int socket) {
   return getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0
              ? ntohs(address.sin_port)
              : 0;
-}
-
-std::string TextOf(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // What somebody would write to grant it.

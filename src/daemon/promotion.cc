@@ -9,21 +9,25 @@ namespace cloche::daemon {
 namespace {
 
 using std::chrono::milliseconds;
+constexpr size_t kMostRefusal = 64 << 10;  // what is longer is an answer
 constexpr milliseconds kFirstPause{50}, kLongestPause{1000}, kPatience{30'000};
 
 }  // namespace
 
 // One promotion or undo of a person at a time. While another is under way the sandbox goes on: it
 // stands still only to be looked at.
-Task<Result<Json>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request,
-                                   Client client) {
+Task<Result<Engine::Said>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request,
+                                           Client client) {
   if (!sandbox->request.base_directory.empty())
     co_return Fail(Code::kUnavailable, "promote " + sandbox->id + ": it is no copy of this machine",
                    "take its changes out with: cloche diff " + sandbox->id + " --patch");
   milliseconds waited{0}, pause = kFirstPause;
   for (;;) {
-    auto answer = co_await AskWhole(sandbox, request, client);
-    if (!answer || !answer->contains("busy")) co_return answer;
+    auto said = co_await Ask(sandbox, request, client, kMostRefusal);
+    if (!said || said->rest) co_return said;
+    const auto answer = ParseSaid(*sandbox, said->text);
+    if (!answer) co_return std::unexpected(answer.error());
+    if (!answer->contains("busy")) co_return said;
     if (waited >= kPatience)
       co_return Fail(Code::kUnavailable, "promote: another promotion or undo is under way",
                      "try again when it has ended");

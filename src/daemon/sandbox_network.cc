@@ -6,6 +6,7 @@
 #include <array>
 
 #include "daemon/network_line.h"
+#include "daemon/text_of.h"
 
 namespace cloche::daemon {
 namespace {
@@ -41,11 +42,6 @@ Json RecordOf(const Json& event) {
     record["secret"] = names.substr(0, kMostText);
   }
   return record;
-}
-
-std::string TextOf(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace

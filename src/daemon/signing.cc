@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/engine.h"
+#include "daemon/text_of.h"
 
 // Signatures that sandboxes are granted: which keys, the process that lends them, the log.
 namespace cloche::daemon {
@@ -14,10 +15,8 @@ constexpr size_t kMostTold = 5;
 constexpr size_t kMostText = 256;
 constexpr size_t kMostKeys = 16;
 
-std::string TextOf(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>().substr(0, kMostText)
-                                                   : "";
+std::string ShortTextOf(const Json& json, const char* key) {
+  return TextOf(json, key).substr(0, kMostText);
 }
 
 bool IsCalled(const SigningKey& key, const std::string& name) {
@@ -29,16 +28,16 @@ bool IsCalled(const SigningKey& key, const std::string& name) {
 void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
   Json record = {{"time", event.value("time", Json())}, {"kind", "sign"}};
   if (!record["time"].is_number()) record.erase("time");
-  if (const std::string comment = TextOf(event, "comment"); !comment.empty())
+  if (const std::string comment = ShortTextOf(event, "comment"); !comment.empty())
     record["name"] = comment;
   for (const char* key : {"decision", "use", "fingerprint", "user", "host", "namespace", "reason"})
-    if (std::string text = TextOf(event, key); !text.empty()) record[key] = std::move(text);
+    if (std::string text = ShortTextOf(event, key); !text.empty()) record[key] = std::move(text);
   if (const auto untold = event.find("untold"); untold != event.end() && untold->is_number())
     record["untold"] = *untold;
   const std::shared_ptr<SandboxNetwork> network = NetworkOf(sandbox);
   network->Note(record);
-  if (TextOf(event, "decision") == "allow") return;
-  const std::string reason = TextOf(event, "reason");
+  if (ShortTextOf(event, "decision") == "allow") return;
+  const std::string reason = ShortTextOf(event, "reason");
   if (network->told.size() > kMostTold || !network->told.insert("sign " + reason).second) return;
   const std::string message = fmt::format("signature refused: {}; see: cloche sign {} log",
                                           EscapeForTerminal(reason), sandbox.id);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/repairs_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
 
@@ -52,10 +53,13 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
       covered_.insert(other.target.substr(prefix.size()));
   for (const SpecialDirectory& special : layout.special)
     if (special.slot == slot && special.of_other == of_other) special_[special.path] = &special;
+  const auto top = special_.find("");
+  blank_ = top != special_.end() && top->second->opaque;
   Frame root;
   root.upper = Duplicate(of_other ? slot_.other : slot_.state);
   root.before = LowerAt("");
-  root.origin = root.before;
+  if (!blank_) root.origin = root.before;
+  root.same = !blank_;
   struct stat info;
   if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
     device_ = info.st_dev;
@@ -102,6 +106,7 @@ SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
 
 // What hides a name is between the base and the upper; what it puts in the name's place counts.
 std::optional<Place> SlotWalk::Child(const Lower& lower, const std::string& name) const {
+  if (blank_ && lower.path.empty() && name == kRepairsName) return std::nullopt;  // never copied
   if (auto masked = Look(lower.mask, name)) {
     if (masked->IsWhiteout()) return std::nullopt;
     if (!masked->IsDirectory()) return masked;

@@ -88,6 +88,7 @@ class SlotWalk {
   bool of_other_;
   Renames renames_;
   dev_t device_ = 0;
+  bool blank_ = false;             // nothing of the base shows: the upper holds a copy of its own
   std::set<std::string> covered_;  // by other overlays, below the target
   std::unordered_map<std::string, const SpecialDirectory*> special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path

@@ -80,11 +80,11 @@ void RemoveCopies(const Run& run) {
       if (!run.progress[i].StateOf(kind).empty()) RemoveSandbox(CopyName(run, kind, i));
 }
 
-Result<Json> PlanPromotion(const Run& run, const project::Stage& stage) {
+Result<cli::PromoteAnswer> PlanPromotion(const Run& run, const project::Stage& stage) {
   ASSIGN_OR_RETURN(const std::string target, cli::SandboxTarget(run.sandbox, "/promote"));
   Json body = PromotionBody(run, stage);
   body["dry_run"] = true;
-  return Call("POST", target, body);
+  return cli::AskPromote(target, body);
 }
 
 Result<Json> Promote(const Run& run, const project::Stage& stage, const std::string& digest,
@@ -94,7 +94,8 @@ Result<Json> Promote(const Run& run, const project::Stage& stage, const std::str
   body["dry_run"] = false;
   body["digest"] = digest;
   body["allow_triggers"] = allow_triggers;
-  return Call("POST", target, body);
+  ASSIGN_OR_RETURN(cli::PromoteAnswer done, cli::AskPromote(target, body));
+  return std::move(done.json);
 }
 
 Result<std::vector<PromotionEntry>> Promotions(const std::string& home) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/print.h"
+#include "cli/promote_answer.h"
 #include "cli/request.h"
 #include "pipeline/run.h"
 
@@ -16,7 +16,7 @@ struct Subject {
   Json plan;           // of a promotion: what would be done; null: nothing is applied
   std::string digest;  // what an approval is about
   bool alarmed = false;
-  size_t changes = 0;
+  std::vector<std::string> changes;  // lines of docs/formats/changes.md
 };
 
 // The whole path of the directory a stage applies.
@@ -32,7 +32,7 @@ std::string CopyName(const Run& run, const char* kind, size_t stage);
 void RemoveCopies(const Run& run);  // those that a run which was killed has left
 
 // The sandbox's own cloche.toml is left out: it is no part of what it may change.
-Result<Json> PlanPromotion(const Run& run, const project::Stage& stage);
+Result<cli::PromoteAnswer> PlanPromotion(const Run& run, const project::Stage& stage);
 Result<Json> Promote(const Run& run, const project::Stage& stage, const std::string& digest,
                      bool allow_triggers);
 

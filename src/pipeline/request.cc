@@ -37,7 +37,7 @@ std::string Affected(const Run& run, size_t stage, const Subject& subject) {
   std::string text = EscapeForTerminal(what.affects);
   if (what.apply)
     text += fmt::format("{}{} path{} of {} on this machine", text.empty() ? "" : "; ",
-                        subject.changes, subject.changes == 1 ? "" : "s",
+                        subject.changes.size(), subject.changes.size() == 1 ? "" : "s",
                         EscapeForTerminal(TargetOf(what, run.project)));
   if (!what.deploy.empty())
     text += fmt::format("{}everybody who uses {}", text.empty() ? "" : "; ",
@@ -52,9 +52,10 @@ Result<Subject> FindSubject(const Run& run, size_t stage) {
   const project::Stage& what = run.stages[stage];
   Subject subject;
   if (what.apply) {
-    ASSIGN_OR_RETURN(subject.plan, PlanPromotion(run, what));
+    ASSIGN_OR_RETURN(cli::PromoteAnswer answer, PlanPromotion(run, what));
+    subject.plan = std::move(answer.json);
+    subject.changes = std::move(answer.changes);
     subject.digest = Text(subject.plan, "digest");
-    subject.changes = Field(subject.plan, "changes").size();
     for (const Json& each : Field(subject.plan, "triggers"))
       subject.alarmed |= Text(each, "severity") == "alarm";
     return subject;
@@ -66,7 +67,8 @@ Result<Subject> FindSubject(const Run& run, size_t stage) {
   return subject;
 }
 
-std::string DescribeChanges(const Json& plan, const std::string& project, bool colour) {
+std::string DescribeChanges(const Subject& subject, const std::string& project, bool colour) {
+  const Json& plan = subject.plan;
   std::string text;
   for (const Json& each : Field(plan, "triggers")) {
     const bool alarm = Text(each, "severity") == "alarm";
@@ -81,8 +83,8 @@ std::string DescribeChanges(const Json& plan, const std::string& project, bool c
   options.width = 100;
   options.colour = colour;
   diff::StatTable table(options);
-  for (const Json& each : Field(plan, "changes"))
-    if (const auto change = diff::DecodeJsonLine(each.dump())) table.Add(*change);
+  for (const std::string& each : subject.changes)
+    if (const auto change = diff::DecodeJsonLine(each)) table.Add(*change);
   text += table.Render();
   for (const Json& path : Field(plan, "merged"))
     if (path.is_string())
@@ -127,7 +129,7 @@ std::string DescribeRequest(const Run& run, size_t stage, const Subject& subject
   std::string text = Coloured(colour, "1", "stage " + what.name) + " " +
                      DescribeTarget(run, stage) + "\n  changes\n";
   std::string changes;
-  if (what.apply) changes = DescribeChanges(subject.plan, run.project, colour);
+  if (what.apply) changes = DescribeChanges(subject, run.project, colour);
   // What is deployed is what the earlier stages applied.
   for (size_t i = 0; !what.apply && i < stage; ++i)
     if (!run.progress[i].promotion().empty())
@@ -148,7 +150,7 @@ Json RequestJson(const Run& run, size_t stage, const Subject& subject) {
       if (const auto found = run.progress[i].steps.find(step); found != run.progress[i].steps.end())
         for (const Json& each : Field(found->second, "results")) checks.push_back(each);
   return {{"target", DescribeTarget(run, stage)},
-          {"changes", subject.changes},
+          {"changes", subject.changes.size()},
           {"triggers", Field(subject.plan, "triggers").is_array() ? Field(subject.plan, "triggers")
                                                                   : Json::array()},
           {"checks", std::move(checks)},

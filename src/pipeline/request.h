@@ -17,7 +17,7 @@ std::string DescribeRequest(const Run& run, size_t stage, const Subject& subject
 Json RequestJson(const Run& run, size_t stage, const Subject& subject);
 
 // Lines of what a plan changes, with what runs later first.
-std::string DescribeChanges(const Json& plan, const std::string& project, bool colour);
+std::string DescribeChanges(const Subject& subject, const std::string& project, bool colour);
 std::string ChangesFile(const Run& run, size_t stage);  // where they stay for later stages
 
 std::string DescribeTarget(const Run& run, size_t stage);    // what happens to what

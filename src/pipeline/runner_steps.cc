@@ -134,7 +134,7 @@ Result<Went> Runner::Approve(size_t stage) {
     CLOCHE_TRY(Note(stage, "apply", "conflict", {{"conflicts", conflicts}, {"why", why_}}));
     return Went::kConflict;
   }
-  if (what.apply && subject.changes == 0 && what.deploy.empty()) {
+  if (what.apply && subject.changes.empty() && what.deploy.empty()) {
     Say(what.name + ": there is nothing to apply");
     CLOCHE_TRY(Note(stage, "approval", "granted", {{"subject", subject.digest}, {"by", "nobody"}}));
     return Went::kOn;
@@ -147,7 +147,7 @@ Result<Went> Runner::Approve(size_t stage) {
   // Later stages, and who looks later, see what was asked for.
   if (what.apply)
     CLOCHE_TRY(journal_.WriteText(ChangesFile(run_, stage),
-                                  DescribeChanges(subject.plan, run_.project, false)));
+                                  DescribeChanges(subject, run_.project, false)));
   CLOCHE_TRY(Note(stage, "approval", "waiting",
                   {{"subject", subject.digest},
                    {"triggers", false},

@@ -70,7 +70,7 @@ Result<sys::Fd> OpenOurs(const Step& step, const Name& at) {
 
 // Those it shall have, and not those that only the other state has.
 Status SetAttributes(const Step& step, int directory, const DirectoryStatus& status) {
-  for (const auto* each : {&step.old_status, &step.new_status})
+  for (const auto* each : {&step.details().old_status, &step.details().new_status})
     for (const auto& [name, value] : each->attributes)
       if (!status.attributes.contains(name) && fremovexattr(directory, name.c_str()) < 0 &&
           errno != ENODATA)
@@ -149,7 +149,7 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
   if (step.directory) realities.at(step.target).Forget();
   switch (step.kind) {
     case StepKind::kSetDir:
-      return SetStatus(step, at, step.new_status, root);
+      return SetStatus(step, at, step.details().new_status, root);
     case StepKind::kCreate:
       CLOCHE_TRY(CheckStaged(step, files, name));
       return PutInPlace(step, at, files, name);
@@ -200,7 +200,7 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   switch (step.kind) {
     case StepKind::kSetDir:
       if (!real.exists() || step.staged.exists()) return {};  // ours: it goes as a whole
-      return SetStatus(step, at, step.old_status, root);
+      return SetStatus(step, at, step.details().old_status, root);
     case StepKind::kCreate:
       // Not done, or no longer ours.
       if (!real.exists() || !SameFile(real, step.staged)) return {};
@@ -232,12 +232,12 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
 
 Status SetAgain(const Step& step, const Realities& realities, bool root) {
   const auto at = realities.at(step.target).Find(step.path);
-  if (!at || !HasStatus(*at, step.new_status)) return {};
-  return SetStatus(step, *at, step.new_status, root);
+  if (!at || !HasStatus(*at, step.details().new_status)) return {};
+  return SetStatus(step, *at, step.details().new_status, root);
 }
 
 Status Reopen(const Step& step, const Realities& realities) {
-  if (step.kind != StepKind::kSetDir || (step.new_status.mode & 0700) == 0700) return {};
+  if (step.kind != StepKind::kSetDir || (step.details().new_status.mode & 0700) == 0700) return {};
   const auto at = realities.at(step.target).Find(step.path);
   const Identity& ours = step.staged.exists() ? step.staged : step.before;
   if (!at || !SameFile(IdentityAt(at->directory->get(), at->name), ours)) return {};
@@ -248,7 +248,7 @@ Status Reopen(const Step& step, const Realities& realities) {
   struct stat info;
   if (fstat(directory.get(), &info) < 0 || !SameFile(IdentityOf(info), ours)) return {};
   const std::string held = fmt::format("/proc/self/fd/{}", directory.get());
-  return chmod(held.c_str(), step.old_status.mode | 0700) < 0
+  return chmod(held.c_str(), step.details().old_status.mode | 0700) < 0
              ? Failed("set the mode of", step.path, errno)
              : Status();
 }
@@ -281,8 +281,8 @@ bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realit
   }
   // Nothing of it is in the store; not done is what looks exactly as before.
   const auto at = realities.at(step.target).Find(step.path);
-  return !at || !IsThere(*at) || step.staged.exists() || HasStatus(*at, step.new_status) ||
-         !HasStatus(*at, step.old_status);
+  return !at || !IsThere(*at) || step.staged.exists() ||
+         HasStatus(*at, step.details().new_status) || !HasStatus(*at, step.details().old_status);
 }
 
 int64_t SettledAt(const Step& step, const Realities& realities) {
@@ -318,7 +318,7 @@ bool StillOurs(const Step& step, int64_t settled_ns, const Realities& realities)
       const Identity& ours = step.staged.exists() ? step.staged : step.before;
       return SameFile(now, ours) &&
              fstatat(at->directory->get(), at->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-             (info.st_mode & 07777) == step.new_status.mode;
+             (info.st_mode & 07777) == step.details().new_status.mode;
     }
     case StepKind::kCreate:
     case StepKind::kReplace:

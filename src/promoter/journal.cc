@@ -15,7 +15,7 @@ namespace cloche::promoter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr size_t kMostBytes = size_t{4} << 30;
+constexpr size_t kMostLine = size_t{1} << 30;
 constexpr size_t kPiece = 1 << 20;  // written at once
 constexpr int kFormat = 1, kWithAnnexes = 2;
 
@@ -71,10 +71,10 @@ constexpr std::string_view kStep = "{\"step\":", kParent = "{\"parent\":",
 void AddStep(std::string& text, const Step& step) {
   fmt::format_to(std::back_inserter(text),
                  R"({}{},"kind":{},"directory":{},"target":"{}","path":"{}")"
-                 R"(,"before":{},"staged":{},"old":{},"new":{})",
+                 R"(,"before":{},"staged":{})",
                  kStep, step.number, static_cast<int>(step.kind), step.directory,
                  diff::ToBase64(step.target), diff::ToBase64(step.path), Text(step.before),
-                 Text(step.staged), Text(step.old_status), Text(step.new_status));
+                 Text(step.staged));
   if (step.before.exists() && step.before_changed_ns != step.before.changed_ns)
     fmt::format_to(std::back_inserter(text), R"(,"since":{})", step.before_changed_ns);
   if (step.annex != 0)
@@ -83,12 +83,16 @@ void AddStep(std::string& text, const Step& step) {
   if (!step.directory && step.staged.exists())
     fmt::format_to(std::back_inserter(text), R"(,"content":[{},{}])", step.staged_modified_ns,
                    step.staged_size);
-  if (!step.before_merged_from.empty())
+  const StepDetails& details = step.details();
+  if (!details.before_merged_from.empty())
     fmt::format_to(std::back_inserter(text), R"(,"before_merged_from":"{}")",
-                   step.before_merged_from);
-  if (!step.merged_from.empty())
-    fmt::format_to(std::back_inserter(text), R"(,"merged_from":"{}")", step.merged_from);
-  const auto &old = step.old_status.attributes, &now = step.new_status.attributes;
+                   details.before_merged_from);
+  if (!details.merged_from.empty())
+    fmt::format_to(std::back_inserter(text), R"(,"merged_from":"{}")", details.merged_from);
+  if (step.kind == StepKind::kSetDir)
+    fmt::format_to(std::back_inserter(text), R"(,"old":{},"new":{})", Text(details.old_status),
+                   Text(details.new_status));
+  const auto &old = details.old_status.attributes, &now = details.new_status.attributes;
   if (!old.empty() || !now.empty())
     fmt::format_to(std::back_inserter(text), R"(,"old_attributes":{},"new_attributes":{})",
                    Text(old), Text(now));
@@ -141,10 +145,6 @@ Result<Step> StepFrom(const Json& json) {
   ASSIGN_OR_RETURN(step.path, Bytes(json, "path"));
   step.before = IdentityFrom(json.value("before", Json()));
   step.staged = IdentityFrom(json.value("staged", Json()));
-  step.old_status = StatusFrom(json.value("old", Json()));
-  step.new_status = StatusFrom(json.value("new", Json()));
-  CLOCHE_TRY(TakeAttributes(json, "old_attributes", step.old_status.attributes));
-  CLOCHE_TRY(TakeAttributes(json, "new_attributes", step.new_status.attributes));
   step.directory = json.value("directory", false);
   step.annex = json.value("annex", uint32_t{0});
   step.before_born_ns = json.value("born", int64_t{0});
@@ -154,8 +154,18 @@ Result<Step> StepFrom(const Json& json) {
     step.staged_size = (*found)[1].get<uint64_t>();
   }
   step.before_changed_ns = json.value("since", step.before.changed_ns);
-  step.before_merged_from = json.value("before_merged_from", "");
-  step.merged_from = json.value("merged_from", "");
+  StepDetails details;
+  details.before_merged_from = json.value("before_merged_from", "");
+  details.merged_from = json.value("merged_from", "");
+  if (step.kind == StepKind::kSetDir) {
+    details.old_status = StatusFrom(json.value("old", Json()));
+    details.new_status = StatusFrom(json.value("new", Json()));
+    CLOCHE_TRY(TakeAttributes(json, "old_attributes", details.old_status.attributes));
+    CLOCHE_TRY(TakeAttributes(json, "new_attributes", details.new_status.attributes));
+  }
+  if (step.kind == StepKind::kSetDir || !details.merged_from.empty() ||
+      !details.before_merged_from.empty())
+    step.few = std::make_shared<const StepDetails>(std::move(details));
   return step;
 }
 
@@ -213,24 +223,37 @@ Status Take(const Json& line, Promotion& promotion) {
   return {};
 }
 
+Status TakeLine(std::string_view text, bool whole, Promotion& promotion) {
+  const bool step = text.starts_with(kStep);
+  if (step) ++promotion.step_count;
+  if (!whole && (step || text.starts_with(kParent) || text.starts_with(kSettled))) return {};
+  const Json line = Json::parse(text, nullptr, false);
+  return line.is_object() ? Take(line, promotion) : Status();
+}
+
 Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
-  std::string text;
-  if (int error = sys::ReadFileAt(directory, kJournalName, text, kMostBytes); error < 0)
-    return Fail(error == -ENOENT ? Code::kNotFound : Code::kUnavailable,
-                fmt::format("read journal of {}: {}", id, strerror(-error)));
+  const auto failed = [&](int error) {
+    return Fail(error == ENOENT ? Code::kNotFound : Code::kUnavailable,
+                fmt::format("read journal of {}: {}", id, strerror(error)));
+  };
+  const sys::Fd file(openat(directory, kJournalName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.valid()) return failed(errno);
   Promotion promotion;
-  promotion.id = std::move(id);
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // cut off: it was never acknowledged
-    const std::string_view each = std::string_view(text).substr(at, end - at);
-    at = end + 1;
-    const bool step = each.starts_with(kStep);
-    if (step) ++promotion.step_count;
-    if (!whole && (step || each.starts_with(kParent) || each.starts_with(kSettled))) continue;
-    const Json line = Json::parse(each, nullptr, false);
-    if (!line.is_object()) continue;
-    CLOCHE_TRY(Take(line, promotion));
+  promotion.id = id;
+  std::string text;  // what is left over is cut off: it was never acknowledged
+  std::vector<char> piece(kPiece);
+  for (;;) {
+    const ssize_t size = read(file.get(), piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failed(errno);
+    if (size == 0) break;
+    size_t searched = text.size(), at = 0;
+    text.append(piece.data(), static_cast<size_t>(size));
+    for (size_t end; (end = text.find('\n', searched)) != std::string::npos;
+         at = searched = end + 1)
+      CLOCHE_TRY(TakeLine(std::string_view(text).substr(at, end - at), whole, promotion));
+    text.erase(0, at);
+    if (text.size() > kMostLine) return failed(E2BIG);
   }
   for (const Step& step : promotion.steps)
     if (step.annex > promotion.annexes.size())
@@ -242,6 +265,11 @@ Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
 }
 
 }  // namespace
+
+const StepDetails& Step::details() const {
+  static const StepDetails none;
+  return few ? *few : none;
+}
 
 const char* StateName(PromotionState state) { return kStates[static_cast<size_t>(state)]; }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,11 +27,21 @@ struct DirectoryStatus {
   std::map<std::string, std::string> attributes;  // those that differ between old and new
 };
 
+// What few steps have.
+struct StepDetails {
+  DirectoryStatus old_status, new_status;  // of kSetDir
+  // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
+  std::string merged_from;
+  std::string before_merged_from;  // of what was there, known from earlier promotions
+};
+
+// There may be a million.
 struct Step {
   StepKind kind = StepKind::kCreate;
-  uint32_t annex = 0;  // where it is prepared; 0: in the store
   bool directory = false;
-  std::string target;  // of the Reality it is in
+  bool forced = false;  // undone whatever is there now, which `staged` says then
+  uint32_t annex = 0;   // where it is prepared; 0: in the store
+  std::string target;   // of the Reality it is in
   std::string path;
   uint64_t number = 0;
   Identity before;                 // what must be there
@@ -37,14 +49,12 @@ struct Step {
   Identity staged;                 // what will be, as it lies in the store
   int64_t staged_modified_ns = 0;  // of a file: whoever writes in it changes these
   uint64_t staged_size = 0;
-  DirectoryStatus old_status, new_status;  // of kSetDir
-  // What is known of `before` from earlier promotions: when it really became that (0: by one of
-  // this sandbox), and its merged_from.
+  // What is known of `before` from earlier promotions: when it really became that; 0: by one of
+  // this sandbox.
   int64_t before_changed_ns = 0;
-  std::string before_merged_from;
-  bool forced = false;  // undone whatever is there now, which `staged` says then
-  // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
-  std::string merged_from;
+  std::shared_ptr<const StepDetails> few;  // null: it has none
+
+  const StepDetails& details() const;
 };
 
 // What a file is known by when its file system comes back, perhaps with another device number.
@@ -100,7 +110,7 @@ struct Promotion {
   std::string created;  // RFC 3339
   PromotionState state = PromotionState::kPlanned;
   size_t step_count = 0;
-  std::vector<Step> steps;
+  std::deque<Step> steps;
   std::vector<Parent> parents;
   std::vector<Annex> annexes;  // steps count them from 1
   std::vector<Witness> witnesses;

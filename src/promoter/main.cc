@@ -30,6 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int kAnswerFd = 3, kQuestionFd = 4, kLayoutFd = 5;
+constexpr size_t kPiece = 1 << 20;  // written at once
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -78,10 +79,6 @@ Json OutcomeJson(const Outcome& outcome, bool dry_run) {
                     : alarmed                  ? "triggers"
                                                : "nothing";
   json["triggers"] = std::move(alarms);
-  Json changes = Json::array();
-  for (const diff::Change& each : outcome.changes)
-    changes.push_back(Json::parse(diff::EncodeJsonLine(each)));
-  json["changes"] = std::move(changes);
   json["conflicts"] = std::move(conflicts);
   json["merged"] = outcome.merged;
   for (const auto& [path, texts] : outcome.texts) {
@@ -109,7 +106,8 @@ Result<Json> TakeNote(const std::string& project, int64_t since_ns) {
   return Json{{"project", note.project}, {"commit", note.commit}, {"dirty", note.dirty}};
 }
 
-Result<Json> Answer() {
+// `changes` is set where they are part of the answer.
+Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   std::string text, bytes;
   if (sys::ReadAll(kQuestionFd, text, 64 << 20) < 0)
     return Fail(Code::kInternal, "read question: no descriptor");
@@ -177,6 +175,7 @@ Result<Json> Answer() {
     outcome.notes.push_back(std::move(note));
   Json json = OutcomeJson(outcome, dry_run);
   json["recovered"] = RecoveredJson(recovered);
+  changes = std::move(outcome.changes);
   return json;
 }
 
@@ -208,6 +207,25 @@ int Say(int fd, const Result<Json>& result) {
   return 0;
 }
 
+// There may be a million changes. Each has a line of its own, so that nobody has to parse them all
+// at once.
+int SayWithChanges(int fd, const Json& json, const std::vector<std::string>& changes) {
+  std::string text = Dump(json);
+  text.resize(text.size() - 2);  // "}\n"
+  text += R"(,"changes":[)";
+  const char* separator = "\n";
+  for (const std::string& each : changes) {
+    text += separator;
+    text += each;
+    separator = ",\n";
+    if (text.size() < kPiece) continue;
+    if (!sys::WriteWhole(fd, text)) return 0;  // nobody listens any more
+    text.clear();
+  }
+  (void)sys::WriteWhole(fd, text + "\n]}\n");
+  return 0;
+}
+
 }  // namespace
 
 int Main(int argc, char** argv) {
@@ -223,7 +241,9 @@ int Main(int argc, char** argv) {
   }
   sys::SetDumpable(false);
   sys::RaiseFileLimit();
-  return Say(kAnswerFd, Answer());
+  std::optional<std::vector<std::string>> changes;
+  const Result<Json> answer = Answer(changes);
+  return answer && changes ? SayWithChanges(kAnswerFd, *answer, *changes) : Say(kAnswerFd, answer);
 }
 
 }  // namespace cloche::promoter

@@ -79,7 +79,7 @@ class Planner {
   void KeepTexts(const std::string& path, Texts texts);
   bool MadeHere(const std::string& path) const;
   Status CheckReadable(const differ::Unreadable& unreadable) const;
-  void CheckNames();
+  Status CheckNames();
 
   const StateLayout& layout_;
   const Wish& wish_;
@@ -268,45 +268,57 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
   else
     CLOCHE_TRY(digest_.Add(change));
   if (change.new_side) CheckNewSide(wish_, change, plan_);
+  if (change.old_side && change.new_side) {
+    const bool content = change.differs.content;  // where nobody could read it
+    change.differs = diff::Compare(*change.old_side, *change.new_side);
+    change.differs.content = content;
+  }
   if (IsKept(wish_, change.path))
     plan_.conflicts.push_back({.path = change.path,
                                .reason = "promotions keep there what they replaced",
                                .cure = "leave it out: --exclude " + change.path});
-  Wanted wanted{std::move(change),
-                entry.after,
+  plan_.changes.push_back(diff::EncodeJsonLine(change));
+  plan_.changes.back().shrink_to_fit();
+  Wanted wanted{entry.after ? entry.after->directory : nullptr,
                 std::move(text),
                 entry.before ? IdentityOf(entry.before->info) : Identity(),
                 target,
-                std::move(merged_from),
                 0,
-                ""};
+                nullptr};
   wanted.before_changed_ns = wanted.before.changed_ns;
+  StepDetails details;
+  details.merged_from = std::move(merged_from);
   if (const Promoted* known =
           entry.before ? past_.Known(entry.path, entry.before->info) : nullptr) {
     wanted.before_changed_ns = known->changed_ns;
-    wanted.before_merged_from = known->merged_from;
+    details.before_merged_from = known->merged_from;
   }
+  if (!details.merged_from.empty() || !details.before_merged_from.empty())
+    wanted.few = std::make_shared<const StepDetails>(std::move(details));
   plan_.wanted.push_back(std::move(wanted));
   return {};
 }
 
 // A file that gets another set of names must not have more than the change knows of.
-void Planner::CheckNames() {
+Status Planner::CheckNames() {
   const auto number = [](const Wanted& each) {
     return std::pair(each.before.device, each.before.inode);
   };
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> known;
   for (const Link& link : links_) known[number(plan_.wanted[link.wanted])] = 0;
-  if (known.empty()) return;
+  if (known.empty()) return {};
   for (const Wanted& each : plan_.wanted)
     if (const auto found = known.find(number(each)); found != known.end()) ++found->second;
   const promote::Case& which = promote::Decide(promote::Incoming::kLink, promote::Real::kLinked);
   for (const Link& link : links_) {
     const Wanted& wanted = plan_.wanted[link.wanted];
+    if (known[number(wanted)] >= link.names) continue;
+    ASSIGN_OR_RETURN(const diff::Change change, diff::DecodeJsonLine(plan_.changes[link.wanted]));
     Situation situation;
-    situation.change = &wanted.change;
-    if (known[number(wanted)] < link.names) Refuse(which, situation);
+    situation.change = &change;
+    Refuse(which, situation);
   }
+  return {};
 }
 
 // What was not asked for may be closed.
@@ -333,8 +345,8 @@ Result<Plan> Planner::Run() {
     CLOCHE_TRY(Take(std::move(*entry)));
   }
   CLOCHE_TRY(CheckReadable(walk.unreadable()));
-  CheckNames();
-  if (wish_.rules) wish_.rules->Check(plan_.wanted, wish_.to, plan_.conflicts);
+  CLOCHE_TRY(CheckNames());
+  if (wish_.rules) CLOCHE_TRY(wish_.rules->Check(plan_.changes, wish_.to, plan_.conflicts));
   std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);
   if (whole_) {
     ASSIGN_OR_RETURN(plan_.digest, digest_.Finish());

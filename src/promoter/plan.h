@@ -1,6 +1,8 @@
 #pragma once
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +20,11 @@ class ProjectRules;
 struct Promoted {
   Identity now;             // as it was left
   int64_t changed_ns = 0;   // when it really became that; 0: this sandbox's promotion made it
-  std::string merged_from;  // of Step
+  std::string merged_from;  // of StepDetails
 };
 
 // Each is held in memory until its promotion is over, and a sandbox can make as many as it likes.
-inline constexpr size_t kMostChanges = 500'000;
+inline constexpr size_t kMostChanges = 1'000'000;
 
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
@@ -50,14 +52,12 @@ struct Wish {
 
 // One path, as it shall be.
 struct Wanted {
-  diff::Change change;
-  std::optional<differ::Place> source;  // in the upper; none: it shall not be
-  std::optional<std::string> text;      // its content, where that is not the upper's
-  Identity before;                      // what reality had when it was compared
-  std::string target;                   // the overlay it belongs to
-  std::string merged_from;              // of Step
-  int64_t before_changed_ns = 0;        // of Step
-  std::string before_merged_from;       // of Step
+  differ::SharedFd source;          // the directory of an upper it is in, if it shall be
+  std::optional<std::string> text;  // its content, where that is not the upper's
+  Identity before;                  // what reality had when it was compared
+  std::string target;               // the overlay it belongs to
+  int64_t before_changed_ns = 0;    // of Step
+  std::shared_ptr<const StepDetails> few;
 };
 
 // Something that keeps the whole from being applied.
@@ -94,7 +94,10 @@ bool IsTakenOver(const std::string& attribute);
 
 struct Plan {
   std::string digest;
-  std::vector<Wanted> wanted;  // in ascending order of the path
+  // Lines of docs/formats/changes.md, in ascending order of the path: decoded each takes three
+  // times as much. And what else is known of each.
+  std::vector<std::string> changes;
+  std::deque<Wanted> wanted;
   std::vector<Conflict> conflicts;
   std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why

@@ -39,20 +39,21 @@ std::string DoubtCure(const std::string& id) {
       id);
 }
 
-std::vector<std::string> RevertAll(const Promotion& promotion, const Store::Entry& entry,
+std::vector<std::string> RevertAll(const std::deque<Step>& steps,
+                                   const std::vector<Parent>& parents, const Store::Entry& entry,
                                    const Realities& realities, bool root) {
   std::vector<std::string> problems;
   const auto note = [&](const Status& status) {
     if (!status) problems.push_back(status.error().message);
   };
-  const auto backwards = promotion.steps | std::views::reverse;
+  const auto backwards = steps | std::views::reverse;
   for (const Step& step : backwards) note(Reopen(step, realities));
   for (const Step& step : backwards)
     if (step.kind != StepKind::kSetDir) note(Revert(step, entry, realities, root));
   // What went in and out changed their times.
   for (const Step& step : backwards)
     if (step.kind == StepKind::kSetDir) note(Revert(step, entry, realities, root));
-  for (const Parent& each : promotion.parents) note(Revert(each, realities));
+  for (const Parent& each : parents) note(Revert(each, realities));
   return problems;
 }
 
@@ -108,9 +109,9 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
                                  : promoted.now == step.before ? promoted.changed_ns
                                                                : step.before.changed_ns;
       if (done)
-        promoted = {{}, 0, step.merged_from};
+        promoted = {{}, 0, step.details().merged_from};
       else
-        promoted = {{}, changed_ns, step.before_merged_from};
+        promoted = {{}, changed_ns, step.details().before_merged_from};
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
     }
   }
@@ -128,7 +129,7 @@ int64_t SettledOr(const std::map<std::string, Promoted>& returned, const Step& s
 // What others have put into directories that the promotion made keeps those from going.
 void FindStrangers(const Promotion& promotion, const Realities& realities,
                    const std::vector<std::string>& force, std::vector<std::string>& moved) {
-  std::set<std::string> own;
+  std::set<std::string_view> own;
   for (const Step& step : promotion.steps) own.insert(step.path);
   for (const Step& step : promotion.steps) {
     if (step.kind != StepKind::kCreate || !step.directory ||
@@ -183,7 +184,7 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
     CLOCHE_TRY(SyncReality(promotion, entry, realities));
     return journal.WriteState(PromotionState::kDone);
   }
-  recovered.problems = RevertAll(promotion, entry, realities, root);
+  recovered.problems = RevertAll(promotion.steps, promotion.parents, entry, realities, root);
   if (!recovered.problems.empty())
     return SyncReality(promotion, entry, realities);  // tried again next time
   recovered.what = state == PromotionState::kUndoing ? "undone" : "reverted";
@@ -218,7 +219,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   outcome.notes = plan.notes;
   outcome.merged = plan.merged;
   outcome.texts = std::move(plan.texts);
-  for (const Wanted& each : plan.wanted) outcome.changes.push_back(each.change);
+  outcome.changes = std::move(plan.changes);
   Promotion& promotion = outcome.promotion;
   promotion.sandbox = sandbox;
   promotion.digest = plan.digest;
@@ -236,7 +237,8 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   };
   auto journal = Journal::Create(entry.directory.get());
   if (!journal) return give_up(journal.error());
-  const Status staged = Stage(plan, wish, *journal, entry, realities, promotion, outcome.conflicts);
+  const Status staged = Stage(outcome.changes, std::move(plan.wanted), wish, *journal, entry,
+                              realities, promotion, outcome.conflicts);
   if (!staged) return give_up(staged.error());
   if (!outcome.conflicts.empty()) {
     (void)RemovePromotion(store, entry.id);
@@ -269,7 +271,8 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   }
   // Back to where it was. What cannot be taken back now is taken back at the next start.
   (void)journal->WriteState(PromotionState::kApplying);
-  const std::vector<std::string> problems = RevertAll(promotion, entry, realities, wish.root);
+  const std::vector<std::string> problems =
+      RevertAll(promotion.steps, promotion.parents, entry, realities, wish.root);
   Status closed = problems.empty()
                       ? Close(*journal, promotion, PromotionState::kReverted, entry, realities)
                       : SyncReality(promotion, entry, realities);
@@ -292,7 +295,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
                 "cloche promotions shows which are done");
   Realities realities;
   CLOCHE_TRY(OpenAll(promotion, realities, entry));
-  std::set<std::string> made;  // also where something else was
+  std::set<std::string_view> made;  // also where something else was
   for (const Step& step : promotion.steps)
     if (step.kind == StepKind::kCreate) made.insert(step.path);
   ASSIGN_OR_RETURN(const auto returned, FindPromoted(store, ""));
@@ -319,14 +322,13 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
                     doubts.size() == 1 ? "" : fmt::format(" (and {} more)", doubts.size() - 1)),
         DoubtCure(id));
   // Where others came and went since, the time tells of them.
-  Promotion undone = promotion;
-  undone.parents.clear();
+  std::vector<Parent> unmoved;
   for (size_t i = 0; i < promotion.parents.size(); ++i) {
     const Parent& each = promotion.parents[i];
     const int64_t now_ns = SettledAt(each, realities);
     if (now_ns == 0 ||
         (i < promotion.parents_settled_ns.size() && now_ns == promotion.parents_settled_ns[i]))
-      undone.parents.push_back(each);
+      unmoved.push_back(each);
   }
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
   Status begun;
@@ -342,7 +344,8 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     begun.error().cure = "nothing was undone";
     return std::unexpected(begun.error());
   }
-  const std::vector<std::string> problems = RevertAll(undone, entry, realities, root);
+  const std::vector<std::string> problems =
+      RevertAll(promotion.steps, unmoved, entry, realities, root);
   if (!problems.empty()) {
     (void)SyncReality(promotion, entry, realities);
     return Fail(Code::kConflict, "undo " + id + ": not yet as it was: " + problems[0],

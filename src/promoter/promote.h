@@ -13,8 +13,8 @@ struct Outcome {
   std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
   std::vector<std::string> notes;
   std::map<std::string, Texts> texts;
-  std::vector<std::string> merged;    // of the changes, those that are of both sides
-  std::vector<diff::Change> changes;  // what it is about
+  std::vector<std::string> merged;   // of the changes, those that are of both sides
+  std::vector<std::string> changes;  // what it is about: lines of docs/formats/changes.md
 };
 
 struct Recovered {

@@ -105,6 +105,7 @@ class Promotes : public testing::Test {
     layout.slots.push_back(slot);
     if (fs::is_directory(upper_ / "becomes-dir"))
       layout.special.push_back({false, 0, "becomes-dir", true, ""});
+    if (blank_) layout.special.push_back({false, 0, "", true, ""});
     return layout;
   }
   Wish RootsWish() {
@@ -144,6 +145,7 @@ class Promotes : public testing::Test {
 
   fs::path top_, real_, upper_, home_;
   std::vector<sys::Fd> fds_;
+  bool blank_ = false;  // nothing of the real tree shows: the upper is a copy
 };
 
 }  // namespace cloche::promoter

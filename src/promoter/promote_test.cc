@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include "promoter/promote_fixture.h"
 #include "promoter/prune.h"
 
@@ -25,6 +27,57 @@ TEST_F(Promotes, RealityBecomesWhatTheSandboxShowed) {
   EXPECT_EQ(dir.st_mode & 07777, 0750u);
   stat((real_ / "mode").c_str(), &mode);
   EXPECT_EQ(mode.st_mode & 07777, 0755u);
+}
+
+TEST_F(Promotes, WhatACopyOfADiskLacksIsDeletedButNotWhatBelongsToTheDisk) {
+  Put(real_ / "same", "same");
+  Put(real_ / "gone", "bye");
+  Put(real_ / "dir/gone", "bye");
+  Put(real_ / "lost+found/piece", "of the disk");
+  Put(upper_ / "same", "same");
+  blank_ = true;
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(done->conflicts.empty()) << done->conflicts[0].path << done->conflicts[0].reason;
+  EXPECT_EQ(done->changes.size(), 3u);
+  EXPECT_FALSE(fs::exists(real_ / "gone"));
+  EXPECT_FALSE(fs::exists(real_ / "dir"));
+  EXPECT_EQ(Text(real_ / "same"), "same");
+  EXPECT_EQ(Text(real_ / "lost+found/piece"), "of the disk");
+}
+
+TEST_F(Promotes, WhatASandboxCallsLikeADirectoryOfTheDiskIsAConflict) {
+  Put(real_ / "lost+found/piece", "of the disk");
+  Put(upper_ / "lost+found/own", "of the sandbox");
+  blank_ = true;
+  const auto before = Seen(real_);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->conflicts.empty());
+  EXPECT_EQ(Seen(real_), before);
+}
+
+// A million have to fit.
+TEST_F(Promotes, AChangeTakesLittleMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "memory is not what it is";
+#endif
+  constexpr long kMost = 1536, kChanges = 20'000;
+  for (long i = 0; i < kChanges; ++i)
+    Put(upper_ / ("directory" + std::to_string(i / 100)) / ("file" + std::to_string(i)), "text");
+  const pid_t child = fork();
+  if (child == 0) {
+    rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    const auto done = Run(RootsWish());
+    getrusage(RUSAGE_SELF, &after);
+    const long each = (after.ru_maxrss - before.ru_maxrss) * 1024 / kChanges;
+    std::cout << each << " bytes for each change\n" << std::flush;
+    _exit(!done || done->promotion.id.empty() ? 1 : each < kMost ? 0 : 2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Promotes, UndoBringsEverythingBack) {

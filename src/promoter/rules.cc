@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <ranges>
 #include <set>
 
 #include "project/project_file.h"
@@ -55,16 +56,16 @@ Result<ProjectRules> ProjectRules::Read(const std::string& toml, const std::stri
   return rules;
 }
 
-void ProjectRules::Check(const std::vector<Wanted>& wanted, const std::string& root,
-                         std::vector<Conflict>& conflicts) const {
-  if (project_.empty()) return;
+Status ProjectRules::Check(const std::vector<std::string>& changes, const std::string& root,
+                           std::vector<Conflict>& conflicts) const {
+  if (project_.empty()) return {};
   const std::string& top = root.empty() ? project_ : root;
   const std::string below = top == "/" ? "/" : top + "/";
   std::vector<Conflict> found;
   std::set<std::string> on_the_way;  // directories that something allowed is in
   // From the last to the first: what is in a directory comes before it.
-  for (auto each = wanted.rbegin(); each != wanted.rend(); ++each) {
-    const diff::Change& change = each->change;
+  for (const std::string& line : changes | std::views::reverse) {
+    ASSIGN_OR_RETURN(const diff::Change change, diff::DecodeJsonLine(line));
     if (!change.path.starts_with(below)) continue;
     const std::string path = change.path.substr(below.size());
     if (path == project::kFileName) {
@@ -88,6 +89,7 @@ void ProjectRules::Check(const std::vector<Wanted>& wanted, const std::string& r
                          "; or change the real cloche.toml, then cloche pipeline SANDBOX repin"});
   }
   conflicts.insert(conflicts.end(), found.rbegin(), found.rend());
+  return {};
 }
 
 std::string ProjectFileNote(const std::string& project, const std::string& pinned,

@@ -17,8 +17,8 @@ class ProjectRules {
 
   // A conflict for each path that must not be touched. Paths outside the project are not its
   // business. `root`: where the project's files go, if not to itself.
-  void Check(const std::vector<Wanted>& wanted, const std::string& root,
-             std::vector<Conflict>& conflicts) const;
+  Status Check(const std::vector<std::string>& changes, const std::string& root,
+               std::vector<Conflict>& conflicts) const;
 
  private:
   promote::PathRules rules_;

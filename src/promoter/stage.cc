@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <tuple>
 
 #include "base/text.h"
@@ -41,17 +43,46 @@ std::optional<diff::Sha256> HashOf(int file) {
   }
 }
 
+// One of what is wanted, while it is worked on.
+struct Work {
+  diff::Change change;
+  std::optional<differ::Place> source;
+  const std::optional<std::string>& text;
+};
+
+Result<Work> Begin(const std::string& line, const Wanted& wanted) {
+  ASSIGN_OR_RETURN(diff::Change change, diff::DecodeJsonLine(line));
+  std::optional<differ::Place> source;
+  if (change.new_side) {
+    source = differ::Look(wanted.source, change.path.substr(change.path.find_last_of('/') + 1));
+    if (!source)
+      return Fail(
+          Code::kConflict,
+          fmt::format("{}: the sandbox has just removed it", EscapeForTerminal(change.path)),
+          "look again, then try again; nothing was applied");
+  }
+  return Work{std::move(change), std::move(source), wanted.text};
+}
+
+bool WasDirectory(const diff::Change& change) {
+  return change.old_side && change.old_side->type == diff::FileType::kDirectory;
+}
+
+bool IsDirectory(const diff::Change& change) {
+  return change.new_side && change.new_side->type == diff::FileType::kDirectory;
+}
+
 class Stager {
  public:
   explicit Stager(const Wish& wish) : wish_(wish) {}
 
   // What shall be there, as FILES/NUMBER.
-  Result<Identity> Put(const Wanted& wanted, int files, uint64_t number) {
+  Result<Identity> Put(const Work& work, int files, uint64_t number) {
     files_ = files;
     const std::string name = std::to_string(number);
-    const diff::Side& side = *wanted.change.new_side;
-    const std::string& path = wanted.change.path;
-    const std::tuple file(files, wanted.source->info.st_dev, wanted.source->info.st_ino);
+    const diff::Side& side = *work.change.new_side;
+    const std::string& path = work.change.path;
+    const std::tuple file(files, work.source->info.st_dev, work.source->info.st_ino);
     if (side.hard_link) {
       const auto first = links_.find(file);
       if (first != links_.end()) {
@@ -61,32 +92,32 @@ class Stager {
       }
       links_[file] = number;
     }
-    if (side.type == diff::FileType::kSymlink) return PutSymlink(wanted, side, name);
+    if (side.type == diff::FileType::kSymlink) return PutSymlink(work, side, name);
     sys::Fd made;
     if (side.type == diff::FileType::kDirectory) {
       if (mkdirat(files_, name.c_str(), 0700) < 0) return Failed("make", path, errno);
       made = sys::Fd(openat(files_, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!made.valid()) return Failed("make", path, errno);
     } else {
-      ASSIGN_OR_RETURN(made, Copy(wanted, side, name));
+      ASSIGN_OR_RETURN(made, Copy(work, side, name));
     }
-    CLOCHE_TRY(Describe(wanted, side, made.get()));
+    CLOCHE_TRY(Describe(work, side, made.get()));
     struct stat info;
     if (fstat(made.get(), &info) < 0) return Failed("make", path, errno);
     return IdentityOf(info);
   }
 
  private:
-  Result<sys::Fd> Copy(const Wanted& wanted, const diff::Side& side, const std::string& name) {
-    const std::string& path = wanted.change.path;
+  Result<sys::Fd> Copy(const Work& work, const diff::Side& side, const std::string& name) {
+    const std::string& path = work.change.path;
     sys::Fd to(
         openat(files_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to.valid()) return Failed("make", path, errno);
-    if (wanted.text) {
-      if (!sys::WriteWhole(to.get(), *wanted.text)) return Failed("write", path, errno);
+    if (work.text) {
+      if (!sys::WriteWhole(to.get(), *work.text)) return Failed("write", path, errno);
       return to;
     }
-    const sys::Fd from = differ::OpenFile(*wanted.source);
+    const sys::Fd from = differ::OpenFile(*work.source);
     if (!from.valid()) return Failed("read", path, EACCES);
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
@@ -98,22 +129,21 @@ class Stager {
     return to;
   }
 
-  Result<Identity> PutSymlink(const Wanted& wanted, const diff::Side& side,
-                              const std::string& name) {
-    const std::string& path = wanted.change.path;
+  Result<Identity> PutSymlink(const Work& work, const diff::Side& side, const std::string& name) {
+    const std::string& path = work.change.path;
     if (symlinkat(side.target.c_str(), files_, name.c_str()) < 0)
       return Failed("make", path, errno);
     if (wish_.root && fchownat(files_, name.c_str(), side.uid, side.gid, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("give away", path, errno);
-    const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
+    const timespec times[2] = {work.source->info.st_atim, work.source->info.st_mtim};
     if (utimensat(files_, name.c_str(), times, AT_SYMLINK_NOFOLLOW) < 0)
       return Failed("set the time of", path, errno);
     return IdentityAt(files_, name);
   }
 
   // Owner first: it takes bits away. Times last: everything else changes them.
-  Status Describe(const Wanted& wanted, const diff::Side& side, int made) {
-    const std::string& path = wanted.change.path;
+  Status Describe(const Work& work, const diff::Side& side, int made) {
+    const std::string& path = work.change.path;
     if (wish_.root && fchown(made, side.uid, side.gid) < 0) return Failed("give away", path, errno);
     // One of his groups he may give it to; that another is not taken over was said.
     if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
@@ -124,8 +154,8 @@ class Stager {
     // A directory is closed when it is full.
     if (side.type == diff::FileType::kDirectory) return {};
     if (fchmod(made, side.mode) < 0) return Failed("set the mode of", path, errno);
-    if (wanted.text) return {};  // it is new
-    const timespec times[2] = {wanted.source->info.st_atim, wanted.source->info.st_mtim};
+    if (work.text) return {};  // it is new
+    const timespec times[2] = {work.source->info.st_atim, work.source->info.st_mtim};
     return futimens(made, times) < 0 ? Failed("set the time of", path, errno) : Status();
   }
 
@@ -137,7 +167,7 @@ class Stager {
 
 // The directories that names come to and go from, and that are there before. What gets a status of
 // its own gets its time back with that.
-std::vector<Parent> ParentsOf(const std::vector<Step>& steps, const Realities& realities) {
+std::vector<Parent> ParentsOf(const std::deque<Step>& steps, const Realities& realities) {
   std::map<std::string, std::string> parents;
   for (const Step& step : steps)
     if (step.kind != StepKind::kSetDir)
@@ -155,14 +185,6 @@ std::vector<Parent> ParentsOf(const std::vector<Step>& steps, const Realities& r
   return found;
 }
 
-bool WasDirectory(const Wanted& wanted) {
-  return wanted.change.old_side && wanted.change.old_side->type == diff::FileType::kDirectory;
-}
-
-bool IsDirectory(const Wanted& wanted) {
-  return wanted.change.new_side && wanted.change.new_side->type == diff::FileType::kDirectory;
-}
-
 DirectoryStatus StatusAt(const Name& at) {
   struct stat info {};
   (void)fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
@@ -170,16 +192,16 @@ DirectoryStatus StatusAt(const Name& at) {
 }
 
 // Of a directory that stays: its attributes that differ, as they are and as they shall be.
-void CompareAttributes(const diff::Change& change, Step& step) {
+void CompareAttributes(const diff::Change& change, StepDetails& details) {
   const auto &old = change.old_side->xattrs, &now = change.new_side->xattrs;
   for (const auto& [name, value] : old)
     if (const auto same = now.find(name);
         IsTakenOver(name) && (same == now.end() || same->second != value))
-      step.old_status.attributes[name] = value;
+      details.old_status.attributes[name] = value;
   for (const auto& [name, value] : now)
     if (const auto same = old.find(name);
         IsTakenOver(name) && (same == old.end() || same->second != value))
-      step.new_status.attributes[name] = value;
+      details.new_status.attributes[name] = value;
 }
 
 }  // namespace
@@ -191,20 +213,25 @@ Status OpenReality(Realities& realities, const std::string& target) {
   return {};
 }
 
-Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry& entry,
-             Realities& realities, Promotion& promotion, std::vector<Conflict>& conflicts) {
+Status Stage(const std::vector<std::string>& changes, std::deque<Wanted> all, const Wish& wish,
+             Journal& journal, Store::Entry& entry, Realities& realities, Promotion& promotion,
+             std::vector<Conflict>& conflicts) {
   Stager stager(wish);
   Annexes annexes(wish.to.empty() ? wish.project : wish.to, journal, entry, promotion);
   std::map<std::string, uint32_t> made;  // directories, and where they are prepared
   uint64_t number = 0;
-  std::vector<Step> deletions, creations, statuses;
-  for (const Wanted& wanted : plan.wanted) {
+  std::deque<Step> steps;
+  std::vector<Step> deletions, statuses;
+  for (const std::string& line : changes) {
+    const Wanted wanted = std::move(all.front());
+    all.pop_front();
     CLOCHE_TRY(OpenReality(realities, wanted.target));
     const Reality& reality = realities.at(wanted.target);
-    const std::string& path = wanted.change.path;
-    if (path == wanted.target) continue;  // the top of an overlay: the time of a mount's root
-    const bool same_kind = wanted.change.old_side && wanted.change.new_side &&
-                           WasDirectory(wanted) == IsDirectory(wanted);
+    ASSIGN_OR_RETURN(const Work work, Begin(line, wanted));
+    const diff::Change& change = work.change;
+    const std::string& path = change.path;
+    const bool same_kind =
+        change.old_side && change.new_side && WasDirectory(change) == IsDirectory(change);
     const auto at = reality.Find(path);
     // Below a directory that is made by this promotion there is nothing yet, or something else.
     if (!at && wanted.before.exists()) {
@@ -215,7 +242,7 @@ Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry&
     // When it was compared it was that. Of a directory the time says only that others came and
     // went.
     const bool still =
-        WasDirectory(wanted) ? now.inode == wanted.before.inode : now == wanted.before;
+        WasDirectory(change) ? now.inode == wanted.before.inode : now == wanted.before;
     if (!still) {
       conflicts.push_back({path, "reality has just changed it", "look again, then try again"});
       continue;
@@ -223,11 +250,10 @@ Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry&
     Step step;
     step.target = wanted.target;
     step.path = path;
-    step.merged_from = wanted.merged_from;
+    step.few = wanted.few;
     step.before_changed_ns = wanted.before_changed_ns;
-    step.before_merged_from = wanted.before_merged_from;
     step.before = now;
-    const bool status_only = same_kind && IsDirectory(wanted);
+    const bool status_only = same_kind && IsDirectory(change);
     if (const auto above = made.find(path.substr(0, path.find_last_of('/'))); above != made.end()) {
       step.annex = above->second;
     } else if (at && !status_only) {
@@ -238,49 +264,50 @@ Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry&
     if (status_only) {
       step.kind = StepKind::kSetDir;
       step.directory = true;
-      step.old_status = StatusAt(*at);
     } else if (same_kind) {
       step.kind = StepKind::kReplace;
     }
-    if (!same_kind && wanted.change.old_side) {
+    if (!same_kind && change.old_side) {
       Step gone = step;
       gone.kind = StepKind::kDelete;
-      gone.directory = WasDirectory(wanted);
+      gone.directory = WasDirectory(change);
       gone.number = ++number;
       deletions.push_back(std::move(gone));
       step.before = {};
     }
-    if (!wanted.change.new_side) continue;
-    const diff::Side& side = *wanted.change.new_side;
+    if (!change.new_side) continue;
+    const diff::Side& side = *change.new_side;
     step.number = ++number;
-    step.new_status = {side.mode, side.uid, side.gid, sys::Nanos(wanted.source->info.st_mtim), {}};
+    StepDetails details = step.details();
+    details.new_status = {side.mode, side.uid, side.gid, sys::Nanos(work.source->info.st_mtim), {}};
     if (step.kind == StepKind::kSetDir) {
-      CompareAttributes(wanted.change, step);
+      details.old_status = StatusAt(*at);
+      CompareAttributes(change, details);
+      step.few = std::make_shared<const StepDetails>(std::move(details));
       statuses.push_back(std::move(step));
       continue;
     }
-    ASSIGN_OR_RETURN(step.staged, stager.Put(wanted, entry.Of(step), step.number));
+    ASSIGN_OR_RETURN(step.staged, stager.Put(work, entry.Of(step), step.number));
     if (struct stat info; fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info,
                                   AT_SYMLINK_NOFOLLOW) == 0) {
       step.staged_modified_ns = sys::Nanos(info.st_mtim);
       step.staged_size = static_cast<uint64_t>(info.st_size);
     }
-    step.directory = IsDirectory(wanted);
+    step.directory = IsDirectory(change);
     if (step.directory) {
       made[path] = step.annex;
       Step status = step;
       status.kind = StepKind::kSetDir;
       status.number = ++number;
-      status.old_status = status.new_status;  // gone when it is undone
+      details.old_status = details.new_status;  // gone when it is undone
+      status.few = std::make_shared<const StepDetails>(std::move(details));
       statuses.push_back(std::move(status));
     }
-    creations.push_back(std::move(step));
+    steps.push_back(std::move(step));
   }
   // What is below goes first and comes last; a directory may be closed when it is full.
-  std::vector<Step> steps(deletions.rbegin(), deletions.rend());
-  std::ranges::move(creations, std::back_inserter(steps));
-  std::ranges::reverse(statuses);
-  std::ranges::move(statuses, std::back_inserter(steps));
+  std::ranges::move(deletions, std::front_inserter(steps));
+  std::ranges::move(statuses | std::views::reverse, std::back_inserter(steps));
   promotion.parents = ParentsOf(steps, realities);
   promotion.step_count = steps.size();
   promotion.steps = std::move(steps);

@@ -17,7 +17,9 @@ Status OpenReality(Realities& realities, const std::string& target);
 // which order it goes into place. Nothing of reality is touched.
 // `promotion` gets the steps, and the directories that they happen in.
 // `journal` hears of what is made outside of the store, which `entry` and `promotion` get, too.
-Status Stage(const Plan& plan, const Wish& wish, Journal& journal, Store::Entry& entry,
-             Realities& realities, Promotion& promotion, std::vector<Conflict>& conflicts);
+// `changes` and `all` are those of a plan; of the latter each goes as soon as it is done.
+Status Stage(const std::vector<std::string>& changes, std::deque<Wanted> all, const Wish& wish,
+             Journal& journal, Store::Entry& entry, Realities& realities, Promotion& promotion,
+             std::vector<Conflict>& conflicts);
 
 }  // namespace cloche::promoter

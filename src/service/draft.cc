@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "base/repairs_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
 #include "sys/process.h"
@@ -18,7 +19,6 @@ namespace cloche::service {
 namespace {
 
 constexpr const char* kDraft = ".cloche-copy-83fd02b7";  // nobody else's name, and a number
-constexpr const char* kRepairs = "lost+found";           // the file system's own
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kMostAttempts = 100;
 
@@ -77,7 +77,7 @@ Result<Draft> Draft::Open(const std::string& path, size_t number, bool is_new) {
 }
 
 std::vector<std::string> Draft::NotData() const {
-  return is_mount_ ? std::vector<std::string>{draft_, kRepairs} : std::vector<std::string>{};
+  return is_mount_ ? std::vector<std::string>{draft_, kRepairsName} : std::vector<std::string>{};
 }
 
 // The original moves on meanwhile: names may come and go.

@@ -17,6 +17,11 @@ namespace {
 constexpr size_t kMostSpecial = 10'000'000;
 constexpr size_t kMostPath = 64 << 10;
 constexpr size_t kMostBytes = 512 << 20;
+constexpr const char* kOpaque = "y";
+
+const char* OpaqueName(bool user_xattr) {
+  return user_xattr ? "user.overlay.opaque" : "trusted.overlay.opaque";
+}
 
 std::string Attribute(int fd, const char* name) {
   char value[4096];
@@ -62,9 +67,16 @@ bool Take(Few& few, int directory, const dirent& entry) {
 
 }  // namespace
 
+Outcome<void> MarkBlank(int slot, bool user_xattr) {
+  const sys::Fd upper(openat(slot, "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!upper.valid() || fsetxattr(upper.get(), OpaqueName(user_xattr), kOpaque, 1, 0) < 0)
+    return Failed(SpawnStage::kPool, "mark upper", errno, "");
+  return {};
+}
+
 Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
                           StateLayout& layout, Few* few) {
-  const char* opaque = user_xattr ? "user.overlay.opaque" : "trusted.overlay.opaque";
+  const char* opaque = OpaqueName(user_xattr);
   const char* origin = user_xattr ? "user.overlay.origin" : "trusted.overlay.origin";
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
   struct Level {
@@ -73,6 +85,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
   };
   std::string path;
   size_t bytes = 0;
+  if (Attribute(upper, opaque) == kOpaque) layout.special.push_back({of_other, slot, "", true, ""});
   std::vector<Level> stack;
   stack.push_back({std::make_unique<sys::Directory>(upper, "."), 0});
   while (!stack.empty()) {
@@ -105,7 +118,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     if (!path.empty()) path += '/';
     path += entry->d_name;
     if (path.size() > kMostPath) return Failed(SpawnStage::kPool, "read upper", ENAMETOOLONG);
-    SpecialDirectory special{of_other, slot, path, Attribute(child.get(), opaque) == "y",
+    SpecialDirectory special{of_other, slot, path, Attribute(child.get(), opaque) == kOpaque,
                              Attribute(child.get(), redirect)};
     if (special.opaque || !special.redirect.empty()) {
       bytes += special.path.size() + special.redirect.size();

@@ -5,6 +5,10 @@
 
 namespace cloche::spawn {
 
+// At the root of an overlay the kernel ignores this mark, but whoever looks at changes finds it:
+// nothing of the base shows there. It goes along with every copy of the upper.
+Outcome<void> MarkBlank(int slot, bool user_xattr);
+
 // Adds the directories of an upper that are opaque or were renamed, and with `copied` what
 // overlayfs copied up. In system mode only root can read which ones are; nothing else of the upper
 // is looked at, and no symlink followed.

@@ -14,6 +14,7 @@
 #include "spawn/child.h"
 #include "spawn/slots.h"
 #include "spawn/source.h"
+#include "spawn/special.h"
 #include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
@@ -182,10 +183,12 @@ Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& s
       return Failed(SpawnStage::kPool, "clear work directory", error, name);
     if (mkdirat(slot.get(), "w", 0700) < 0)
       return Failed(SpawnStage::kPool, "make work directory", errno, name);
-    if (mkdirat(slot.get(), "u", 0700) < 0) {
-      if (errno == EEXIST) continue;
+    const bool made = mkdirat(slot.get(), "u", 0700) == 0;
+    if (!made && errno != EEXIST)
       return Failed(SpawnStage::kPool, "make upper directory", errno, name);
-    }
+    if (spec.mounts[i].blank)
+      if (auto marked = MarkBlank(slot.get(), spec.mode == Mode::kRootless); !marked) return marked;
+    if (!made) continue;
     struct stat like;
     if (fstat(sources[i].get(), &like) < 0) return Failed(SpawnStage::kPool, "stat lower", errno);
     bool owned =

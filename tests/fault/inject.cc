@@ -12,7 +12,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include <set>
 #include <string>
 
+#include "fail_call.h"
 #include "sys/seccomp_table.h"
 
 namespace {
@@ -146,9 +146,7 @@ class Tracer {
       if (number == SYS_sendmsg && launched_ && info.entry.args[0] == daemon_) armed_ = false;
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
       if (tracee.error != 0) {
-        Change(pid, [&](user_regs_struct& registers) {
-          registers.rax = static_cast<unsigned long long>(-tracee.error);
-        });
+        ReturnError(pid, tracee.error);
         tracee.error = 0;
       } else if (pid == spawn_ && last_call_ == SYS_recvmsg && info.exit.rval > 0 && !launched_) {
         armed_ = launched_ = true;  // the request for our sandbox
@@ -163,19 +161,10 @@ class Tracer {
         std::string(kNames[static_cast<int>(tracee.role)]) + " " + NameOf(info);
     const bool fails = ++count_ == step_ || name == kind_;
     if (fails) {
-      // Another call instead, one that every filter lets pass; its result is replaced.
-      Change(pid, [](user_regs_struct& registers) { registers.orig_rax = SYS_getpid; });
+      SkipCall(pid);
       tracee.error = error_;
     }
     fprintf(output_, "%s%s\n", fails ? "!" : "", name.c_str());
-  }
-
-  template <typename Edit>
-  static void Change(pid_t pid, Edit edit) {
-    user_regs_struct registers{};
-    ptrace(PTRACE_GETREGS, pid, nullptr, &registers);
-    edit(registers);
-    ptrace(PTRACE_SETREGS, pid, nullptr, &registers);
   }
 
   FILE* output_;

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include <set>
 #include <string>
 
+#include "fail_call.h"
 #include "sys/seccomp_table.h"
 
 namespace {
@@ -58,14 +58,6 @@ struct Fault {
   long number = 0;
 };
 
-template <typename Edit>
-void ChangeRegisters(pid_t pid, Edit edit) {
-  user_regs_struct registers{};
-  ptrace(PTRACE_GETREGS, pid, nullptr, &registers);
-  edit(registers);
-  ptrace(PTRACE_SETREGS, pid, nullptr, &registers);
-}
-
 // Until it has ended; its wait status.
 int Trace(pid_t pid, const Fault& fault, FILE* steps) {
   long count = 0;
@@ -87,13 +79,9 @@ int Trace(pid_t pid, const Fault& fault, FILE* steps) {
         if (hit && fault.action == "kill") kill(pid, SIGKILL);
         while (hit && fault.action == "stop") pause();
         if (hit) error = atoi(fault.action.c_str());
-        // Another call instead; its result is replaced.
-        if (error != 0)
-          ChangeRegisters(pid, [](user_regs_struct& at) { at.orig_rax = SYS_getpid; });
+        if (error != 0) SkipCall(pid);
       } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && error != 0) {
-        ChangeRegisters(pid, [&](user_regs_struct& at) {
-          at.rax = static_cast<unsigned long long>(-static_cast<long long>(error));
-        });
+        ReturnError(pid, error);
         error = 0;
       }
     }

@@ -1,22 +1,8 @@
 #!/usr/bin/env bash
 # The host edits, replaces, truncates and deletes files of a project while a sandbox reads them, on ext4 and on
 # btrfs: no read fails for it, none is torn, all of it is told, and refresh brings it.
-# Its disks are files, mounted in a mount namespace of the test's own, where its daemon is, too.
-if [ -z "${DISKS-}" ]; then
-  [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
-  DISKS=$(mktemp -d /tmp/cloche-disks.XXXXXX)
-  chmod 755 "$DISKS"
-  DISKS=$DISKS unshare --mount --propagation private "$0" "$@"
-  status=$?
-  rm -rf "$DISKS"  # nothing is mounted there in this namespace
-  exit $status
-fi
-# Before the daemon starts, which has a mount namespace of its own as well.
-for kind in ext4 btrfs; do
-  truncate -s 200M "$DISKS/$kind.img"
-  "mkfs.$kind" -q "$DISKS/$kind.img" > /dev/null || exit 1
-  mkdir "$DISKS/$kind" && mount -o loop "$DISKS/$kind.img" "$DISKS/$kind" || exit 1
-done
+DISK_SIZE=200M
+. "$(dirname "$0")/../harness/disks.sh"
 
 . "$(dirname "$0")/../harness/lib.sh"
 move=("$PYTHON" -B "$BIN/moving_reality.py")

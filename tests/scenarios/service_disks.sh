@@ -1,21 +1,8 @@
 #!/usr/bin/env bash
 # Services whose data lies on a disk of its own: a btrfs, where a snapshot is all they stand still for, and mounts
 # whose top directory is the data. Nothing of a snapshot stays, and no sandbox sees it.
-# Its disks are files, mounted in a mount namespace of the test's own, where its daemon is, too.
-if [ -z "${DISKS-}" ]; then
-  [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
-  DISKS=$(mktemp -d /tmp/cloche-disks.XXXXXX)
-  chmod 755 "$DISKS"
-  DISKS=$DISKS unshare --mount --propagation private "$0" "$@"
-  status=$?
-  rm -rf "$DISKS"  # nothing is mounted there in this namespace
-  exit $status
-fi
-for kind in ext4 btrfs; do
-  truncate -s 1500M "$DISKS/$kind.img"
-  "mkfs.$kind" -q "$DISKS/$kind.img" > /dev/null || exit 1
-  mkdir "$DISKS/$kind" && mount -o loop "$DISKS/$kind.img" "$DISKS/$kind" || exit 1
-done
+DISK_SIZE=1500M
+. "$(dirname "$0")/../harness/disks.sh"
 # A subvolume in the middle of others, one that is data itself, and one that is mounted where the data is.
 for volume in machine whole top; do btrfs subvolume create "$DISKS/btrfs/$volume" > /dev/null || exit 1; done
 mkdir "$DISKS/mounted" && mount -o "loop,subvol=top" "$DISKS/btrfs.img" "$DISKS/mounted" || exit 1
@@ -33,6 +20,15 @@ snapshots() { find "$DISKS/btrfs" -maxdepth 3 -name '.cloche-service-*'; btrfs s
 none_left() { is "$(snapshots)" ""; }
 inside() { local box=$1; shift; cloche exec "$box" -- "$@"; }
 in_redis() { local box=$1; shift; cloche exec "$box" -- redis-cli -p "$port" "$@"; }
+# check_deleted SENTENCE BOX PATHS: these are all below the data that the diff shows as deleted. To it a subvolume in the
+# middle of a mount is another mount: all in there is new.
+check_deleted() {
+  mountpoint -q "$data" || return 0
+  check "$1" is "$(cloche diff $2 --json | "$PYTHON" -c '
+import json, sys
+for change in json.load(sys.stdin)["changes"]:
+    if change["kind"] == "deleted" and change["path"].startswith(sys.argv[1]): print(change["path"], end=" ")' "$data/")" "$3"
+}
 outside() { redis-cli -p "$port" "$@"; }
 # redis DIR: of the caller, with data there; sets port and pid.
 redis() {
@@ -52,11 +48,13 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   data=$DISKS/$place
   mkdir "$data/kept" && echo theirs > "$data/kept/file" && ln -s /etc/passwd "$data/link" && mkfifo "$data/fifo" &&
     truncate -s 200M "$data/sparse" && echo tail >> "$data/sparse" && ln "$data/kept/file" "$data/other-name"
-  chown -hR "$CALLER_UID:$CALLER_UID" "$data/kept" "$data/link" "$data/fifo" "$data/sparse"
+  mkdir "$data/goes" && echo deep > "$data/goes/file" && echo soon > "$data/gone" && echo key > "$data/veiled"
+  chown -hR "$CALLER_UID:$CALLER_UID" "$data/kept" "$data/link" "$data/fifo" "$data/sparse" "$data/goes" "$data/gone" "$data/veiled"
   if [ "$MODE" = system ]; then chown 4711:4712 "$data/kept/file"; chmod 640 "$data/kept/file"; fi
   before=$(cd "$data" && find kept link fifo sparse other-name -type d -printf '%p %m %U:%G %T@\n' -o -printf '%p %y %m %U:%G %s %n %l %T@\n' | sort)
-  try cloche new --name box --with-service "$port"
+  try cloche new --name box --with-service "$port" --hide "$data/veiled"
   check "$place: a sandbox with the service" exits 0
+  check_deleted "$place: what was only copied is no change" box ""
   check "$place: on the same data" is "$(in_redis box get place) $(in_redis box llen list)" "reality 1000"
   check "$place: every file as it was" is \
     "$(inside box sh -c "cd '$data' && find kept link fifo sparse other-name -type d -printf '%p %m %U:%G %T@\n' -o -printf '%p %y %m %U:%G %s %n %l %T@\n' | sort")" "$before"
@@ -66,6 +64,9 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   check "$place: no snapshot is left" none_left
   check "$place: nor anything in its data" is "$(ls -A "$data" | grep -c cloche)" 0
   check "$place: nor inside" is "$(inside box ls -A "$data" | grep -c cloche)" 0
+  inside box rm -r "$data/goes" "$data/gone"
+  gone="$data/goes $data/goes/file $data/gone "
+  check_deleted "$place: what is deleted inside is in the diff, and nothing that was left out" box "$gone"
   in_redis box set place box > "$T/log"
   outside set place moved-on > "$T/log"
   echo later > "$data/made-later"; echo edited > "$data/kept/file"; mkdir "$data/dir-later"
@@ -73,9 +74,14 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   check "$place: nor what is changed" is "$(inside box cat "$data/kept/file")" theirs
   cloche stop box > "$T/log"
   check "$place: nor after a restart" is "$(in_redis box get place) $(inside box sh -c "ls -d '$data'/*later" 2> /dev/null)" "box "
+  gone="$data/dir-later $gone$data/made-later "  # made by the original after its copy
+  check_deleted "$place: nor is a deletion forgotten" box "$gone"
   cloche snapshot box --name saved > "$T/log"
   in_redis box set place lost > "$T/log"
+  inside box sh -c "echo back > '$data/gone'; rm '$data/other-name'"
+  check_deleted "$place: a state knows what it deleted" "box --against saved" "$data/other-name "
   cloche rollback box saved > "$T/log" 2>&1
+  check_deleted "$place: rollback brings deletions back" box "$gone"
   check "$place: rollback brings its data back" is "$(in_redis box get place)" box
   try cloche fork box --json
   fork=$(field 0.id)
@@ -83,6 +89,14 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   check "$place: a fork has its own" is "$(in_redis box get place) $(in_redis "$fork" get place) $(outside get place)" "box fork moved-on"
   try cloche diff box --json
   check "$place: the diff names what is other than reality" mentions "kept/file"
+  check_deleted "$place: a fork deletes the same" "$fork" "$gone"
+  if mountpoint -q "$data"; then
+    try cloche promote "$fork" --yes --json "$data/goes" "$data/gone"
+    check "$place: deletions are promoted" is "$status $(ls -d "$data/goes" "$data/gone" 2> /dev/null)" "0 "
+    check_deleted "$place: what a promotion keeps there is no deletion" box "$data/dir-later $data/made-later "
+    try cloche undo "$(field id)"
+    check "$place: and taken back" is "$status $(cat "$data/goes/file" "$data/gone" | tr '\n' ' ')" "0 deep soon "
+  fi
   cloche rm box "$fork" > "$T/log" 2>&1
   kill "$pid"
 done

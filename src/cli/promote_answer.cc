@@ -1,0 +1,50 @@
+#include "cli/promote_answer.h"
+
+#include <unistd.h>
+
+#include "cli/client.h"
+#include "cli/line_splitter.h"
+
+namespace cloche::cli {
+// Taken apart as it comes: cloche-promote gives each change a line of its own.
+Result<PromoteAnswer> AskPromote(const std::string& target, const Json& body) {
+  PromoteAnswer answer;
+  std::string rest;
+  bool inside = false;
+  LineSplitter lines([&](std::string_view line) {
+    if (inside && line.starts_with('{')) {
+      if (line.ends_with(',')) line.remove_suffix(1);
+      answer.changes.emplace_back(line);
+      return;
+    }
+    rest += line;
+    inside = line.ends_with(R"("changes":[)");
+  });
+  const auto take = [&](std::string_view piece) { lines.Add(piece); };
+  CLOCHE_TRY(CallForPieces(target, take, "POST", body));
+  lines.End();
+  answer.json = Json::parse(rest, nullptr, false);
+  if (!answer.json.is_object())
+    return Fail(Code::kInternal, "read the answer of cloched: not JSON");
+  for (const Json& each : Field(answer.json, "changes")) answer.changes.push_back(each.dump());
+  answer.json.erase("changes");
+  return answer;
+}
+
+void PrintAnswer(const PromoteAnswer& answer) {
+  if (isatty(STDOUT_FILENO)) {
+    Json json = answer.json;
+    json["changes"] = Json::array();
+    for (const std::string& each : answer.changes)
+      json["changes"].push_back(Json::parse(each, nullptr, false));
+    return PrintJson(json);
+  }
+  std::string text = answer.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.back() = ',';
+  WriteAll(STDOUT_FILENO, text + R"("changes":[)");
+  for (const std::string& each : answer.changes)
+    WriteAll(STDOUT_FILENO, (&each == &answer.changes.front() ? "" : ",") + each);
+  WriteAll(STDOUT_FILENO, "]}\n");
+}
+
+}  // namespace cloche::cli
