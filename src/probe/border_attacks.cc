@@ -224,9 +224,11 @@ void KeepTrying(Attempt& attempt) {
   std::string rest;
   while (Receive(stays, kPatienceMs, rest)) {
   }
-  const char* ping = "still open";
-  attempt.Set("cut", send(stays, ping, strlen(ping), MSG_NOSIGNAL) < 0 ||
-                         send(stays, ping, strlen(ping), MSG_NOSIGNAL) < 0);
+  // The first may only fetch the reset.
+  const std::string ping = "still open";
+  const bool first = SendAll(stays, ping);
+  const bool second = SendAll(stays, ping);
+  attempt.Set("cut", !first || !second);
 }
 
 // Words: a name, then servers. By datagram and by stream, with the name in capitals, too.

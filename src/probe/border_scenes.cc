@@ -141,7 +141,8 @@ Outcome BytesUp(Stage& stage, Origin& origin) {
 
 // A secret is for another port of this machine, in TLS. In clear nobody may read it, nor inside.
 Outcome SecretElsewhere(Stage& stage, Origin& origin) {
-  const std::string name = stage.token(), value = "value-" + stage.token() + "-of-a-secret";
+  const std::string& name = stage.token();
+  const std::string value = "value-" + name + "-of-a-secret";
   const std::string header = "GET /{PROBE_TOKEN}?{PROBE_TOKEN} HTTP/1.1\r\nHost: " + origin.here() +
                              "\r\nAuthorization: Bearer {PROBE_TOKEN}\r\nConnection: close\r\n\r\n";
   const Words words =

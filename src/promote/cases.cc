@@ -10,7 +10,7 @@ using enum Real;
 using enum Verdict;
 using enum Reason;
 
-constexpr std::array kTable = {
+constexpr std::array<Case, (kIncomings * kReals)> kTable = {
     Case{kAdd, kUnknown, "P-ADD-UNKNOWN", kRefuse, kCannotTell},
     Case{kAdd, kParentSymlink, "P-ADD-PARENT-SYMLINK", kRefuse, kLeadsElsewhere},
     Case{kAdd, kParentFile, "P-ADD-PARENT-FILE", kConflict, kInTheWay},
@@ -313,7 +313,6 @@ constexpr std::array kTable = {
 
 // So a pair is found by its place, and none is missing.
 constexpr bool IsComplete() {
-  if (kTable.size() != kIncomings * kReals) return false;
   for (size_t i = 0; i < kTable.size(); ++i)
     if (static_cast<size_t>(kTable[i].incoming) != i / kReals ||
         static_cast<size_t>(kTable[i].real) != i % kReals)

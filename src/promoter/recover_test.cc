@@ -78,7 +78,7 @@ class Recovers : public Promotes {
   fs::path StoreOf(const std::string& id) const {
     return home_ / ".local/state/cloche/promotions" / id;
   }
-  Result<Promotion> UndoNow(const std::string& id, std::vector<std::string> force = {}) {
+  Result<Promotion> UndoNow(const std::string& id, const std::vector<std::string>& force = {}) {
     auto store = Store::Open(home_);
     if (!store) return std::unexpected(store.error());
     std::vector<std::string> moved;

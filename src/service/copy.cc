@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,7 @@ sys::CopyCount copied;
 void TellProgress(int) {
   const int error = errno;
   char line[64];
-  const int size = snprintf(line, sizeof line, "bytes %llu\n",
-                            static_cast<unsigned long long>(copied.bytes + copied.shared));
+  const int size = snprintf(line, sizeof line, "bytes %" PRIu64 "\n", copied.bytes + copied.shared);
   (void)!write(STDOUT_FILENO, line, static_cast<size_t>(size));
   errno = error;
 }

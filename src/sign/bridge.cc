@@ -76,11 +76,10 @@ void Bridge::Run() {
           ReadAgent(each);
       }
       if (inside == 0 || each.over) continue;
-      if ((inside & POLLOUT) != 0 && !WriteFrom(each.inside.get(), each.to_inside))
-        each.over = true;
-      else if ((inside & POLLIN) != 0)
+      const bool broken = (inside & POLLOUT) != 0 && !WriteFrom(each.inside.get(), each.to_inside);
+      if (!broken && (inside & POLLIN) != 0)
         ReadInside(each);
-      else if ((inside & (POLLHUP | POLLERR | POLLNVAL)) != 0)
+      else if (broken || (inside & (POLLHUP | POLLERR | POLLNVAL)) != 0)
         each.over = true;
     }
     connections_.remove_if([](const Connection& each) { return each.over; });

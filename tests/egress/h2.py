@@ -71,6 +71,15 @@ def memory(w):
     raise world.Failure("cloche-egress has no memory")
 
 
+def fits(w, mebibytes):
+    """Under a sanitizer most of the memory is the sanitizer's: then only what happened is judged."""
+    with open(world.EGRESS, "rb") as program:
+        if b"__asan_init" in program.read():
+            print(f"     under AddressSanitizer: {memory(w)} KiB say nothing", flush=True)
+            return
+    check(memory(w) < mebibytes << 10, f"{memory(w)} KiB were enough")
+
+
 def requests(w):
     return [each for each in w.seen if "method" in each]
 
@@ -192,7 +201,7 @@ def test_bodies_both_ways(w):
     os.unlink(path)
     record = w.record(kind="https", decision="allow")
     check(record["bytes_down"] > size, record)
-    check(memory(w) < 64 << 10, f"{memory(w)} KiB were enough")
+    fits(w, 64)
     equal(w.curl(*ca, "-I", URL + "/h")[0], 200, "HEAD")
 
 
@@ -219,7 +228,7 @@ def test_who_reads_slowly_makes_the_server_wait(w):
         never.close(8);
     """, timeout=60)
     equal(out, ["GET /other 0", 104857600, "GET /other 0"], "what the program got")
-    check(memory(w) < 64 << 10, f"{memory(w)} KiB were enough")
+    fits(w, 64)
 
 
 def test_a_dialogue_passes_as_it_grows(w):
@@ -392,7 +401,7 @@ print(calm > 0)
 """)
     equal(out.strip(), "True", "some were told to be calm")
     print(f"     {memory(w)} KiB at most", flush=True)
-    check(memory(w) < 160 << 10, f"{memory(w)} KiB were enough")
+    fits(w, 160)
     equal(w.curl(*ca, URL + "/still")[0], 200, "and the others are served")
 
 
@@ -441,7 +450,7 @@ print('streams', link.outcome(2 * 119 + 1))
     check(lines["bomb"] == "blocked: HTTP/2: the head is too long" or lines["bomb"].startswith("goaway"), lines["bomb"])
     check(lines["streams"].startswith("reset ") or lines["streams"].startswith("goaway"), lines["streams"])
     check(len([s for s in requests(w) if s["path"] == "/flood"]) < 5000, "the server is spared most of it")
-    check(memory(w) < 64 << 10, f"{memory(w)} KiB were enough")
+    fits(w, 64)
     equal(w.curl(*ca, URL + "/still")[0], 200, "and the others are served")
 
 

@@ -26,7 +26,7 @@ server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'x-size': String(seen.size) }));
     stream.on('data', (data) => { seen.size += data.length; stream.write(data); });
-    stream.on('end', () => { say(seen); stream.end(); });
+    stream.on('end', () => { if (!stream.aborted) say(seen); stream.end(); });
     return;
   }
   if (path === '/never') {  // answers, and does not read
@@ -44,6 +44,7 @@ server.on('stream', (stream, headers) => {
     if (seen.body.length < 4096) seen.body += data.toString('latin1');
   });
   stream.on('end', () => {
+    if (stream.aborted) return;  // node says 'end' of some streams that were reset, too
     say(seen);
     if (stream.destroyed) return;
     if (path === '/events') {

@@ -43,8 +43,7 @@ bool FuzzBytes(Random& random, std::string_view name) {
                                                 "Host: a.example\r\n",
                                                 "\x1e",
                                                 "\x1f",
-                                                "\x1etransfer-encoding\x1f"
-                                                "chunked\x1e",
+                                                "\x1etransfer-encoding\037chunked\x1e",
                                                 "\x1e:path\x1f/x",
                                                 "0\r\n\r\n",
                                                 "%2e",

@@ -46,7 +46,7 @@ CALLER_ENV=()
 # With sanitizers (presets asan and tsan) each of our processes reports into a file of its own
 # here, also those without a terminal; finish looks.
 REPORTS=$T/reports SANITIZER_ENV=()
-if grep -qae __asan_init -e __tsan_init "$BIN/cloche"; then
+if grep -qae __asan_init -e __tsan_init "$BIN"/cloche*; then
   mkdir -m 1777 "$REPORTS"
   for name in ASAN UBSAN LSAN TSAN; do
     variable=${name}_OPTIONS

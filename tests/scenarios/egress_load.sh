@@ -64,5 +64,9 @@ check "beyond a limit it is a 429, with the reason" mentions '429 .*more than 4 
 
 echo "     at most: $(resident) KiB; now $(sockets) sockets, $(ls "/proc/$victim/fd" | wc -l) descriptors"
 check "it is the same process" is "$(egress_pid)" "$victim"
-check "and was small all the time" test "$(resident)" -lt 65536
+if [ -d "$REPORTS" ]; then
+  echo "     under a sanitizer that says nothing: most of it is the sanitizer's"
+else
+  check "and was small all the time" test "$(resident)" -lt 65536
+fi
 cloche rm flood calm bounded > "$T/log" 2>&1
