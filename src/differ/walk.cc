@@ -226,6 +226,8 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   } else if (!in_upper) {
     entry.after = Child(frame.origin, name);
   }
+  if (blank_ && !entry.after && entry.before && S_ISSOCK(entry.before->info.st_mode))
+    return std::nullopt;  // not always copied
   if (entry.before && MovedAway(Join(frame.before.path, name))) entry.before.reset();
   if (frame.renamed && entry.before) entry.old_path = Absolute(Join(frame.before.path, name));
 

@@ -83,19 +83,21 @@ class ChangeCount {
   size_t seen_ = 0;
 };
 
-// The last one to hold it takes its mounts down, and with them all that the kernel remembers of
-// their files: seconds for a million. That is a process of its own, by ending.
-pid_t LetGo(sys::Fd mounts) {
+// The last one to hold a mount namespace takes its mounts down, and with them all that the kernel
+// remembers of their files: seconds for a million. That is a process of its own, by ending.
+pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
   sys::Fd ours, theirs;
   if (sys::MakeSocketPair(ours, theirs) < 0) return -1;
   const pid_t last = fork();
   if (last != 0) {
-    mounts.Reset();
+    mounts.Reset();  // before `ours`
     return last;
   }
-  ours.Reset();
-  char none;
-  while (read(theirs.get(), &none, 1) < 0 && errno == EINTR) {
+  for (const int fd : {ours.Release(), daemon, tasks}) close(fd);
+  for (const int fd : {theirs.get(), init.get()}) {  // until nobody else holds it
+    pollfd wait{fd, POLLIN, 0};
+    while (poll(&wait, 1, -1) < 0 && errno == EINTR) {
+    }
   }
   _exit(0);
 }
@@ -119,7 +121,7 @@ pid_t LetGo(sys::Fd mounts) {
     }
     while (ready > 0) {
       KeeperTask task{};
-      int fds[1];
+      int fds[2];
       int fd_count = 0;
       long got = sys::ReceiveMessage(tasks, &task, sizeof task, fds, fd_count, true);
       if (got == 0) {
@@ -139,14 +141,15 @@ pid_t LetGo(sys::Fd mounts) {
       } else if (task.kind == KeeperTask::Kind::kSweep) {
         task.cgroup[sizeof task.cgroup - 1] = '\0';
         if (task.cgroup[0] != '\0') groups.push_back(task.cgroup);
-        if (fd_count == 1)
-          if (const pid_t pid = LetGo(sys::Fd(fds[0])); pid > 0) others.push_back(pid);
         sweep = true;
+      } else if (task.kind == KeeperTask::Kind::kLetGo && fd_count == 2) {
+        const pid_t pid = LetGo(sys::Fd(fds[0]), sys::Fd(fds[1]), daemon, tasks);
+        if (pid > 0) others.push_back(pid);
       }
     }
-    if (ready > 0 && !leaving && groups.size() < kMostWaiting) continue;
     std::erase_if(others,
                   [&](pid_t pid) { return waitpid(pid, nullptr, leaving ? 0 : WNOHANG) == pid; });
+    if (ready > 0 && !leaving && groups.size() < kMostWaiting) continue;
     std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
     if (sweep || leaving) store.EmptyTrash();
     sweep = false;

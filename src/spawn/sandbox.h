@@ -30,7 +30,6 @@ struct Sandbox {
   uint64_t number = 0;          // of the request whose reply waits for init's end
   bool writes_outside = false;  // something of the host is writable inside
   sys::Fd pidfd, control, listener, upper, oom;
-  sys::Fd mounts;                      // kFlagBrief: its mount namespace, which outlives init
   std::optional<KernelLimits> limits;  // in force
   std::shared_ptr<Mask> mask;
   std::vector<SourceIdentity> sources;  // by mount

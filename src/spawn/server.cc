@@ -427,9 +427,7 @@ void Server::End(const SpawnRequest& request, bool discard) {
   // kept is at rest.
   if (!discard || sandbox.writes_outside) {
     sandbox.number = request.number;
-    if ((request.flags & kFlagBrief) != 0)
-      sandbox.mounts =
-          sys::Fd(sys::OpenMountNamespace(sandbox.pid));  // without it, it only takes longer
+    if ((request.flags & kFlagBrief) != 0) LeaveMounts(sandbox);
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
     return;
   }
@@ -494,17 +492,25 @@ void Server::CleanUp(Sandbox& sandbox) {
   if (sandbox.discard || !sandbox.kept)
     (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
   workshop_.Release(sandbox);
-  Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "", sandbox.mounts);
+  Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "");
 }
 
-// The keeper empties the trash, removes this cgroup and lets go of these mounts.
-void Server::Sweep(const std::string& cgroup, const sys::Fd& mounts) {
+// The keeper empties the trash, and removes this cgroup.
+void Server::Sweep(const std::string& cgroup) {
   KeeperTask task{};
   task.kind = KeeperTask::Kind::kSweep;
   Fill(task.cgroup, cgroup);
-  const int fd = mounts.get();
-  sys::SendMessage(keeper_.get(), &task, sizeof task,
-                   std::span<const int>(&fd, mounts.valid() ? 1 : 0));
+  sys::SendMessage(keeper_.get(), &task, sizeof task);
+}
+
+// Its mounts outlive init. Without the keeper they do not: then it takes longer.
+void Server::LeaveMounts(const Sandbox& sandbox) {
+  const sys::Fd mounts(sys::OpenMountNamespace(sandbox.pid));
+  if (!mounts.valid()) return;
+  KeeperTask task{};
+  task.kind = KeeperTask::Kind::kLetGo;
+  const int fds[] = {sandbox.pidfd.get(), mounts.get()};
+  sys::SendMessage(keeper_.get(), &task, sizeof task, fds);
 }
 
 }  // namespace cloche::spawn

@@ -104,7 +104,8 @@ class Server {
   void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
   Outcome<void> Watch(Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
-  void Sweep(const std::string& cgroup, const sys::Fd& mounts = sys::Fd());
+  void Sweep(const std::string& cgroup);
+  void LeaveMounts(const Sandbox& sandbox);
   void Tell(const SpawnReply& reply, std::span<const int> fds = {});
   void RestartKeeper();
   void Shutdown();  // nothing of ours is left when it returns

@@ -48,6 +48,7 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   data=$DISKS/$place
   mkdir "$data/kept" && echo theirs > "$data/kept/file" && ln -s /etc/passwd "$data/link" && mkfifo "$data/fifo" &&
     truncate -s 200M "$data/sparse" && echo tail >> "$data/sparse" && ln "$data/kept/file" "$data/other-name"
+  python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"$data/socket\")" # not always copied
   mkdir "$data/goes" && echo deep > "$data/goes/file" && echo soon > "$data/gone" && echo key > "$data/veiled"
   chown -hR "$CALLER_UID:$CALLER_UID" "$data/kept" "$data/link" "$data/fifo" "$data/sparse" "$data/goes" "$data/gone" "$data/veiled"
   if [ "$MODE" = system ]; then chown 4711:4712 "$data/kept/file"; chmod 640 "$data/kept/file"; fi
@@ -97,6 +98,10 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
     try cloche undo "$(field id)"
     check "$place: and taken back" is "$status $(cat "$data/goes/file" "$data/gone" | tr '\n' ' ')" "0 deep soon "
   fi
+  cloche refresh "$fork" > "$T/log" 2>&1
+  try cloche promote "$fork" --yes --json "$data/made-later" "$data/kept/file"
+  check "$place: what came since the copy is not deleted, nor what was edited overwritten, after a refresh either" \
+    is "$(cat "$data/made-later" "$data/kept/file" | tr '\n' ' ')" "later edited "
   cloche rm box "$fork" > "$T/log" 2>&1
   kill "$pid"
 done
