@@ -140,18 +140,12 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       saved == snapshots_.end() ? sandbox.birth_ns : sandbox.BirthAt(saved->second.created);
   const bool noted = !request.promote.is_null() && sandbox.birth_note.is_object() &&
                      sandbox.birth_note.value("birth_ns", int64_t{0}) == since_ns;
-  std::vector<std::string> copies;
-  for (const ServiceRequest& service : sandbox.request.services)
-    copies.insert(copies.end(), service.data.begin(), service.data.end());
   const Json question = {
       {"sandbox", sandbox.id},
       {"format", request.stale   ? "stale"
                  : request.patch ? "patch"
                                  : "json"},
       {"since_ns", since_ns},
-      {"copies", copies},
-      {"copies_since_ns",
-       sandbox.earlier_births.empty() ? since_ns : sandbox.earlier_births.front()},
       {"guard", request.guard},
       {"lines", request.lines},
       {"one_owner", mode_ == Mode::kRootless},

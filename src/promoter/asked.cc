@@ -12,10 +12,6 @@ bool Covers(const std::vector<std::string>& directories, const std::string& path
                              [&](const std::string& each) { return IsAtOrBelow(path, each); });
 }
 
-int64_t SinceOf(const Wish& wish, const std::string& path) {
-  return Covers(wish.copies, path) ? wish.copies_since_ns : wish.since_ns;
-}
-
 bool Asked(const Wish& wish, const std::string& path) {
   if (Covers(wish.exclude, path) || std::ranges::find(wish.leave, path) != wish.leave.end())
     return false;

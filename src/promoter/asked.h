@@ -10,9 +10,6 @@ namespace cloche::promoter {
 
 bool Covers(const std::vector<std::string>& directories, const std::string& path);
 
-// What changed there in reality since then, the sandbox has not seen.
-int64_t SinceOf(const Wish& wish, const std::string& path);
-
 // Whether a promotion is about this path.
 bool Asked(const Wish& wish, const std::string& path);
 

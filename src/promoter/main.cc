@@ -139,8 +139,6 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   wish.with_texts = asked.value("with_texts", false);
   wish.to = asked.value("to", "");
   wish.since_ns = question.value("since_ns", int64_t{0});
-  wish.copies = question.value("copies", std::vector<std::string>());
-  wish.copies_since_ns = question.value("copies_since_ns", int64_t{0});
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();
   wish.gid = getegid();

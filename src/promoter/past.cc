@@ -36,7 +36,7 @@ bool Past::Moved(const std::string& path, const struct stat& info) const {
   if (refreshed_.contains(path)) return true;
   const Promoted* known = Known(path, info);
   if (known && !known->merged_from.empty()) return true;
-  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >= SinceOf(wish_, path);
+  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >= wish_.since_ns;
 }
 
 void Past::LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
@@ -91,7 +91,7 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   // not.
   const bool existed = !entry.after || (known && known->exists) || WasThere(path);
   const bool other = before->IsDirectory() && entry.after && !entry.after->IsDirectory();
-  if (other ? existed : !existed && (known || BornSince(*before, SinceOf(wish_, path))))
+  if (other ? existed : !existed && (known || BornSince(*before, wish_.since_ns)))
     situation.seen = Seen::kNothing;
   // Names that came from the sandbox itself change a directory's time, too.
   if (before->IsDirectory() && HoldsPromoted(path)) situation.seen = Seen::kAsNow;
@@ -128,8 +128,8 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
     swapped = now->info.st_ino != origin->second && WasThere(parent);
   } else if (now && copied_.empty()) {
     // Without overlayfs's notes: a rename changes the one time and not the other.
-    const int64_t since = SinceOf(wish_, parent);
-    swapped = sys::Nanos(now->info.st_ctim) >= since && sys::Nanos(now->info.st_mtim) < since;
+    swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
+              sys::Nanos(now->info.st_mtim) < wish_.since_ns;
   }
   return swapped_[parent] = swapped;
 }

@@ -182,7 +182,7 @@ Status Planner::Take(differ::Entry entry) {
   // Of a directory that shall go, what came to it since is nobody's to delete.
   if (*incoming == promote::Incoming::kDelete && real == promote::Real::kEdited &&
       removed_.contains(entry.path.substr(0, entry.path.find_last_of('/'))) &&
-      BornSince(*entry.before, SinceOf(wish_, entry.path))) {
+      BornSince(*entry.before, wish_.since_ns)) {
     incoming = promote::Incoming::kDeleteDirectory;
     real = promote::Real::kNotEmpty;
   }

@@ -33,12 +33,9 @@ struct Wish {
   std::string digest;                // of what was shown; "" = nothing was
   int64_t since_ns = 0;              // what changed in reality since then was not seen
   std::vector<std::string> moved;    // and these before then: a refresh said so
-  // Data of services was copied once: of these and what is below, no refresh brings in anything.
-  std::vector<std::string> copies;
-  int64_t copies_since_ns = 0;
-  bool one_owner = false;        // everything belongs to whoever asks
-  uint32_t uid = 0, gid = 0;     // who that is
-  std::vector<uint32_t> groups;  // his others
+  bool one_owner = false;            // everything belongs to whoever asks
+  uint32_t uid = 0, gid = 0;         // who that is
+  std::vector<uint32_t> groups;      // his others
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;

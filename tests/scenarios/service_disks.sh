@@ -99,9 +99,10 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
     check "$place: and taken back" is "$status $(cat "$data/goes/file" "$data/gone" | tr '\n' ' ')" "0 deep soon "
   fi
   cloche refresh "$fork" > "$T/log" 2>&1
-  try cloche promote "$fork" --yes --json "$data/made-later" "$data/kept/file"
-  check "$place: what came since the copy is not deleted, nor what was edited overwritten, after a refresh either" \
-    is "$(cat "$data/made-later" "$data/kept/file" | tr '\n' ' ')" "later edited "
+  try cloche promote "$fork" --yes "$data/made-later"
+  check "$place: what came since the copy is not deleted, after a refresh either" is "$(cat "$data/made-later")" later
+  try cloche promote "$fork" --yes "$data/kept/file"
+  check "$place: nor is what was edited since overwritten" is "$(cat "$data/kept/file")" edited
   cloche rm box "$fork" > "$T/log" 2>&1
   kill "$pid"
 done
