@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "cli/client.h"
 #include "cli/line_splitter.h"
 
@@ -26,6 +27,7 @@ Result<PromoteAnswer> AskPromote(const std::string& target, const Json& body) {
   answer.json = Json::parse(rest, nullptr, false);
   if (!answer.json.is_object())
     return Fail(Code::kInternal, "read the answer of cloched: not JSON");
+  if (answer.json.contains("error")) return std::unexpected(ErrorFromJson(answer.json["error"]));
   for (const Json& each : Field(answer.json, "changes")) answer.changes.push_back(each.dump());
   answer.json.erase("changes");
   return answer;

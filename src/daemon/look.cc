@@ -16,6 +16,12 @@
 
 // Starts cloche-diff on a state that does not change meanwhile.
 namespace cloche::daemon {
+namespace {
+
+constexpr const char* kRefusal = R"({"error":)";
+constexpr size_t kMostRefusal = 4 << 20;
+
+}  // namespace
 
 // Another state: a snapshot of the same sandbox, else another sandbox as it is now.
 Task<Result<std::string>> Engine::ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
@@ -263,7 +269,9 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
   if (!look) co_return std::unexpected(look.error());
   Said said;
   std::vector<char> piece(64 << 10);
-  while (said.text.size() < most) {
+  // A refusal is read whole, however long: it is no answer.
+  while (said.text.size() < most ||
+         (said.text.starts_with(kRefusal) && said.text.size() < kMostRefusal)) {
     auto [error, size] =
         co_await (*look)->answer.async_read_some(asio::buffer(piece.data(), piece.size()), kAwait);
     if (!error) {
@@ -277,6 +285,10 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
     }
     if (!status) co_return std::unexpected(status.error());
     co_return said;
+  }
+  if (said.text.starts_with(kRefusal)) {
+    (void)co_await FinishLook(*look);
+    co_return Fail(Code::kInternal, "look at " + sandbox->id + ": why it is refused has no end");
   }
   said.rest = *look;
   co_return said;

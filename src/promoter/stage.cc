@@ -13,7 +13,7 @@
 #include <ranges>
 #include <tuple>
 
-#include "base/text.h"
+#include "base/shown_path.h"
 #include "promoter/annex.h"
 #include "promoter/witness.h"
 #include "sys/copy_tree.h"
@@ -26,7 +26,7 @@ namespace {
 std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   return Fail(full ? Code::kExhausted : Code::kUnavailable,
-              fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)),
+              fmt::format("{} {}: {}", verb, ShownPath(path), strerror(error)),
               full ? "make room; nothing was applied" : "nothing was applied");
 }
 
@@ -56,10 +56,9 @@ Result<Work> Begin(const std::string& line, const Wanted& wanted) {
   if (change.new_side) {
     source = differ::Look(wanted.source, change.path.substr(change.path.find_last_of('/') + 1));
     if (!source)
-      return Fail(
-          Code::kConflict,
-          fmt::format("{}: the sandbox has just removed it", EscapeForTerminal(change.path)),
-          "look again, then try again; nothing was applied");
+      return Fail(Code::kConflict,
+                  fmt::format("{}: the sandbox has just removed it", ShownPath(change.path)),
+                  "look again, then try again; nothing was applied");
   }
   return Work{std::move(change), std::move(source), wanted.text};
 }
@@ -124,7 +123,7 @@ class Stager {
     // What was shown, whoever could write in it since.
     if (HashOf(to.get()) != side.sha256)
       return Fail(Code::kConflict,
-                  fmt::format("{}: the sandbox has just changed it", EscapeForTerminal(path)),
+                  fmt::format("{}: the sandbox has just changed it", ShownPath(path)),
                   "look again, then try again; nothing was applied");
     return to;
   }
