@@ -30,6 +30,11 @@ std::unexpected<Error> Failed(const char* verb, const std::string& path, int err
               full ? "make room; nothing was applied" : "nothing was applied");
 }
 
+std::unexpected<Error> JustChanged(const std::string& path) {
+  return Fail(Code::kConflict, fmt::format("{}: the sandbox has just changed it", ShownPath(path)),
+              "look again, then try again; nothing was applied");
+}
+
 std::optional<diff::Sha256> HashOf(int file) {
   diff::Sha256Stream stream;
   static char piece[256 << 10];
@@ -59,6 +64,9 @@ Result<Work> Begin(const std::string& line, const Wanted& wanted) {
       return Fail(Code::kConflict,
                   fmt::format("{}: the sandbox has just removed it", ShownPath(change.path)),
                   "look again, then try again; nothing was applied");
+    // Names are staged as one file if they were shown as one.
+    if (change.new_side->hard_link.value_or(source->info.st_ino) != source->info.st_ino)
+      return JustChanged(change.path);
   }
   return Work{std::move(change), std::move(source), wanted.text};
 }
@@ -121,10 +129,7 @@ class Stager {
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
     // What was shown, whoever could write in it since.
-    if (HashOf(to.get()) != side.sha256)
-      return Fail(Code::kConflict,
-                  fmt::format("{}: the sandbox has just changed it", ShownPath(path)),
-                  "look again, then try again; nothing was applied");
+    if (HashOf(to.get()) != side.sha256) return JustChanged(path);
     return to;
   }
 
