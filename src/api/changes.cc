@@ -3,7 +3,7 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
-#include <vector>
+#include <string>
 
 #include "api/session.h"
 #include "base/error_json.h"
@@ -37,6 +37,38 @@ Task<void> WriteFailure(Socket& socket, const Error& error, bool patch, bool cut
                              daemon::kAwait);
 }
 
+// `piece` is how it begins.
+Task<std::optional<Response>> PassOn(Engine& engine, std::shared_ptr<Engine::Look> look,
+                                     std::string piece, const char* type, bool patch,
+                                     Socket& socket) {
+  bool begun = false, heard = true, cut = false;
+  for (;;) {
+    if (!piece.empty()) {
+      if (!begun) heard = co_await WriteHead(socket, type);
+      begun = true;
+      if (!heard) break;
+      auto [lost, sent] =
+          co_await asio::async_write(socket, http::make_chunk(asio::buffer(piece)), daemon::kAwait);
+      heard = !lost;
+      if (!heard) break;
+      cut = piece.back() != '\n';
+    }
+    piece.resize(kPiece);
+    auto [error, size] = co_await look->answer.async_read_some(
+        asio::buffer(piece.data(), piece.size()), daemon::kAwait);
+    if (error) break;
+    piece.resize(size);
+  }
+  const Status status = co_await engine.FinishLook(look);
+  if (!status && !begun) co_return ErrorResponse(status.error());
+  if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
+  if (status && heard) {
+    if (!begun) heard = co_await WriteHead(socket, type);
+    if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
+  }
+  co_return std::nullopt;
+}
+
 }  // namespace
 
 Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
@@ -49,28 +81,7 @@ Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
   const char* type = patch ? "text/x-diff" : "application/x-ndjson";
   auto look = co_await engine.StartLook(sandbox, std::move(*parsed), client);
   if (!look) co_return ErrorResponse(look.error());
-  std::vector<char> piece(kPiece);
-  bool begun = false, heard = true, cut = false;
-  while (heard) {
-    auto [error, size] = co_await (*look)->answer.async_read_some(
-        asio::buffer(piece.data(), piece.size()), daemon::kAwait);
-    if (error) break;
-    if (!begun) heard = co_await WriteHead(socket, type);
-    begun = true;
-    if (!heard) break;
-    auto [lost, sent] = co_await asio::async_write(
-        socket, http::make_chunk(asio::buffer(piece.data(), size)), daemon::kAwait);
-    heard = !lost;
-    cut = size > 0 && piece[size - 1] != '\n';
-  }
-  const Status status = co_await engine.FinishLook(*look);
-  if (!status && !begun) co_return ErrorResponse(status.error());
-  if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
-  if (status && heard) {
-    if (!begun) heard = co_await WriteHead(socket, type);
-    if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
-  }
-  co_return std::nullopt;
+  co_return co_await PassOn(engine, *look, "", type, patch, socket);
 }
 
 Task<std::optional<Response>> ServePromotion(Engine& engine, const Client& client,
@@ -88,23 +99,8 @@ Task<std::optional<Response>> ServePromotion(Engine& engine, const Client& clien
     whole.body = std::move(said->text);
     co_return whole;
   }
-  bool heard = co_await WriteHead(socket, "application/json");
-  std::string piece = std::move(said->text);
-  while (heard) {
-    auto [lost, sent] =
-        co_await asio::async_write(socket, http::make_chunk(asio::buffer(piece)), daemon::kAwait);
-    heard = !lost;
-    if (!heard) break;
-    piece.resize(kPiece);
-    auto [error, size] = co_await said->rest->answer.async_read_some(
-        asio::buffer(piece.data(), piece.size()), daemon::kAwait);
-    if (error) break;
-    piece.resize(size);
-  }
-  const Status status = co_await engine.FinishLook(said->rest);
-  if (!status && heard) co_await WriteFailure(socket, status.error(), true, false);
-  if (status && heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
-  co_return std::nullopt;
+  co_return co_await PassOn(engine, said->rest, std::move(said->text), "application/json", true,
+                            socket);
 }
 
 }  // namespace cloche::api

@@ -20,8 +20,8 @@ enum class SpawnOp : uint32_t {
                // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended
-  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument` any more, or
-                  // that kEgress or kSign is to end
+  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress
+                  // or kSign is to end. kFlagFreeze: it goes on, and so does what stood still
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
                   // namespace. fds: its owner's socket and, rootless, one that init made. The reply
                   // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6;

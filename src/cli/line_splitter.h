@@ -11,9 +11,9 @@ class LineSplitter {
  public:
   explicit LineSplitter(std::function<void(std::string_view)> take) : take_(std::move(take)) {}
   void Add(std::string_view piece) {
+    size_t at = 0, from = pending_.size();  // before that there is no end of a line
     pending_ += piece;
-    size_t at = 0;
-    for (size_t end; (end = pending_.find('\n', at)) != std::string::npos; at = end + 1)
+    for (size_t end; (end = pending_.find('\n', from)) != std::string::npos; at = from = end + 1)
       take_(std::string_view(pending_).substr(at, end - at));
     pending_.erase(0, at);
   }

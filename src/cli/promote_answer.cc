@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "cli/client.h"
 #include "cli/line_splitter.h"
 
@@ -26,12 +27,13 @@ Result<PromoteAnswer> AskPromote(const std::string& target, const Json& body) {
   answer.json = Json::parse(rest, nullptr, false);
   if (!answer.json.is_object())
     return Fail(Code::kInternal, "read the answer of cloched: not JSON");
-  for (const Json& each : Field(answer.json, "changes")) answer.changes.push_back(each.dump());
+  if (answer.json.contains("error")) return std::unexpected(ErrorFromJson(answer.json["error"]));
   answer.json.erase("changes");
   return answer;
 }
 
 void PrintAnswer(const PromoteAnswer& answer) {
+  constexpr size_t kWrittenAtOnce = 1 << 20;
   if (isatty(STDOUT_FILENO)) {
     Json json = answer.json;
     json["changes"] = Json::array();
@@ -41,10 +43,15 @@ void PrintAnswer(const PromoteAnswer& answer) {
   }
   std::string text = answer.json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.back() = ',';
-  WriteAll(STDOUT_FILENO, text + R"("changes":[)");
-  for (const std::string& each : answer.changes)
-    WriteAll(STDOUT_FILENO, (&each == &answer.changes.front() ? "" : ",") + each);
-  WriteAll(STDOUT_FILENO, "]}\n");
+  text += R"("changes":[)";
+  for (const std::string& each : answer.changes) {
+    if (&each != &answer.changes.front()) text += ',';
+    text += each;
+    if (text.size() < kWrittenAtOnce) continue;
+    WriteAll(STDOUT_FILENO, text);
+    text.clear();
+  }
+  WriteAll(STDOUT_FILENO, text + "]}\n");
 }
 
 }  // namespace cloche::cli

@@ -16,6 +16,21 @@
 
 // Starts cloche-diff on a state that does not change meanwhile.
 namespace cloche::daemon {
+namespace {
+
+constexpr const char* kRefusal = R"({"error":)";
+constexpr size_t kMostRefusal = 4 << 20;
+
+SpawnRequest EndOf(uint64_t number, const Sandbox& sandbox, uint32_t flags) {
+  SpawnRequest request{};
+  request.op = SpawnOp::kEndLook;
+  request.flags = flags;
+  request.argument = number;
+  strncpy(request.sandbox, sandbox.id.c_str(), sizeof request.sandbox - 1);
+  return request;
+}
+
+}  // namespace
 
 // Another state: a snapshot of the same sandbox, else another sandbox as it is now.
 Task<Result<std::string>> Engine::ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
@@ -57,11 +72,7 @@ void Engine::EndLook(Look& look, Error why) {
   if (look.ended) return;
   look.ended = std::move(why);
   if (!look.waiting || look.waiting->done.is_set()) return;
-  SpawnRequest request{};
-  request.op = SpawnOp::kEndLook;
-  request.argument = look.waiting->number;
-  strncpy(request.sandbox, look.sandbox->id.c_str(), sizeof request.sandbox - 1);
-  (void)spawn_.Send(request);
+  (void)spawn_.Send(EndOf(look.waiting->number, *look.sandbox, 0));
 }
 
 // Those that keep somebody else from his turn. What reads a snapshot of the moment does not.
@@ -263,7 +274,9 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
   if (!look) co_return std::unexpected(look.error());
   Said said;
   std::vector<char> piece(64 << 10);
-  while (said.text.size() < most) {
+  // A refusal is read whole, however long: it is no answer.
+  while (said.text.size() < most ||
+         (said.text.starts_with(kRefusal) && said.text.size() < kMostRefusal)) {
     auto [error, size] =
         co_await (*look)->answer.async_read_some(asio::buffer(piece.data(), piece.size()), kAwait);
     if (!error) {
@@ -278,6 +291,15 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
     if (!status) co_return std::unexpected(status.error());
     co_return said;
   }
+  if (said.text.starts_with(kRefusal)) {
+    (void)co_await FinishLook(*look);
+    co_return Fail(Code::kInternal, "look at " + sandbox->id + ": why it is refused has no end");
+  }
+  // It says the first word when everything is done: nobody stands still while it is read, however
+  // slowly.
+  if ((*look)->freeze) (void)spawn_.Send(EndOf((*look)->waiting->number, *sandbox, kFlagFreeze));
+  Release(**look);
+  WatchClient(*look, client);
   said.rest = *look;
   co_return said;
 }

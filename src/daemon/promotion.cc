@@ -9,7 +9,7 @@ namespace cloche::daemon {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr size_t kMostRefusal = 64 << 10;  // what is longer is an answer
+constexpr size_t kMostHeld = 64 << 10;  // what is longer is passed on as it comes
 constexpr milliseconds kFirstPause{50}, kLongestPause{1000}, kPatience{30'000};
 
 }  // namespace
@@ -23,7 +23,7 @@ Task<Result<Engine::Said>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, Loo
                    "take its changes out with: cloche diff " + sandbox->id + " --patch");
   milliseconds waited{0}, pause = kFirstPause;
   for (;;) {
-    auto said = co_await Ask(sandbox, request, client, kMostRefusal);
+    auto said = co_await Ask(sandbox, request, client, kMostHeld);
     if (!said || said->rest) co_return said;
     const auto answer = ParseSaid(*sandbox, said->text);
     if (!answer) co_return std::unexpected(answer.error());

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/annex_name.h"
+#include "base/shown_path.h"
 #include "base/text.h"
 #include "policy/paths.h"
 #include "promoter/witness.h"
@@ -150,7 +151,7 @@ Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
   return Fail(Code::kUnavailable,
               fmt::format("promote {}: it is on another file system than ~/.local/state/cloche, "
                           "and you can write neither at its top nor in the project",
-                          EscapeForTerminal(path)),
+                          ShownPath(path)),
               "what is replaced is kept there: make one of them writable for you; nothing was "
               "applied");
 }
@@ -180,7 +181,7 @@ Status OpenAnnexes(const Promotion& promotion, Realities& realities, Store::Entr
     const auto directory = realities.at(annex.target).Directory(path);
     if (!directory || !IsOursAlone((*directory)->get()))
       return Fail(Code::kUnavailable,
-                  fmt::format("open {}: {}", EscapeForTerminal(path),
+                  fmt::format("open {}: {}", ShownPath(path),
                               directory ? "it is not yours alone" : "it is not there"),
                   "it is on another file system: mount that as it was");
     entry.annexes.emplace_back(fcntl((*directory)->get(), F_DUPFD_CLOEXEC, 0));

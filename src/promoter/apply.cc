@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/shown_path.h"
 #include "base/text.h"
 #include "promoter/doubt.h"
 #include "sys/directory.h"
@@ -22,7 +23,7 @@ namespace {
 
 std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
   return Fail(error == EACCES || error == EPERM ? Code::kDenied : Code::kUnavailable,
-              fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)),
+              fmt::format("{} {}: {}", verb, ShownPath(path), strerror(error)),
               error == EPERM    ? "is it immutable? lsattr tells"
               : error == EACCES ? "you may not write there; root may: sudo cloche promote"
               : error == EROFS  ? "it is mounted read-only"
@@ -31,7 +32,7 @@ std::unexpected<Error> Failed(const char* verb, const std::string& path, int err
 
 std::unexpected<Error> Moved(const std::string& path) {
   return Fail(Code::kConflict,
-              fmt::format("{}: reality has changed it in between", EscapeForTerminal(path)),
+              fmt::format("{}: reality has changed it in between", ShownPath(path)),
               "look again, then try again");
 }
 
@@ -101,7 +102,7 @@ Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
       !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
     return Fail(Code::kConflict,
                 fmt::format("remove {}: reality has something in it that the sandbox never saw",
-                            EscapeForTerminal(step.path)),
+                            ShownPath(step.path)),
                 "look at it, then try again");
   if (int error = Rename(at.directory->get(), at.name, files, name, RENAME_NOREPLACE); error < 0)
     return Failed("remove", step.path, -error);
@@ -125,7 +126,7 @@ Status CheckStaged(const Step& step, int files, const std::string& name) {
   if (SameFile(IdentityAt(files, name), step.staged) && !IsWritten(step, files, name)) return {};
   return Fail(Code::kConflict,
               fmt::format("promote {}: what was staged for it was changed by somebody",
-                          EscapeForTerminal(step.path)),
+                          ShownPath(step.path)),
               "look who may write in .cloche-promotions there, and promote again");
 }
 

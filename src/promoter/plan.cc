@@ -7,7 +7,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "base/text.h"
+#include "base/shown_path.h"
 #include "diff/digest.h"
 #include "differ/compare.h"
 #include "policy/paths.h"
@@ -331,7 +331,7 @@ Status Planner::CheckReadable(const differ::Unreadable& unreadable) const {
   const auto first = std::ranges::find_if(unreadable.paths, asked);
   if (first == unreadable.paths.end() && unreadable.count == unreadable.paths.size()) return {};
   const std::string path = first == unreadable.paths.end() ? "some of it" : *first;
-  return Fail(Code::kUnavailable, "promote: " + EscapeForTerminal(path) + " cannot be read",
+  return Fail(Code::kUnavailable, "promote: " + ShownPath(path) + " cannot be read",
               "mend its mode inside, or leave it out");
 }
 

@@ -1,7 +1,9 @@
 #include <sys/resource.h>
 
+#include "promoter/plan.h"
 #include "promoter/promote_fixture.h"
 #include "promoter/prune.h"
+#include "promoter/stage.h"
 
 namespace cloche::promoter {
 namespace {
@@ -403,6 +405,34 @@ TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
       return;
     }
   }
+}
+
+// Names of one file are shown as such. One that joined them since would get their content unseen.
+TEST_F(Promotes, AnotherLinkThanWasShownIsAConflict) {
+  for (const auto& [first, second] : {std::pair("a", "b"), std::pair("c", "d")}) {
+    Put(upper_ / first, first);
+    fs::create_hard_link(upper_ / first, upper_ / second);
+  }
+  auto store = Store::Open(home_);
+  ASSERT_TRUE(store);
+  Base nothing;
+  const Wish wish = RootsWish();
+  auto plan = MakePlan(Layout(), wish, nothing);
+  ASSERT_TRUE(plan) << plan.error().message;
+  fs::remove(upper_ / "d");
+  fs::create_hard_link(upper_ / "a", upper_ / "d");
+  auto entry = store->Make();
+  ASSERT_TRUE(entry);
+  auto journal = Journal::Create(entry->directory.get());
+  ASSERT_TRUE(journal);
+  Realities realities;
+  Promotion promotion;
+  std::vector<Conflict> conflicts;
+  const Status staged = Stage(plan->changes, std::move(plan->wanted), wish, *journal, *entry,
+                              realities, promotion, conflicts);
+  ASSERT_FALSE(staged);
+  EXPECT_EQ(staged.error().code, Code::kConflict);
+  EXPECT_TRUE(staged.error().message.ends_with("d: the sandbox has just changed it"));
 }
 
 }  // namespace

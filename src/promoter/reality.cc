@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/shown_path.h"
 #include "base/text.h"
 #include "sys/file_times.h"
 #include "sys/process.h"
@@ -45,8 +46,7 @@ Result<Name> Reality::Find(const std::string& path) const {
   const size_t skip = target_ == "/" ? 1 : target_.size() + 1;
   const size_t slash = path.find_last_of('/');
   if (path.size() <= skip || !path.starts_with(target_) || slash + 1 < skip)
-    return Fail(Code::kInternal,
-                "find " + EscapeForTerminal(path) + ": it is not below " + target_);
+    return Fail(Code::kInternal, "find " + ShownPath(path) + ": it is not below " + target_);
   ASSIGN_OR_RETURN(auto directory, Directory(path.substr(0, std::max<size_t>(slash, 1))));
   return Name{std::move(directory), path.substr(slash + 1)};
 }
@@ -62,7 +62,7 @@ Result<std::shared_ptr<const sys::Fd>> Reality::Directory(const std::string& pat
                       : error == EXDEV ? "it is on another mount than the sandbox saw"
                                        : strerror(error);
     return Fail(error == ENOENT ? Code::kNotFound : Code::kConflict,
-                fmt::format("reach {}: {}", EscapeForTerminal(path), why));
+                fmt::format("reach {}: {}", ShownPath(path), why));
   }
   last_path_ = path;
   last_ = std::make_shared<const sys::Fd>(std::move(opened));

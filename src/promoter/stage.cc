@@ -13,7 +13,7 @@
 #include <ranges>
 #include <tuple>
 
-#include "base/text.h"
+#include "base/shown_path.h"
 #include "promoter/annex.h"
 #include "promoter/witness.h"
 #include "sys/copy_tree.h"
@@ -26,8 +26,13 @@ namespace {
 std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   return Fail(full ? Code::kExhausted : Code::kUnavailable,
-              fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)),
+              fmt::format("{} {}: {}", verb, ShownPath(path), strerror(error)),
               full ? "make room; nothing was applied" : "nothing was applied");
+}
+
+std::unexpected<Error> JustChanged(const std::string& path) {
+  return Fail(Code::kConflict, fmt::format("{}: the sandbox has just changed it", ShownPath(path)),
+              "look again, then try again; nothing was applied");
 }
 
 std::optional<diff::Sha256> HashOf(int file) {
@@ -56,10 +61,12 @@ Result<Work> Begin(const std::string& line, const Wanted& wanted) {
   if (change.new_side) {
     source = differ::Look(wanted.source, change.path.substr(change.path.find_last_of('/') + 1));
     if (!source)
-      return Fail(
-          Code::kConflict,
-          fmt::format("{}: the sandbox has just removed it", EscapeForTerminal(change.path)),
-          "look again, then try again; nothing was applied");
+      return Fail(Code::kConflict,
+                  fmt::format("{}: the sandbox has just removed it", ShownPath(change.path)),
+                  "look again, then try again; nothing was applied");
+    // Names are staged as one file if they were shown as one.
+    if (change.new_side->hard_link.value_or(source->info.st_ino) != source->info.st_ino)
+      return JustChanged(change.path);
   }
   return Work{std::move(change), std::move(source), wanted.text};
 }
@@ -122,10 +129,7 @@ class Stager {
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
     // What was shown, whoever could write in it since.
-    if (HashOf(to.get()) != side.sha256)
-      return Fail(Code::kConflict,
-                  fmt::format("{}: the sandbox has just changed it", EscapeForTerminal(path)),
-                  "look again, then try again; nothing was applied");
+    if (HashOf(to.get()) != side.sha256) return JustChanged(path);
     return to;
   }
 

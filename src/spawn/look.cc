@@ -172,11 +172,18 @@ int Server::BecomeDiffer(Look& look) {
 }
 
 void Server::EndLook(const SpawnRequest& request) {
-  for (const auto& [pid, job] : jobs_)
-    if ((job.request.op == SpawnOp::kLook || job.request.op == SpawnOp::kEgress ||
-         job.request.op == SpawnOp::kSign) &&
-        job.request.number == request.argument)
+  for (auto& [pid, job] : jobs_) {
+    const SpawnOp op = job.request.op;
+    if ((op != SpawnOp::kLook && op != SpawnOp::kEgress && op != SpawnOp::kSign) ||
+        job.request.number != request.argument)
+      continue;
+    if ((request.flags & kFlagFreeze) == 0) {
       sys::PidfdSignal(job.pidfd.get(), SIGKILL);
+    } else if (!job.cgroup.empty()) {
+      cgroups_.Thaw(job.cgroup);
+      job.cgroup.clear();
+    }
+  }
   Answer(request, nullptr);
 }
 

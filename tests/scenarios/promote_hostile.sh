@@ -154,6 +154,24 @@ promote sizes "$WORK/huge"
 check "a terabyte is refused" is "$state" conflict
 check "and not made" not test -e "$WORK/huge"
 
+# --- What cannot be read has a name that is longer than many an answer. Root reads it, also one of his
+# own namespace.
+if [ "$MODE" = shared ]; then
+  cloche new --name deep > "$T/log" 2>&1
+  cloche exec deep -- "$PYTHON" -c "
+import os
+for _ in range(60):
+    os.mkdir('\\x01' * 255)
+    os.chdir('\\x01' * 255)
+os.chmod('.', 0)" > "$T/log" 2>&1 || cat "$T/log"
+  try cloche promote deep --yes
+  check "a refusal is no success, however long the name" not exits 0
+  check "and says why" says 'cannot be read'
+  check "in a few lines" test "$(wc -c < "$ERR")" -lt 4096
+  promote deep
+  check "also as JSON" is "$state $((status != 0))" "unavailable 1"
+fi
+
 # --- Paths that are none.
 before=$(shape)
 for path in '..' '../..' "$WORK/../work/../.." '~' '~root' '/proc/self/root/etc' "/proc/$$/cwd" '//etc//' '/etc/../etc/shadow' 'no/such' '' '/dev/null' "$(printf 'a\nb')"; do

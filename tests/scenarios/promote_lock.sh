@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A sandbox stands still only to be looked at: not while another promotion is under way, and not for
-# a diff that somebody reads.
+# a diff or an answer that somebody reads, or does not.
 HANG_SECONDS=${HANG_SECONDS:-120}
 . "$(dirname "$0")/../harness/lib.sh"
 ticks() { wc -l < "$T/ticks"; }
@@ -47,5 +47,31 @@ cat <&9 > "$T/patch"
 exec 9<&-
 wait $reading
 check "and it comes to its end" grep -q '^+' "$T/patch"
-cloche exec box -- touch /tmp/stop > "$T/log" 2>&1
-wait $running
+
+# --- The answer of a promotion, which nobody reads.
+cloche exec box -- sh -c 'rm large*; long=$(printf "\001%.0s" $(seq 200)); for i in $(seq 900); do : > "$long$i"; done' > "$T/log" 2>&1
+cat > "$T/listener.py" <<'END'
+import socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+body = b'{"dry_run":true}'
+connection.sendall(b"POST /v1/sandboxes/box/promote HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                   b"Content-Length: %d\r\n\r\n" % len(body) + body)
+print(connection.recv(12), flush=True)
+open(sys.argv[2]).read()
+END
+mkfifo "$T/enough"
+chmod 666 "$T/enough"
+as_caller "$PYTHON" "$T/listener.py" "$RUN/cloched.sock" "$T/enough" > "$T/heard" 2> "$T/log" &
+listening=$!
+until_true grep -q 'HTTP/1.1 200' "$T/heard"
+check "while nobody reads what a promotion says, what runs goes on" goes_on
+try cloche promotions
+check "others are promoted" exits 0
+try cloche stop box
+check "it is stopped" exits 0
+try cloche rm box
+check "and removed" exits 0
+check "and still nobody has read it" kill -0 $listening
+echo > "$T/enough"
+wait $listening $running
