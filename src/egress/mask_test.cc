@@ -127,13 +127,12 @@ TEST(Masker, PassesOnWhatIsSure) {
   EXPECT_EQ(masker.End(), "");
 }
 
-// As much as one sandbox may be granted, in characters that every spelling writes in another way,
-// and as much as its owner may have replaced.
+// As much as one sandbox may have, in characters that every spelling writes in another way.
 TEST(Masker, AByteOfAValueIsNoMoreMemoryThanIsPromised) {
   const std::string hard = " \"\\&+/<>=?[]{}|~^`!#$%'()*,:;@kmno";
   std::mt19937 random(1);
   std::vector<std::string> values;
-  for (size_t bytes = 0; bytes < kMostGrantedBytes + kMostRetiredBytes; bytes += kLongestValue) {
+  for (size_t bytes = 0; bytes < kMostMaskedBytes; bytes += kLongestValue) {
     std::string& value = values.emplace_back();
     while (value.size() < kLongestValue) value += hard[random() % hard.size()];
   }

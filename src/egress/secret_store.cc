@@ -9,8 +9,8 @@ namespace cloche::egress {
 namespace {
 
 // All that the vault keeps for it, and a few.
-constexpr size_t kMostPast = 320;
-constexpr size_t kMostPastBytes = kMostGrantedBytes + kMostRetiredBytes;
+constexpr size_t kMostPast = kMostMasked;
+constexpr size_t kMostPastBytes = kMostMaskedBytes;
 
 }  // namespace
 
