@@ -182,6 +182,7 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
 // Whoever was granted it must be able to mask this value, too, and goes on with the one before.
 Status Engine::CheckHolders(uint32_t owner, const std::string& name,
                             const std::string& value) const {
+  CLOCHE_TRY(CheckSecretValue(value));
   const auto info = vault_.Find(owner, name);
   if (!info) return {};
   ASSIGN_OR_RETURN(std::string before, vault_.Value(*info));
