@@ -150,6 +150,27 @@ TEST(Masker, AByteOfAValueIsNoMoreMemoryThanIsPromised) {
   }
 }
 
+// Against a search that is too simple to be wrong. Values overlap, begin and end with each other.
+TEST(Masker, FindsWhatASimpleSearchFinds) {
+  std::mt19937 random(7);
+  const auto draw = [&](size_t least, size_t most) {
+    std::string text(least + random() % (most - least + 1), 'a');
+    for (char& c : text) c = "ab"[random() % 2];
+    return text;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> values;
+    for (size_t count = 1 + random() % 12; count > 0; --count) values.push_back(draw(8, 14));
+    std::string text = draw(50, 300);
+    for (const std::string& value : values) text += draw(0, 3) + value;
+    std::string expected = text;
+    for (const std::string& value : values)
+      for (size_t at = text.find(value); at != text.npos; at = text.find(value, at + 1))
+        expected.replace(at, value.size(), value.size(), '*');
+    ASSERT_EQ(Masked(text, values), expected) << round;
+  }
+}
+
 // Each of these took a step for every byte of the value at every byte of the text. Now it is done
 // before anybody notices; then it took minutes.
 TEST(Masker, LongValuesCostAByteAStep) {
