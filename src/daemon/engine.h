@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class Turn {
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret);
+std::set<std::string> MaskedIds(const NetworkRequest& network);  // of all it was ever granted
 // A secret has been granted for where this rule leads.
 bool HasBeenSent(const NetworkRequest& network, const egress::Rule& rule);
 // Whether its hosts are what the rule is about.
@@ -186,9 +188,7 @@ class Engine {
   // As cloche-egress reads them. All of them are checked, also those that have expired.
   Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
   Status GrantSecrets(NetworkRequest& network, uint32_t owner);
-  // Of the values that were granted with it, as they are now: all of them are masked.
-  size_t GrantedBytes(const NetworkRequest& network, uint32_t owner) const;
-  Status CheckHolders(uint32_t owner, const std::string& name, size_t bytes) const;
+  Status CheckHolders(uint32_t owner, const std::string& name, const std::string& value) const;
   SecretValues ValuesFor(const Sandbox& sandbox) const;
   std::vector<MaskedValue> MaskedFor(const Sandbox& sandbox) const;
   bool IsMasked(uint32_t owner, const std::string& name) const;

@@ -229,8 +229,13 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
 Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
   auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
-  // What cannot be read cannot be masked.
-  if (!sandbox->request.network.masked.empty()) CLOCHE_CO_TRY(vault_.Open());
+  // What cannot be read cannot be masked, nor what is too much.
+  if (!sandbox->request.network.masked.empty()) {
+    CLOCHE_CO_TRY(vault_.Open());
+    CLOCHE_CO_TRY(vault_.CheckMasked("open the network of " + sandbox->id, sandbox->owner,
+                                     MaskedIds(sandbox->request.network), 0,
+                                     "remove the sandbox: cloche rm " + sandbox->id));
+  }
   const uint64_t life = sandbox->launches;
   NetworkOf(*sandbox)->believes.clear();
   auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);

@@ -9,7 +9,6 @@
 #include "daemon/engine.h"
 #include "egress/host_name.h"
 #include "egress/rule_text.h"
-#include "egress/secret_limits.h"
 #include "policy/environment.h"
 
 // Secrets: kept in the vault, granted to sandboxes by name, put in by cloche-egress.
@@ -41,6 +40,12 @@ std::string AsHttps(const std::string& host) {
 }
 
 }  // namespace
+
+std::set<std::string> MaskedIds(const NetworkRequest& network) {
+  std::set<std::string> ids;
+  for (const MaskedHost& each : network.masked) ids.insert(each.id);
+  return ids;
+}
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret) {
   const auto found = std::ranges::find(network.secrets, secret, &SecretGrant::name);
@@ -78,7 +83,7 @@ Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest reque
   info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
   info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
   Result<SecretInfo> set;
-  if (const Status fits = CheckHolders(client.peer.uid, name, request.value.size()); !fits)
+  if (const Status fits = CheckHolders(client.peer.uid, name, request.value); !fits)
     set = std::unexpected(fits.error());
   else
     set = vault_.Set(std::move(info), request.value, IsMasked(client.peer.uid, name));
@@ -89,7 +94,7 @@ Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest reque
 
 Task<Result<SecretInfo>> Engine::RotateSecret(std::string name, std::string value, Client client) {
   Result<SecretInfo> rotated;
-  if (const Status fits = CheckHolders(client.peer.uid, name, value.size()); !fits)
+  if (const Status fits = CheckHolders(client.peer.uid, name, value); !fits)
     rotated = std::unexpected(fits.error());
   else
     rotated = vault_.Rotate(client.peer.uid, name, value, IsMasked(client.peer.uid, name));
@@ -159,14 +164,10 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
                   "make a new one: cloche new");
     network.masked.push_back(masked);
   }
-  const size_t bytes = GrantedBytes(network, owner);
-  if (network.masked.size() > masked_before && bytes > egress::kMostGrantedBytes)
-    return Fail(Code::kExhausted,
-                fmt::format("grant secrets: their values are {} together, more than the {} that "
-                            "are masked for one sandbox",
-                            FormatBytes(bytes), FormatBytes(egress::kMostGrantedBytes)),
-                "grant fewer, or shorter ones; all count that it was ever granted: cloche new "
-                "makes another");
+  if (network.masked.size() > masked_before)
+    CLOCHE_TRY(vault_.CheckMasked("grant secrets", owner, MaskedIds(network), 0,
+                                  "grant fewer, or shorter ones; all count that it was ever "
+                                  "granted, and what they were before: cloche new makes another"));
   for (size_t i = 0; i < network.secrets.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (network.secrets[i].variable == network.secrets[j].variable)
@@ -178,30 +179,21 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
   return {};
 }
 
-size_t Engine::GrantedBytes(const NetworkRequest& network, uint32_t owner) const {
-  std::set<std::string> ids;
-  for (const MaskedHost& each : network.masked) ids.insert(each.id);
-  size_t bytes = 0;
-  for (const std::string& id : ids) bytes += vault_.ValueBytes(owner, id);
-  return bytes;
-}
-
-// Whoever was granted it must be able to mask a value of this length, too.
-Status Engine::CheckHolders(uint32_t owner, const std::string& name, size_t bytes) const {
+// Whoever was granted it must be able to mask this value, too, and goes on with the one before.
+Status Engine::CheckHolders(uint32_t owner, const std::string& name,
+                            const std::string& value) const {
+  CLOCHE_TRY(CheckSecretValue(value));
   const auto info = vault_.Find(owner, name);
-  const size_t before = info ? vault_.ValueBytes(owner, info->id) : 0;
-  if (!info || bytes <= before) return {};
+  if (!info) return {};
+  ASSIGN_OR_RETURN(std::string before, vault_.Value(*info));
+  const bool same = before == value;
+  Wipe(before);
   for (const auto& [id, sandbox] : sandboxes_) {
-    const NetworkRequest& network = sandbox->request.network;
-    if (std::ranges::find(network.masked, info->id, &MaskedHost::id) == network.masked.end())
-      continue;
-    const size_t all = GrantedBytes(network, owner) - before + bytes;
-    if (all <= egress::kMostGrantedBytes) continue;
-    return Fail(Code::kExhausted,
-                fmt::format("set secret {}: {} would have values of {} together, more than the {} "
-                            "that are masked for one sandbox",
-                            name, id, FormatBytes(all), FormatBytes(egress::kMostGrantedBytes)),
-                "remove the sandbox: cloche rm " + id + "; or give a shorter value");
+    const std::set<std::string> ids = MaskedIds(sandbox->request.network);
+    if (same || !ids.contains(info->id)) continue;
+    CLOCHE_TRY(
+        vault_.CheckMasked(fmt::format("set secret {} of {}", name, id), owner, ids, value.size(),
+                           "remove the sandbox: cloche rm " + id + "; or give a shorter value"));
   }
   return {};
 }

@@ -33,7 +33,7 @@ constexpr size_t kNonce = 12, kTag = 16;
 constexpr size_t kMostFile = 16 << 20;
 constexpr size_t kShortestValue = 8;
 constexpr size_t kMostOfOwner = 256;
-constexpr size_t kMostRetired = 64;  // of an owner
+constexpr size_t kMostRetired = egress::kMostMasked - kMostOfOwner;  // then nothing new is taken
 constexpr size_t kRandomPart = 20;
 constexpr const char* kCure =
     "put back the file and its key as they were, or move vault.json and vault.key away and set the "
@@ -307,7 +307,6 @@ bool Vault::Unseal(const Record& record, std::string& value) const {
   return Decrypt(key_.data(), record.nonce, Known(record.info).dump(), record.sealed, value);
 }
 
-// Beyond a number, or a sum of bytes, the oldest of its owner go.
 Status Vault::Retire(std::vector<Record>& records, const Record& old) const {
   std::string value;
   if (!Unseal(old, value)) return Fail(Code::kUnavailable, "open secret: it cannot be read", kCure);
@@ -317,19 +316,6 @@ Status Vault::Retire(std::vector<Record>& records, const Record& old) const {
   Wipe(value);
   if (!record) return std::unexpected(record.error());
   records.push_back(std::move(*record));
-  const auto of_owner = [&](const Record& each) {
-    return each.info.owner == old.info.owner && each.info.retired != 0;
-  };
-  size_t count = 0, bytes = 0;
-  for (const Record& each : records) {
-    count += of_owner(each);
-    bytes += of_owner(each) ? each.bytes() : 0;
-  }
-  for (; count > kMostRetired || bytes > egress::kMostRetiredBytes; --count) {
-    const auto oldest = std::ranges::find_if(records, of_owner);
-    bytes -= oldest->bytes();
-    records.erase(oldest);
-  }
   return {};
 }
 
@@ -353,7 +339,17 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
   std::string held;
   const bool same = before && Unseal(*before, held) && held == value;
   Wipe(held);
-  if (before && still_masked && !same) CLOCHE_TRY(Retire(records, *before));
+  const auto retired = std::ranges::count_if(records, [&](const Record& each) {
+    return each.info.owner == info.owner && each.info.retired != 0;
+  });
+  const bool retires = before && still_masked && !same;
+  if ((!before || retires) && static_cast<size_t>(retired) >= kMostRetired)
+    return Fail(Code::kExhausted,
+                fmt::format("set secret: {} values that were replaced or removed are kept already, "
+                            "for sandboxes that have had them",
+                            retired),
+                "remove such sandboxes: cloche ls, cloche rm NAME");
+  if (retires) CLOCHE_TRY(Retire(records, *before));
   const auto old = std::ranges::find_if(records, [&](const Record& each) {
     return each.info.owner == info.owner && each.info.name == info.name && each.info.retired == 0;
   });
@@ -435,10 +431,21 @@ std::vector<std::string> Vault::Values(uint32_t owner, const std::string& id) co
 }
 
 size_t Vault::ValueBytes(uint32_t owner, const std::string& id) const {
-  const auto found = std::ranges::find_if(records_, [&](const Record& each) {
-    return each.info.owner == owner && each.info.id == id && each.info.retired == 0;
-  });
-  return found == records_.end() ? 0 : found->bytes();
+  size_t bytes = 0;
+  for (const Record& each : records_)
+    if (each.info.owner == owner && each.info.id == id) bytes += each.bytes();
+  return bytes;
+}
+
+Status Vault::CheckMasked(const std::string& what, uint32_t owner, const std::set<std::string>& ids,
+                          size_t more, const std::string& cure) const {
+  for (const std::string& id : ids) more += ValueBytes(owner, id);
+  if (more <= egress::kMostMaskedBytes) return {};
+  return Fail(Code::kExhausted,
+              fmt::format("{}: there would be {} bytes of values to mask, more than the {} of one "
+                          "sandbox",
+                          what, more, egress::kMostMaskedBytes),
+              cure);
 }
 
 Status Vault::KeepOldOf(const std::set<std::string>& ids) {

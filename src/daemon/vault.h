@@ -51,7 +51,10 @@ class Vault {
   Result<std::string> Value(const SecretInfo& info) const;  // to be wiped
   // All that it has been, as far as it is kept; to be wiped.
   std::vector<std::string> Values(uint32_t owner, const std::string& id) const;
-  size_t ValueBytes(uint32_t owner, const std::string& id) const;  // 0: it is gone
+  size_t ValueBytes(uint32_t owner, const std::string& id) const;  // of all of them
+  // Whether all that a sandbox with these has to mask, and so many bytes more, is within bounds.
+  Status CheckMasked(const std::string& what, uint32_t owner, const std::set<std::string>& ids,
+                     size_t more, const std::string& cure) const;
   // Old values of others are not kept any longer.
   Status KeepOldOf(const std::set<std::string>& ids);
 

@@ -228,21 +228,68 @@ TEST_F(VaultTest, OldValuesAreKeptForTheMaskAlone) {
   EXPECT_TRUE(again.Find(1000, "github"));
 }
 
-TEST_F(VaultTest, OldValuesAreKeptUpToASumOfBytes) {
+// Whoever has them still gets answers with them in it.
+TEST_F(VaultTest, NoOldValueGoesWhileASandboxHasIt) {
   Vault vault(directory);
-  const auto value = [](char c) { return std::string(egress::kLongestValue, c); };
-  const std::string id = vault.Set(Info("github"), value('a'))->id;
-  ASSERT_TRUE(vault.Set(Info("github", 1001), value('z')));
-  ASSERT_TRUE(vault.Rotate(1001, "github", value('y'), true));
-  const size_t most = egress::kMostRetiredBytes / egress::kLongestValue;
-  for (size_t i = 1; i <= most + 1; ++i)
-    ASSERT_TRUE(vault.Rotate(1000, "github", value(static_cast<char>('a' + i)), true));
-  std::vector<std::string> kept{value(static_cast<char>('a' + most + 1))};
-  for (size_t i = 1; i <= most; ++i) kept.push_back(value(static_cast<char>('a' + i)));
-  EXPECT_EQ(vault.Values(1000, id), kept);
-  EXPECT_EQ(vault.ValueBytes(1000, id), egress::kLongestValue);
-  EXPECT_EQ(vault.ValueBytes(1001, id), 0u);
-  EXPECT_EQ(vault.Values(1001, vault.Find(1001, "github")->id).size(), 2u);
+  std::set<std::string> ids;
+  for (char c = 'a'; c < 'a' + 8; ++c) {
+    const auto set =
+        vault.Set(Info(std::string(2, c).c_str()), std::string(egress::kLongestValue, c));
+    ASSERT_TRUE(set);
+    ids.insert(set->id);
+  }
+  for (char c = 'a'; c < 'a' + 8; ++c) ASSERT_TRUE(vault.Remove(1000, std::string(2, c), true));
+  for (const std::string& id : ids) EXPECT_EQ(vault.Values(1000, id).size(), 1u);
+  EXPECT_EQ(vault.ValueBytes(1000, *ids.begin()), egress::kLongestValue);
+  EXPECT_EQ(vault.ValueBytes(1001, *ids.begin()), 0u);
+}
+
+TEST_F(VaultTest, WhatASandboxHasToMaskHasABound) {
+  Vault vault(directory);
+  const auto value = [](size_t i) {
+    return std::string(egress::kLongestValue, static_cast<char>('a' + i));
+  };
+  const size_t most = egress::kMostMaskedBytes / egress::kLongestValue;
+  const std::string id = vault.Set(Info("github"), value(0))->id;
+  const auto check = [&](size_t more) {
+    return vault.CheckMasked("set", 1000, {id}, more, "cure");
+  };
+  for (size_t i = 1; i < most; ++i) {
+    EXPECT_TRUE(check(egress::kLongestValue)) << i;
+    ASSERT_TRUE(vault.Rotate(1000, "github", value(i), true));
+  }
+  EXPECT_TRUE(check(0));
+  const auto refused = check(1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  EXPECT_EQ(refused.error().cure, "cure");
+  EXPECT_NE(refused.error().message.find("98305 bytes"), std::string::npos);
+  EXPECT_TRUE(vault.Remove(1000, "github", true));  // moves them only
+  EXPECT_TRUE(check(0));
+  EXPECT_EQ(vault.Values(1000, id).size(), most);
+}
+
+TEST_F(VaultTest, BeyondANumberOfOldValuesNewOnesAreRefused) {
+  Vault vault(directory);
+  const std::string id = vault.Set(Info("github"), "value-of-many")->id;
+  ASSERT_TRUE(vault.Set(Info("npm"), kValue));
+  Status rotated;
+  size_t count = 1;
+  for (; rotated && count < 1000; ++count) {
+    const auto set = vault.Rotate(1000, "github", "value-of-many-" + std::to_string(count), true);
+    if (!set) rotated = std::unexpected(set.error());
+  }
+  ASSERT_FALSE(rotated);
+  EXPECT_EQ(rotated.error().code, Code::kExhausted);
+  EXPECT_NE(rotated.error().cure.find("cloche rm"), std::string::npos);
+  EXPECT_FALSE(vault.Set(Info("another"), kValue));
+  EXPECT_TRUE(vault.Rotate(1000, "npm", "nobody-has-this", false));
+  EXPECT_TRUE(vault.Set(Info("github", 1001), kValue));
+  EXPECT_TRUE(vault.Remove(1000, "github", true));
+  EXPECT_EQ(vault.Values(1000, id).size(), count - 1);
+  EXPECT_EQ(vault.Values(1000, id)[0], "value-of-many");
+  EXPECT_TRUE(vault.KeepOldOf({}));
+  EXPECT_TRUE(vault.Set(Info("another"), kValue));
 }
 
 TEST_F(VaultTest, AnOldValueThatWasChangedIsNoticed) {

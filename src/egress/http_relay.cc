@@ -163,6 +163,7 @@ Task<bool> PutInBody(Connection& connection, RequestHead& request, Extras& extra
   const bool known = request.framing == Framing::kLength && request.length < kMostJson;
   const size_t most = known ? static_cast<size_t>(request.length) : kMostJson;
   if (!extras.held.Add(2 * most)) {  // as it came, and as it goes
+    connection.record.reason = kHoldsTooMuch;
     co_await Answer(connection, 429, kHoldsTooMuch);
     co_return false;
   }
@@ -209,6 +210,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   extras.secrets = std::move(judged->secrets);
   extras.mask = std::move(judged->mask);
   if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
+    connection.record.reason = kHoldsTooMuch;
     co_await Answer(connection, 429, kHoldsTooMuch);
     co_return false;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -100,8 +101,8 @@ size_t Needles::bytes() const {
 
 void Needles::Add(std::string_view needle) {
   if (needle.size() < kShortestNeedle) return;
-  needle = needle.substr(0, UINT16_MAX);  // no spelling of the longest value is longer
-  static_assert(6 * kLongestValue <= UINT16_MAX);
+  static_assert(6 * kLongestValue <= UINT16_MAX);  // no spelling of the longest value is longer
+  if (needle.size() > UINT16_MAX) std::terminate();
   longest_ = std::max(longest_, needle.size());
   uint32_t node = 0;
   for (const char byte : needle) {

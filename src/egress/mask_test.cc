@@ -127,13 +127,12 @@ TEST(Masker, PassesOnWhatIsSure) {
   EXPECT_EQ(masker.End(), "");
 }
 
-// As much as one sandbox may be granted, in characters that every spelling writes in another way,
-// and as much as its owner may have replaced.
+// As much as one sandbox may have, in characters that every spelling writes in another way.
 TEST(Masker, AByteOfAValueIsNoMoreMemoryThanIsPromised) {
   const std::string hard = " \"\\&+/<>=?[]{}|~^`!#$%'()*,:;@kmno";
   std::mt19937 random(1);
   std::vector<std::string> values;
-  for (size_t bytes = 0; bytes < kMostGrantedBytes + kMostRetiredBytes; bytes += kLongestValue) {
+  for (size_t bytes = 0; bytes < kMostMaskedBytes; bytes += kLongestValue) {
     std::string& value = values.emplace_back();
     while (value.size() < kLongestValue) value += hard[random() % hard.size()];
   }
@@ -148,6 +147,27 @@ TEST(Masker, AByteOfAValueIsNoMoreMemoryThanIsPromised) {
       const std::string masked = Masker::All(needles, text);
       EXPECT_GE(std::count(masked.begin(), masked.end(), '*') + 4, std::ssize(text));
     }
+  }
+}
+
+// Against a search that is too simple to be wrong. Values overlap, begin and end with each other.
+TEST(Masker, FindsWhatASimpleSearchFinds) {
+  std::mt19937 random(7);
+  const auto draw = [&](size_t least, size_t most) {
+    std::string text(least + random() % (most - least + 1), 'a');
+    for (char& c : text) c = "ab"[random() % 2];
+    return text;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> values;
+    for (size_t count = 1 + random() % 12; count > 0; --count) values.push_back(draw(8, 14));
+    std::string text = draw(50, 300);
+    for (const std::string& value : values) text += draw(0, 3) + value;
+    std::string expected = text;
+    for (const std::string& value : values)
+      for (size_t at = text.find(value); at != text.npos; at = text.find(value, at + 1))
+        expected.replace(at, value.size(), value.size(), '*');
+    ASSERT_EQ(Masked(text, values), expected) << round;
   }
 }
 

@@ -43,7 +43,7 @@ struct Sandbox {
     int64_t until = 0;
   };
   // What its connections have in our memory together: heads and bodies of HTTP/2, bodies that are
-  // read as a whole. False: that would be too much.
+  // read as a whole, what masks hold back of answers. False: that would be too much.
   bool Hold(size_t bytes) {
     constexpr size_t kMostHeld = 64 << 20;
     if (bytes > kMostHeld - held) return false;

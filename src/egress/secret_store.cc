@@ -8,9 +8,9 @@
 namespace cloche::egress {
 namespace {
 
-// All that the vault keeps for it, and a few.
-constexpr size_t kMostPast = 320;
-constexpr size_t kMostPastBytes = kMostGrantedBytes + kMostRetiredBytes;
+// All that the vault keeps for it, and a few: while it is told anew, nothing of it may go.
+constexpr size_t kMostPast = kMostMasked + 8;
+constexpr size_t kMostPastBytes = kMostMaskedBytes + kLongestValue;
 
 }  // namespace
 

@@ -35,7 +35,7 @@ TEST(SecretStore, BeyondWhatMayBeMaskedTheOldestAreForgotten) {
     const std::string number = "value-" + std::to_string(i) + "-";
     return number + std::string(kLongestValue - number.size(), 'x');
   };
-  const int most = (kMostGrantedBytes + kMostRetiredBytes) / kLongestValue;
+  const int most = kMostMaskedBytes / kLongestValue + 1;
   for (int i = 0; i < most; ++i) store.Remember(value(i));
   EXPECT_EQ(Masked(store, value(0)), std::string(kLongestValue, '*'));
   store.Remember(value(0));

@@ -189,7 +189,7 @@ Outcome DecoysLeave(Stage& stage, Origin& origin) {
   if (!raw.started()) return NoServer();
   const std::string http = "http://" + origin.here(), tcp = "tcp://" + raw.here();
   const Kept sandbox(stage, "-decoys", {"--canaries", "--allow", http, "--allow", tcp});
-  if (!sandbox.there() && sandbox.made().errors.find("6.6") != std::string::npos)
+  if (!sandbox.there() && sandbox.made().errors.find("takes Linux 6.6") != std::string::npos)
     return NotHere("rootless decoys take Linux 6.6");
   if (!sandbox.there()) return DidNotRun(sandbox.made());
   const std::string decoy = DecoyIn(stage, sandbox);

@@ -123,6 +123,7 @@ Outcome LocksOfOthers(Stage& stage) {
       if (!outside && each == &first) continue;
       const Ran ran = each->Run("find-locks", files);
       if (!ran.Reported()) return DidNotRun(ran);
+      if (ran.report["refused"] != files.size()) return NoControl("it does not see all files");
       if (!found(ran).empty())
         return Broken(fmt::format("{}: {}", outside ? "of the host" : "of another sandbox",
                                   found(ran)[0].get<std::string>()));

@@ -256,34 +256,53 @@ set_secret token --host "git.test:$PORT" 2> "$T/log"
 try box sh -c "$use https://api.test:$PORT/bearer"
 check "set for other hosts it leaves the old ones" not heard right
 
-# --- What there is to mask has a bound: 64 KiB of values for a sandbox, whatever they are.
+# --- What there is to mask has a bound: 96 KiB of values for a sandbox, old ones and new ones.
 long() { "$PYTHON" -c 'import secrets, sys; print(secrets.token_hex(4096)[: int(sys.argv[1])], end="")' "$1"; }
-rotate_long() { long "$1" | cloche secret rotate long8; }
+rotate_from() { cloche secret rotate "$1" < "$2"; }
+rotate_long() { long "$1" > "$T/value" && rotate_from "$2" "$T/value"; }
+set_long() { cloche secret set long1 --host "api.test:$PORT" < "$T/long1"; }
 granted=()
-for i in 1 2 3 4 5 6 7 8; do
-  long 8192 | cloche secret set "long$i" --host "api.test:$PORT" 2> "$T/log"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+  long 8192 > "$T/long$i"
+  cloche secret set "long$i" --host "api.test:$PORT" < "$T/long$i" 2> "$T/log"
   granted+=(--secret "long$i")
 done
 printf '%s\n' "$VALUE" | cloche secret set ninth --host "api.test:$PORT" 2> "$T/log"
 refused exhausted new "${granted[@]}" --secret ninth
 check "it says what to do" mentions 'cloche new'
-rotate_long 8100 2> "$T/log"
+rotate_long 4000 long12 2> "$T/log"
+cp "$T/value" "$T/before"
 try cloche new --name full "${granted[@]}" --secret ninth "${near[@]}"
 check "as much as that is granted" exits 0
 told_in() { cloche exec -q full -- curl -sS -m 30 "https://api.test:$PORT/tell"; }
 try told_in
 check "and masked" mentions '<\*\*\*\*'
+echoed() { cloche exec -q full -- curl -sS -m 30 -H "Authorization: Bearer $(cat "$T/$1")" "https://api.test:$PORT/echo"; }
+try echoed long1
+check "long ones, too" mentions ' \*\{200\}'
 rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(egress_pid)/status"; }
-check "in little memory" test "$(rss)" -lt 65536
-try rotate_long 8192
-check "a value that is too long for a sandbox that has it is refused" says 'more than the 64 KiB'
+[ -d "$REPORTS" ] || check "in little memory" test "$(rss)" -lt 65536
+try rotate_long 8192 long12
+check "a value that is too long for a sandbox that has it is refused" says 'more than the 98304'
 check "with the sandbox to remove" says 'cloche rm sb_'
-try rotate_long 8100
-check "one that is as long as before is not" exits 0
+try rotate_from long12 "$T/before"
+check "the same one is not" exits 0
+try rotate_long 4000 long12
+check "nor one that fits beside it" exits 0
+try rotate_long 4000 long12
+check "until there are too many old ones" says 'more than the 98304'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cloche secret rm "long$i" > "$T/log" 2>&1; done
+for rule in $(cloche net full --json | "$PYTHON" -c 'import json,sys; print(*(r["id"] for r in json.load(sys.stdin)["rules"] if r.get("secret")))'); do
+  cloche net full forget "$rule" > "$T/log" 2>&1
+done
+cloche net full allow "api.test:$PORT" > "$T/log" 2>&1
+cloche stop full > "$T/log"
+try echoed long1
+check "all that were removed stay masked" mentions ' \*\{200\}'
 cloche rm full > "$T/log"
-try rotate_long 8192
-check "nor when it is gone" exits 0
-for i in 1 2 3 4 5 6 7 8; do cloche secret rm "long$i" > "$T/log" 2>&1; done
+try set_long
+check "when the sandbox is gone there is room again" exits 0
+cloche secret rm long1 > "$T/log" 2>&1
 cloche secret rm ninth > "$T/log" 2>&1
 
 # --- Of other users.
