@@ -18,6 +18,10 @@ names = dict(line.split() for line in open(PLACE + "/names"))
 log = open(LOG, "a", buffering=1)
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024  # with 5, connections wait for seconds when many come at once
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -64,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(address, tls):
-    server = http.server.ThreadingHTTPServer((address, ports[tls]), Handler)
+    server = Server((address, ports[tls]), Handler)
     server.handle_error = lambda *_: None
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
