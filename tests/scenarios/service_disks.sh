@@ -50,7 +50,7 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
     truncate -s 200M "$data/sparse" && echo tail >> "$data/sparse" && ln "$data/kept/file" "$data/other-name"
   python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"$data/socket\")" # not always copied
   mkdir "$data/goes" && echo deep > "$data/goes/file" && echo soon > "$data/gone" && echo key > "$data/veiled"
-  chown -hR "$CALLER_UID:$CALLER_UID" "$data/kept" "$data/link" "$data/fifo" "$data/sparse" "$data/goes" "$data/gone" "$data/veiled"
+  chown -hR "$CALLER_UID:$CALLER_UID" "$data/socket" "$data/kept" "$data/link" "$data/fifo" "$data/sparse" "$data/goes" "$data/gone" "$data/veiled"
   if [ "$MODE" = system ]; then chown 4711:4712 "$data/kept/file"; chmod 640 "$data/kept/file"; fi
   before=$(cd "$data" && find kept link fifo sparse other-name -type d -printf '%p %m %U:%G %T@\n' -o -printf '%p %y %m %U:%G %s %n %l %T@\n' | sort)
   try cloche new --name box --with-service "$port" --hide "$data/veiled"
