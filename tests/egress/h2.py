@@ -287,7 +287,9 @@ def test_what_breaks_off_is_no_end(w):
         say([early.status, early.body]);
         const bye = await ask({ ':path': '/leave' }, undefined, second);
         say(bye.body);
-        if (!second.destroyed) await new Promise((resolve) => second.on('close', resolve));
+        // Node may never say `close` after an early answer; when nothing is left to wait for, it is closed.
+        if (!second.destroyed)
+            await new Promise((resolve) => { second.on('close', resolve); process.once('beforeExit', resolve); });
         const third = connect();
         say((await ask({ ':path': '/again' }, undefined, third)).body);
         const left = third.request({ ':path': '/echo', ':method': 'POST' }, { endStream: false });
