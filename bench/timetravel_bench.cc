@@ -69,7 +69,8 @@ void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) 
     }
     report.Limit("snapshot when little is dirty", saved.Median(), "ms", 5);
     report.Tell("  all of them", saved);
-    report.Tell("rollback when little is dirty", restored);
+    report.Limit("rollback when little is dirty", restored.Median(), "ms", 5);
+    report.Tell("  all of them", restored);
     Series forked;
     for (int round = 0; round < (options.quick ? 1 : 3); ++round) forked.Add(box.Fork(kForks));
     report.Limit(fmt::format("fork of {}", kForks), forked.Median(), "ms", 1000);

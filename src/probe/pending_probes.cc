@@ -11,7 +11,7 @@ Outcome WaitsFor(Stage&) {
 
 constexpr char kFileApi[] = "waits for an API that reads and writes files of a sandbox";
 constexpr char kLedger[] = "waits for the audit ledger";
-constexpr char kSnapshots[] = "waits for snapshots";
+constexpr char kMinutes[] = "takes minutes and gigabytes: scenario.diff_many, the bench timetravel";
 constexpr char kImages[] = "waits for bases from archives";
 constexpr char kBackends[] = "waits for a second backend (gVisor, a virtual machine)";
 constexpr char kNames[] =
@@ -40,7 +40,7 @@ constexpr Probe kPending[] = {
           WaitsFor<kInTls>),
     Scene("NE-29b", "disk, load and time as a channel between sandboxes", WaitsFor<kCovert>),
     Scene("RD-14", "archive bombs", WaitsFor<kImages>),
-    Scene("RD-15", "snapshots of a million files", WaitsFor<kSnapshots>),
+    Scene("RD-15", "snapshots of a million files", WaitsFor<kMinutes>),
 };
 
 constexpr Promise kPromises[] = {{"in the catalogue, not probed here", kPending}};
