@@ -69,9 +69,7 @@ bool Take(Few& few, int directory, const dirent& entry) {
 
 Outcome<void> MarkBlank(int slot, bool user_xattr) {
   const sys::Fd upper(openat(slot, "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  // A tmpfs of before Linux 6.6 has no attributes of users: what was deleted is not told, then.
-  if (!upper.valid() ||
-      (fsetxattr(upper.get(), OpaqueName(user_xattr), kOpaque, 1, 0) < 0 && errno != EOPNOTSUPP))
+  if (!upper.valid() || fsetxattr(upper.get(), OpaqueName(user_xattr), kOpaque, 1, 0) < 0)
     return Failed(SpawnStage::kPool, "mark upper", errno, "");
   return {};
 }
