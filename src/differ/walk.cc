@@ -10,6 +10,7 @@
 #include "base/repairs_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
+#include "sys/process.h"
 
 namespace cloche::differ {
 namespace {
@@ -60,9 +61,6 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
   root.before = LowerAt("");
   if (!blank_) root.origin = root.before;
   root.same = !blank_;
-  struct stat info;
-  if (root.before.directory && fstat(root.before.directory->get(), &info) == 0)
-    device_ = info.st_dev;
   for (const auto& [path, special] : special_)
     if (Redirected(path)) moved_[BasePathOf(path)] = path;
   DecideRenames();
@@ -112,7 +110,9 @@ std::optional<Place> SlotWalk::Child(const Lower& lower, const std::string& name
     if (!masked->IsDirectory()) return masked;
   }
   auto place = Look(lower.directory, name);
-  if (place && place->info.st_dev != device_) return std::nullopt;  // another mount
+  // An overlay does not see what is mounted in its base, but sees btrfs subvolumes: the device does
+  // not tell them apart.
+  if (place && sys::IsMountRootAt(lower.directory->get(), name.c_str())) return std::nullopt;
   return place;
 }
 
@@ -226,8 +226,10 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   } else if (!in_upper) {
     entry.after = Child(frame.origin, name);
   }
-  if (blank_ && !entry.after && entry.before && S_ISSOCK(entry.before->info.st_mode))
-    return std::nullopt;  // not always copied
+  // The copy of a service's data leaves its sockets out; so does whoever makes a directory anew.
+  const bool made_anew = frame.upper && !frame.origin.valid();
+  if (made_anew && !entry.after && entry.before && S_ISSOCK(entry.before->info.st_mode))
+    return std::nullopt;
   if (entry.before && MovedAway(Join(frame.before.path, name))) entry.before.reset();
   if (frame.renamed && entry.before) entry.old_path = Absolute(Join(frame.before.path, name));
 

@@ -87,7 +87,6 @@ class SlotWalk {
   const LayoutSlot& slot_;
   bool of_other_;
   Renames renames_;
-  dev_t device_ = 0;
   bool blank_ = false;             // nothing of the base shows: the upper holds a copy of its own
   std::set<std::string> covered_;  // by other overlays, below the target
   std::unordered_map<std::string, const SpecialDirectory*> special_;

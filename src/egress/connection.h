@@ -16,15 +16,15 @@
 
 namespace cloche::egress {
 
-class PipePool;
 class Trust;
+class Vessels;
 
 // What every connection uses; lives as long as the process.
 struct Services {
   Loop& loop;
   Reports& reports;
   Resolver& resolver;
-  PipePool& pipes;
+  Vessels& vessels;
   Trust& trust;
 };
 

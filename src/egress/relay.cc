@@ -7,14 +7,13 @@
 
 #include "egress/server_certificate.h"
 #include "egress/tls.h"
+#include "egress/vessels.h"
 #include "sys/inet.h"
 
 namespace cloche::egress {
 namespace {
 
-constexpr size_t kMostIdlePipes = 64;
-constexpr size_t kPiece = 512 << 10;
-constexpr int kPiecesAtOnce = 8;
+constexpr int kPiecesAtOnce = 4;
 // Whoever sends this much without a pause is not worth waking up for each packet of it.
 constexpr uint64_t kFlood = 1 << 20;
 constexpr int kMuch = 256 << 10;
@@ -31,9 +30,9 @@ Task<bool> AwaitInput(Connection& connection, Socket& socket) {
   }
 }
 
-// One direction while the kernel moves its bytes.
+// One direction of what need not be looked at.
 struct Flow {
-  Pipe pipe;
+  Vessel vessel;
   uint64_t left;         // UINT64_MAX: until the end
   uint64_t flood = 0;    // bytes without a pause
   int64_t last = 0;      // when some of them came
@@ -70,28 +69,33 @@ Task<bool> AwaitMore(Connection& connection, Socket& socket, Flow& flow) {
 
 enum class Moved : uint8_t { kSome, kEnd, kBroken };
 
-// One piece from socket to socket; the pipe is empty before and after, but for kBroken.
+// One piece from socket to socket; the vessel is empty before and after, but for kBroken.
 Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& flow) {
   if (from.socket().cut() || to.socket().cut()) co_return Moved::kBroken;
-  long got;
-  const size_t most = static_cast<size_t>(std::min<uint64_t>(flow.left, kPiece));
-  while ((got = sys::MoveBytes(from.socket().fd(), flow.pipe.in.get(), most)) < 0) {
+  Vessels& vessels = connection.services.vessels;
+  long got = 0;
+  while (true) {
+    if (const bool flood = flow.flood >= kFlood;
+        !flow.vessel.valid() || flow.vessel.large() != flood) {
+      vessels.Return(std::move(flow.vessel));
+      flow.vessel = vessels.Take(flood);
+    }
+    if (!flow.vessel.valid()) co_return Moved::kBroken;
+    got = flow.vessel.Fill(from.socket().fd(), flow.left);
+    if (got >= 0) break;
     if (got != -EAGAIN && got != -EINTR) co_return Moved::kBroken;
     if (got == -EINTR) continue;
-    connection.services.pipes.Return(std::move(flow.pipe));
+    vessels.Return(std::move(flow.vessel));
     const bool input = co_await AwaitMore(connection, from.socket(), flow);
     if (!input) co_return Moved::kBroken;
-    flow.pipe = connection.services.pipes.Take();
-    if (!flow.pipe.in.valid()) co_return Moved::kBroken;
   }
   if (got == 0) co_return Moved::kEnd;
   const auto whole = static_cast<uint64_t>(got);
   Count(flow, whole, connection.services.loop.now());
-  while (got > 0) {
-    const long put =
-        sys::MoveBytes(flow.pipe.out.get(), to.socket().fd(), static_cast<size_t>(got));
+  for (uint64_t done = 0; done < whole;) {
+    const long put = flow.vessel.Empty(to.socket().fd(), done, whole - done);
     if (put > 0) {
-      got -= put;
+      done += static_cast<uint64_t>(put);
     } else if (put == -EAGAIN) {
       const int64_t deadline = connection.IdleDeadline();
       const Wake wake = co_await to.socket().Writable(deadline);
@@ -189,21 +193,6 @@ Task<void> PumpAndSignal(Connection& connection, Channel& from, Channel& to,
 
 }  // namespace
 
-Pipe PipePool::Take() {
-  Pipe pipe;
-  if (idle_.empty()) {
-    if (sys::MakeWidePipe(pipe.out, pipe.in) < 0) return {};
-    return pipe;
-  }
-  pipe = std::move(idle_.back());
-  idle_.pop_back();
-  return pipe;
-}
-
-void PipePool::Return(Pipe pipe) {
-  if (pipe.in.valid() && idle_.size() < kMostIdlePipes) idle_.push_back(std::move(pipe));
-}
-
 Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t size) {
   const bool up = &from == &connection.client;
   uint64_t left = size;
@@ -221,9 +210,7 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   const bool looked_at = up && connection.watch != nullptr;
   const bool copies = from.tls() != nullptr || to.tls() != nullptr || looked_at;
   std::string buffer;
-  Flow flow{.pipe = {}, .left = left};
-  if (!copies) flow.pipe = connection.services.pipes.Take();
-  if (!copies && !flow.pipe.in.valid()) co_return false;
+  Flow flow{.vessel = {}, .left = left};
   Moved moved = Moved::kSome;
   Yield yield{connection.services.loop};
   for (int pieces = 1; flow.left > 0 && moved == Moved::kSome; ++pieces) {
@@ -235,7 +222,7 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
     if (pieces % kPiecesAtOnce == 0) co_await yield;
   }
   SetPatience(flow, from.socket(), false);
-  if (moved != Moved::kBroken) connection.services.pipes.Return(std::move(flow.pipe));
+  if (moved != Moved::kBroken) connection.services.vessels.Return(std::move(flow.vessel));
   if (size == UINT64_MAX) co_return moved == Moved::kEnd;
   co_return flow.left == 0 && moved == Moved::kSome;
 }

@@ -1,28 +1,11 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "egress/connection.h"
 #include "egress/task.h"
-#include "sys/fd.h"
 
 namespace cloche::egress {
-
-struct Pipe {
-  sys::Fd out, in;
-};
-
-// Pipes through which the kernel moves bytes from socket to socket. A connection has one only while
-// something is under way.
-class PipePool {
- public:
-  Pipe Take();             // invalid when there are no descriptors left
-  void Return(Pipe pipe);  // empty
-
- private:
-  std::vector<Pipe> idle_;
-};
 
 // Both ways until both have ended. Each end of sending is passed on. Nothing passes from a side
 // that does not begin with `greeting`.

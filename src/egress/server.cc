@@ -31,7 +31,7 @@ Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
       control_(loop, std::move(control)),
       reports_(control_),
       resolver_(loop),
-      services_{loop_, reports_, resolver_, pipes_, trust_},
+      services_{loop_, reports_, resolver_, vessels_, trust_},
       most_connections_(most_connections) {}
 
 void Server::Begin() {

@@ -7,11 +7,11 @@
 
 #include "egress/connection.h"
 #include "egress/control.h"
-#include "egress/relay.h"
 #include "egress/reports.h"
 #include "egress/resolver.h"
 #include "egress/sandbox.h"
 #include "egress/tls.h"
+#include "egress/vessels.h"
 
 namespace cloche::egress {
 
@@ -43,7 +43,7 @@ class Server {
   Socket control_;
   Reports reports_;
   Resolver resolver_;
-  PipePool pipes_;
+  Vessels vessels_;
   Trust trust_;
   Services services_;
   uint64_t most_connections_;

@@ -148,6 +148,15 @@ Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
     entry_.annexes.push_back(std::move(*made));
     return number;
   }
+  if (const auto top = reality.Directory(reality.target());
+      top && MountOf((*top)->get()).mount == mount.mount &&
+      MountOf((*top)->get()).device != mount.device)
+    return Fail(Code::kUnavailable,
+                fmt::format("promote {}: it is in a btrfs subvolume inside {}, where nothing that "
+                            "is replaced can be kept out of the reach of sandboxes",
+                            ShownPath(path), ShownPath(reality.target())),
+                "leave it out with --exclude, or make the subvolume a mount (mount --bind DIR DIR) "
+                "and the change in a new sandbox; nothing was applied");
   return Fail(Code::kUnavailable,
               fmt::format("promote {}: it is on another file system than ~/.local/state/cloche, "
                           "and you can write neither at its top nor in the project",

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include <initializer_list>
+#include <utility>
 
 namespace cloche::sys {
 namespace {
@@ -39,6 +40,9 @@ constexpr uint16_t kReportGroup = 1;  // of nfnetlink_log
 constexpr uint32_t kReportedBytes = 64;
 constexpr uint64_t kReportsPerSecond = 10;
 constexpr uint32_t kReportsAtOnce = 20;
+// Of <linux/if_link.h>; Debian 12's does not have them all.
+constexpr uint16_t kGsoMaxSize = 41, kGroMaxSize = 58, kGsoIpv4MaxSize = 63, kGroIpv4MaxSize = 64;
+constexpr uint32_t kLargePacket = 8 * 65536 - 8;  // the most there is
 
 template <typename T>
 std::string_view BytesOf(const T& value) {
@@ -458,8 +462,29 @@ NetlinkMessages BorderAddress(int family, uint32_t loopback) {
   return message;
 }
 
+namespace {
+
+// Half a megabyte in one packet instead of 64 KiB: a download costs half of what it did. Both
+// messages are wishes: IPv6 has that since 5.19, IPv4 since 6.3.
+void AllowLargePackets(uint32_t loopback) {
+  for (const auto& [send, receive] :
+       {std::pair{kGsoMaxSize, kGroMaxSize}, {kGsoIpv4MaxSize, kGroIpv4MaxSize}}) {
+    NetlinkMessages link;
+    ifinfomsg head{};
+    head.ifi_index = static_cast<int>(loopback);
+    link.Begin(RTM_NEWLINK, 0, BytesOf(head));
+    link.PutNumber(send, kLargePacket);
+    link.PutNumber(receive, kLargePacket);
+    link.End();
+    (void)TalkNetlink(NETLINK_ROUTE, link);
+  }
+}
+
+}  // namespace
+
 int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed) {
   const uint32_t loopback = if_nametoindex("lo");
+  AllowLargePackets(loopback);
   // The rules first: nothing is routed anywhere before they hold. A kernel that cannot report does
   // the rest.
   failed = "load nf_tables rules";
