@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # root.sh BUILD KERNEL_DIR SCRIPT IMAGE: an ext4 image with a small complete system: busybox, what
-# `cmake --install` puts on a machine, mkfs.btrfs, apparmor_parser, the kernel's modules, two users, and SCRIPT as
-# /guest/script, beside the other files of its folder.
+# `cmake --install` puts on a machine, mkfs.btrfs, apparmor_parser, a Redis, the kernel's modules, two users, and SCRIPT
+# as /guest/script, beside the other files of its folder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -51,7 +51,7 @@ done
 echo 'umask 022' > "$tree/home/user/.profile"
 
 DESTDIR=$tree cmake --install "$build" --prefix /usr/local > /dev/null
-for program in mkfs.btrfs btrfs apparmor_parser; do
+for program in mkfs.btrfs btrfs apparmor_parser redis-server redis-cli; do
   ! command -v $program > /dev/null || cp "$(command -v $program)" "$tree/usr/sbin/"
 done
 [ ! -d /etc/apparmor.d/abi ] || { mkdir "$tree/etc/apparmor.d"; cp -r /etc/apparmor.d/abi "$tree/etc/apparmor.d/"; }
