@@ -67,6 +67,10 @@ for who in root user; do
   check "$who: nobody else noticed" [ "$(inside two 'get place') $(outside get place)" = 'moved-on moved-on' ]
   as $who 'cloche rm one two' > $work/out
   check "$who: the original goes on without them" goes_on
+  if [ $who = user ]; then
+    as root "cloche new --name foreign --with-service $port" > $work/out
+    check "of another user's home it is said that it is hidden" grep -q 'cure: no sandbox of yours sees it' $work/err
+  fi
 
   kill "$redis"
 done
