@@ -65,6 +65,11 @@ constexpr Row kRows[] = {
      "stop that one, or give this one another state directory"},
     {SpawnStage::kPool, "open kept upper", ENOENT, kAlways, Code::kNotFound,
      "the sandbox's files are gone", "remove it: cloche rm NAME"},
+    {SpawnStage::kPool, "mark upper", EOPNOTSUPP, kAlways, Code::kUnavailable,
+     "the service's data is a mount of its own, and changes kept in memory cannot note that before "
+     "Linux 6.6",
+     "keep them on disk, without --in-memory, --inodes and (as an ordinary user) --disk; or use a "
+     "newer kernel"},
     {SpawnStage::kPool, "cloche-diff failed", kAny, kAlways, Code::kInternal,
      "it ended before its answer was complete, and did not say why",
      "ask again; if it stays, report this"},

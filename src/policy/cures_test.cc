@@ -41,6 +41,7 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
       {SpawnStage::kOverlay, "fsconfig", EINVAL, container, "volume"},
       {SpawnStage::kIdmap, "mount_setattr", EINVAL, {}, "ext4"},
       {SpawnStage::kMounts, "mount proc", EPERM, container, "systempaths=unconfined"},
+      {SpawnStage::kPool, "mark upper", EOPNOTSUPP, rootless, "without --in-memory"},
       {SpawnStage::kPool, "mkfs.btrfs", ENOENT, {}, "btrfs-progs"},
       {SpawnStage::kPool, "lock pool", EAGAIN, {}, "stop that one"},
       {SpawnStage::kPool, "fallocate", ENOSPC, {}, "cloche rm"},
