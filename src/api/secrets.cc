@@ -37,13 +37,11 @@ Task<Response> ServeSecrets(Engine& engine, const Client& client, const Request&
   if (rotates) {
     auto value = ParseSecretValue(*body);
     if (!value) co_return ErrorResponse(value.error());
-    auto set = co_await engine.RotateSecret(name, std::move(*value), client);
-    if (!set) done = std::unexpected(set.error());
+    done = co_await engine.RotateSecret(name, std::move(*value), client);
   } else {
     auto parsed = ParseSecretRequest(*body);
     if (!parsed) co_return ErrorResponse(parsed.error());
-    auto set = co_await engine.SetSecret(name, std::move(*parsed), client);
-    if (!set) done = std::unexpected(set.error());
+    done = co_await engine.SetSecret(name, std::move(*parsed), client);
   }
   if (!done) co_return ErrorResponse(done.error());
   const auto now = engine.SecretsJson(client, name);

@@ -119,8 +119,8 @@ class Engine {
   // A connection to a port on its loopback.
   Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
   // secrets.cc
-  Task<Result<SecretInfo>> SetSecret(std::string name, SecretRequest request, Client client);
-  Task<Result<SecretInfo>> RotateSecret(std::string name, std::string value, Client client);
+  Task<Status> SetSecret(std::string name, SecretRequest request, Client client);
+  Task<Status> RotateSecret(std::string name, std::string value, Client client);
   Task<Status> RemoveSecret(std::string name, Client client);
   Result<Json> SecretsJson(const Client& client, const std::string& only = "");
   // look.cc: what a sandbox, or a snapshot of it, changed. `answer` gets what cloche-diff writes;
@@ -188,6 +188,7 @@ class Engine {
   // As cloche-egress reads them. All of them are checked, also those that have expired.
   Result<Json> CompileNetwork(const NetworkRequest& network, uint32_t owner) const;
   Status GrantSecrets(NetworkRequest& network, uint32_t owner);
+  Task<Status> KeepSecret(SecretInfo info, std::string& value);
   Status CheckHolders(uint32_t owner, const std::string& name, const std::string& value) const;
   SecretValues ValuesFor(const Sandbox& sandbox) const;
   std::vector<MaskedValue> MaskedFor(const Sandbox& sandbox) const;

@@ -67,7 +67,19 @@ bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
   });
 }
 
-Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest request, Client client) {
+// A new one, or another value for whoever was granted it. `value` is wiped.
+Task<Status> Engine::KeepSecret(SecretInfo info, std::string& value) {
+  Status kept = CheckHolders(info.owner, info.name, value);
+  if (kept) {
+    const auto set = vault_.Set(info, value, IsMasked(info.owner, info.name));
+    if (!set) kept = std::unexpected(set.error());
+  }
+  Wipe(value);
+  if (kept) co_await SecretChanged(info.owner, info.name);
+  co_return kept;
+}
+
+Task<Status> Engine::SetSecret(std::string name, SecretRequest request, Client client) {
   SecretInfo info;
   info.owner = client.peer.uid;
   info.name = name;
@@ -82,25 +94,14 @@ Task<Result<SecretInfo>> Engine::SetSecret(std::string name, SecretRequest reque
   info.where = std::move(request.where);
   info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
   info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
-  Result<SecretInfo> set;
-  if (const Status fits = CheckHolders(client.peer.uid, name, request.value); !fits)
-    set = std::unexpected(fits.error());
-  else
-    set = vault_.Set(std::move(info), request.value, IsMasked(client.peer.uid, name));
-  Wipe(request.value);
-  if (set) co_await SecretChanged(client.peer.uid, name);
-  co_return set;
+  co_return co_await KeepSecret(std::move(info), request.value);
 }
 
-Task<Result<SecretInfo>> Engine::RotateSecret(std::string name, std::string value, Client client) {
-  Result<SecretInfo> rotated;
-  if (const Status fits = CheckHolders(client.peer.uid, name, value); !fits)
-    rotated = std::unexpected(fits.error());
-  else
-    rotated = vault_.Rotate(client.peer.uid, name, value, IsMasked(client.peer.uid, name));
+Task<Status> Engine::RotateSecret(std::string name, std::string value, Client client) {
+  auto info = vault_.Find(client.peer.uid, name);
+  if (info) co_return co_await KeepSecret(std::move(*info), value);
   Wipe(value);
-  if (rotated) co_await SecretChanged(client.peer.uid, name);
-  co_return rotated;
+  co_return std::unexpected(info.error());
 }
 
 Task<Status> Engine::RemoveSecret(std::string name, Client client) {

@@ -376,12 +376,6 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
   return known;
 }
 
-Result<SecretInfo> Vault::Rotate(uint32_t owner, const std::string& name, std::string_view value,
-                                 bool still_masked) {
-  ASSIGN_OR_RETURN(SecretInfo info, Find(owner, name));
-  return Set(std::move(info), value, still_masked);
-}
-
 Status Vault::Remove(uint32_t owner, const std::string& name, bool still_masked) {
   CLOCHE_TRY(Find(owner, name));
   std::vector<Record> records = records_;

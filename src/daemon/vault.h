@@ -43,8 +43,6 @@ class Vault {
   // A new one, or all of it anew; id and times are ours to give. With `still_masked` the value that
   // was there before is kept, for those that have used it.
   Result<SecretInfo> Set(SecretInfo info, std::string_view value, bool still_masked = false);
-  Result<SecretInfo> Rotate(uint32_t owner, const std::string& name, std::string_view value,
-                            bool still_masked = false);
   Status Remove(uint32_t owner, const std::string& name, bool still_masked = false);
   Result<SecretInfo> Find(uint32_t owner, const std::string& name) const;
   std::vector<SecretInfo> List(uint32_t owner) const;

@@ -92,13 +92,12 @@ TEST_F(VaultTest, NobodySeesAnothersSecretOfTheSameName) {
 TEST_F(VaultTest, RotationKeepsAllButTheValue) {
   Vault vault(directory);
   const auto before = vault.Set(Info("github"), kValue);
-  const auto after = vault.Rotate(1000, "github", "a fresh value");
+  const auto after = vault.Set(*vault.Find(1000, "github"), "a fresh value");
   ASSERT_TRUE(after);
   EXPECT_EQ(after->id, before->id);
   EXPECT_EQ(after->hosts, before->hosts);
   EXPECT_NE(after->rotated, 0);
   EXPECT_EQ(*vault.Value(*after), "a fresh value");
-  EXPECT_FALSE(vault.Rotate(1000, "nothing", "a fresh value"));
 }
 
 TEST_F(VaultTest, OneThatWasRemovedAndSetAgainIsAnother) {
@@ -204,8 +203,8 @@ TEST_F(VaultTest, OldValuesAreKeptForTheMaskAlone) {
   {
     Vault vault(directory);
     id = vault.Set(Info("github"), kValue)->id;
-    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_second-value-0123456789", true));
-    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_third-value-01234567890", false));
+    ASSERT_TRUE(vault.Set(*vault.Find(1000, "github"), "ghp_second-value-0123456789", true));
+    ASSERT_TRUE(vault.Set(*vault.Find(1000, "github"), "ghp_third-value-01234567890", false));
     ASSERT_TRUE(vault.Remove(1000, "github", true));
     EXPECT_FALSE(vault.Find(1000, "github"));
     EXPECT_TRUE(vault.List(1000).empty());
@@ -256,7 +255,7 @@ TEST_F(VaultTest, WhatASandboxHasToMaskHasABound) {
   };
   for (size_t i = 1; i < most; ++i) {
     EXPECT_TRUE(check(egress::kLongestValue)) << i;
-    ASSERT_TRUE(vault.Rotate(1000, "github", value(i), true));
+    ASSERT_TRUE(vault.Set(*vault.Find(1000, "github"), value(i), true));
   }
   EXPECT_TRUE(check(0));
   const auto refused = check(1);
@@ -276,14 +275,15 @@ TEST_F(VaultTest, BeyondANumberOfOldValuesNewOnesAreRefused) {
   Status rotated;
   size_t count = 1;
   for (; rotated && count < 1000; ++count) {
-    const auto set = vault.Rotate(1000, "github", "value-of-many-" + std::to_string(count), true);
+    const auto set =
+        vault.Set(*vault.Find(1000, "github"), "value-of-many-" + std::to_string(count), true);
     if (!set) rotated = std::unexpected(set.error());
   }
   ASSERT_FALSE(rotated);
   EXPECT_EQ(rotated.error().code, Code::kExhausted);
   EXPECT_NE(rotated.error().cure.find("cloche rm"), std::string::npos);
   EXPECT_FALSE(vault.Set(Info("another"), kValue));
-  EXPECT_TRUE(vault.Rotate(1000, "npm", "nobody-has-this", false));
+  EXPECT_TRUE(vault.Set(*vault.Find(1000, "npm"), "nobody-has-this", false));
   EXPECT_TRUE(vault.Set(Info("github", 1001), kValue));
   EXPECT_TRUE(vault.Remove(1000, "github", true));
   EXPECT_EQ(vault.Values(1000, id).size(), count - 1);
@@ -296,7 +296,7 @@ TEST_F(VaultTest, AnOldValueThatWasChangedIsNoticed) {
   {
     Vault vault(directory);
     ASSERT_TRUE(vault.Set(Info("github"), kValue));
-    ASSERT_TRUE(vault.Rotate(1000, "github", "ghp_second-value-0123456789", true));
+    ASSERT_TRUE(vault.Set(*vault.Find(1000, "github"), "ghp_second-value-0123456789", true));
   }
   std::string text = Read("vault.json");
   const size_t at = text.find("\"retired\": 1");

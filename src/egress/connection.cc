@@ -36,6 +36,7 @@ Connection::Connection(Services& services_in, std::shared_ptr<Sandbox> sandbox_i
     client.LookWith(watch.get());
   }
   sys::SendWithoutDelay(client.socket().fd());
+  sys::AskIfAlive(client.socket().fd());
 }
 
 Connection::~Connection() {

@@ -73,7 +73,7 @@ class Connection {
   void Cut(const std::string& reason);
   // Has it said a decoy? Then that is told, once, and it is cut.
   bool Betrayed();
-  // False when that was too much: then it is cut.
+  // Before they go on. False when that is too much: then it is cut, and they must not.
   bool Count(bool up, uint64_t bytes);
   bool denied() const { return told_; }
 

@@ -29,9 +29,10 @@ Task<bool> PassChunked(Connection& connection, Channel& from, Channel& to) {
       co_return false;
     }
     const std::string_view bytes = std::string_view(from.unread).substr(0, used);
+    if (!connection.Count(up, used)) co_return false;
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await to.Write(bytes, deadline);
-    if (sent < 0 || !connection.Count(up, used)) co_return false;
+    if (sent < 0) co_return false;
     from.unread.erase(0, used);
     if (const uint64_t left = body.content_left(); left > 0) {
       const bool passed = co_await Pass(connection, from, to, left);
@@ -81,9 +82,10 @@ Task<bool> PassLookedAt(Connection& connection, Channel& from, Channel& to, cons
     }
     start.append(from.unread, 0, used);
     from.unread.erase(0, used);
+    if (!connection.Count(true, start.size())) co_return false;
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await to.Write(start, deadline);
-    if (sent < 0 || !connection.Count(true, start.size())) co_return false;
+    if (sent < 0) co_return false;
     start.clear();
   }
   co_return true;
@@ -104,9 +106,10 @@ Task<bool> WriteContent(Connection& connection, Masked& masked, std::string cont
     if (!content.empty()) out = fmt::format("{:x}\r\n{}\r\n", content.size(), content);
     if (last) out += "0\r\n\r\n";
   }
+  if (!connection.Count(false, out.size())) co_return false;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
   const long sent = co_await masked.to.Write(out, deadline);
-  co_return sent == 0 && connection.Count(false, out.size());
+  co_return sent == 0;
 }
 
 }  // namespace
@@ -127,9 +130,10 @@ Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const
     from.unread.erase(0, part);
     left -= part;
   }
+  if (!connection.Count(up, start.size())) co_return false;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
   const long sent = co_await to.Write(start, deadline);
-  if (sent < 0 || !connection.Count(up, start.size())) co_return false;
+  if (sent < 0) co_return false;
   bool passed = true;
   if (head.framing == Framing::kChunked) {
     passed = co_await PassChunked(connection, from, to);
@@ -144,9 +148,10 @@ Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const
 Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                       std::string start, Masker& masker) {
   Masked masked{to, masker, head.framing == Framing::kChunked};
+  if (!connection.Count(false, start.size())) co_return false;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
   const long sent = co_await to.Write(start, deadline);
-  if (sent < 0 || !connection.Count(false, start.size())) co_return false;
+  if (sent < 0) co_return false;
   if (head.framing == Framing::kNone) co_return true;
   uint64_t left = head.framing == Framing::kLength ? head.length : UINT64_MAX;
   ChunkedBody chunks;

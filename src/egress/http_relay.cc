@@ -240,7 +240,11 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   Upload upload(connection.services.loop);
   Start(SendRequest(connection, request, extras, upload));
   std::string why;
+  // A server may think for as long as it likes, but not for nobody.
+  Socket& client = connection.client.socket();
+  client.WhenGone([&connection] { connection.Cut("the program went away"); });
   const After after = co_await ReceiveAnswer(connection, request, extras, why);
+  client.WhenGone(nullptr);
   if (!upload.done) {
     // It has its answer and would go on sending: nobody reads that any more.
     if (after == After::kFailed) {

@@ -114,6 +114,8 @@ void Loop::Run() {
       if (event.readable) socket->read_.ready = true;
       if (event.ended) socket->ended_ = true;
       if (event.writable) socket->write_.ready = true;
+      if (event.gone) socket->gone_ = true;
+      if (event.gone && socket->when_gone_) socket->when_gone_();
       if (event.readable) Socket::Resume(socket->read_, Wake::kReady);
       // Whoever went on may have ended the socket.
       if (event.writable) socket = Find(event.tag);

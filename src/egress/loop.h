@@ -80,6 +80,12 @@ class Socket {
     if (!ended_) read_.ready = false;
   }
   bool drained() const { return !read_.ready; }
+  // Called when nobody reads any more what we write, also while nobody waits here. It must not end
+  // this socket.
+  void WhenGone(std::function<void()> call) {
+    when_gone_ = std::move(call);
+    if (gone_ && when_gone_) when_gone_();
+  }
   // Whoever waits here, or will, is told so.
   void Cut();
   bool cut() const { return cut_; }
@@ -97,9 +103,10 @@ class Socket {
   Loop& loop_;
   sys::Fd fd_;
   uint64_t tag_ = 0;
-  bool registered_ = false, cut_ = false, ended_ = false;
+  bool registered_ = false, cut_ = false, ended_ = false, gone_ = false;
   bool exact_ = false, listed_ = false;  // the reader's deadline is; the loop looks for it
   Side read_, write_;
+  std::function<void()> when_gone_;
 };
 
 class Socket::Wait {

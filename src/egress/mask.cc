@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr size_t kSpellings = 24;      // of one value
 constexpr size_t kShortestNeedle = 6;  // shorter ones would cover half of every page
 constexpr char kNoSymbol = '\xff';     // of an escape that stands for nothing we look for
 
@@ -29,33 +30,50 @@ int HexDigit(char c) {
 // What base64 has for `value` after `before` more bytes (modulo 3): with something behind it, at
 // the end, and there with padding. The digits that others have a part in are left out.
 std::array<std::string, 3> InBase64(std::string_view value, size_t before) {
-  const std::string all = EncodeBase64(std::string(before, '\0') + std::string(value));
+  std::string shifted(before, '\0');
+  shifted.reserve(before + value.size());
+  shifted += value;
+  std::string all = EncodeBase64(shifted);
   const size_t first = (before * 8 + 5) / 6, last = (before + value.size()) * 8 / 6;
   const size_t end = all.find_last_not_of('=') + 1;
-  return {all.substr(first, last - first), all.substr(first, end - first), all.substr(first)};
+  std::array<std::string, 3> spelled = {all.substr(first, last - first),
+                                        all.substr(first, end - first), all.substr(first)};
+  Wipe(shifted);
+  Wipe(all);
+  return spelled;
+}
+
+std::string InHex(std::string_view value, std::string_view digits) {
+  std::string hex;
+  hex.reserve(2 * value.size());
+  for (const char c : value) {
+    hex += digits[Index(c) >> 4];
+    hex += digits[Index(c) & 15];
+  }
+  return hex;
 }
 
 // All that is looked for, in order, so that one that begins another stands right before it.
 std::vector<std::string> Spellings(const std::vector<std::string>& values) {
   std::vector<std::string> all;
+  all.reserve(kSpellings * values.size());  // what grows leaves copies behind
   for (const std::string& value : values) {
-    std::string hex, upper;
-    for (const char c : value) {
-      hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-      upper += fmt::format("{:02X}", static_cast<unsigned char>(c));
-    }
+    std::string hex = InHex(value, "0123456789abcdef"), upper = InHex(value, "0123456789ABCDEF");
     std::string form = value;  // as forms write blanks
     std::replace(form.begin(), form.end(), ' ', '+');
     std::string json = JsonText(value), percent = PercentEncoded(value);
     all.push_back(value);
-    for (std::string* each : {&form, &hex, &upper, &json, &percent})
-      all.push_back(std::move(*each));
+    for (std::string* each : {&form, &hex, &upper, &json, &percent}) {
+      all.push_back(*each);
+      Wipe(*each);
+    }
     for (size_t before = 0; before < 3; ++before) {
       for (std::string& each : InBase64(value, before)) {
         all.push_back(each);
         std::replace(each.begin(), each.end(), '+', '-');
         std::replace(each.begin(), each.end(), '/', '_');
-        all.push_back(std::move(each));
+        all.push_back(each);
+        Wipe(each);
       }
     }
   }
@@ -82,7 +100,6 @@ Needles::Needles(const std::vector<std::string>& values) {
   text_.push_back('\0');
   depth_.push_back(0);
   ends_.push_back(0);
-  follows_.push_back(false);
   forks_.push_back(false);
   for (std::string& each : all) {
     Add(each);
@@ -92,12 +109,6 @@ Needles::Needles(const std::vector<std::string>& values) {
 }
 
 Needles::~Needles() { Wipe(text_); }
-
-size_t Needles::bytes() const {
-  constexpr size_t kEach = sizeof(char) + sizeof(uint32_t) + 2 * sizeof(uint16_t);
-  constexpr size_t kBranch = 64;  // a node of a map
-  return sizeof(*this) + text_.size() * kEach + text_.size() / 4 + branches_.size() * kBranch;
-}
 
 void Needles::Add(std::string_view needle) {
   if (needle.size() < kShortestNeedle) return;
@@ -113,7 +124,6 @@ void Needles::Add(std::string_view needle) {
       text_.push_back(byte);
       depth_.push_back(static_cast<uint16_t>(depth_[node] + 1));
       ends_.push_back(0);
-      follows_.push_back(follows);
       forks_.push_back(false);
       if (node == 0) first_[Index(byte)] = next;
       if (!follows) {
@@ -137,7 +147,7 @@ void Needles::Link() {
   };
   for (; !level.empty(); level.swap(below), below.clear()) {
     for (const uint32_t node : level) {
-      if (node + 1 < text_.size() && follows_[node + 1]) link(node, node + 1);
+      if (node + 1 < text_.size() && Follows(node + 1)) link(node, node + 1);
       if (!forks_[node]) continue;
       for (auto at = branches_.lower_bound(Branch(node, '\0'));
            at != branches_.end() && at->first >> 8 == node; ++at)
@@ -150,7 +160,7 @@ void Needles::Link() {
 
 uint32_t Needles::Child(uint32_t node, char byte) const {
   const uint32_t next = node + 1;
-  if (next < text_.size() && text_[next] == byte && follows_[next]) return next;
+  if (next < text_.size() && text_[next] == byte && Follows(next)) return next;
   if (!forks_[node]) return 0;
   const auto found = branches_.find(Branch(node, byte));
   return found == branches_.end() ? 0 : found->second;
@@ -316,6 +326,7 @@ std::string Masker::All(const std::shared_ptr<const Needles>& needles, std::stri
 
 std::string EncodeBase64(std::string_view bytes) {
   std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);  // of secrets, too: what grows leaves copies behind
   for (size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t group = 0;
     for (size_t j = 0; j < 3; ++j)
@@ -346,6 +357,7 @@ bool DecodeBase64(std::string_view text, std::string& bytes) {
 
 std::string PercentEncoded(std::string_view bytes) {
   std::string out;
+  out.reserve(3 * bytes.size());
   for (const char c : bytes) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '.' || c == '_' || c == '~';
@@ -355,9 +367,12 @@ std::string PercentEncoded(std::string_view bytes) {
 }
 
 std::string JsonText(std::string_view value) {
-  const std::string quoted =
-      nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return quoted.substr(1, quoted.size() - 2);
+  nlohmann::json text(value);
+  std::string quoted = text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string inner = quoted.substr(1, quoted.size() - 2);
+  Wipe(text.get_ref<std::string&>());
+  Wipe(quoted);
+  return inner;
 }
 
 }  // namespace cloche::egress

@@ -21,7 +21,6 @@ class Needles {
   Needles& operator=(const Needles&) = delete;
 
   bool empty() const { return text_.size() == 1; }
-  size_t bytes() const;  // of memory
   // Of memory, for each Masker: what it holds back, every character of the longest as \u00XX, and
   // where the escapes in it are, in two views.
   size_t most_held() const { return (6 + 2 * kEscapeBytes) * longest_; }
@@ -31,6 +30,8 @@ class Needles {
   static constexpr size_t kEscapeBytes = 16;
   void Add(std::string_view needle);
   void Link();
+  // Is it a child of the node before it? They are added in order: elsewhere nothing is deeper.
+  bool Follows(uint32_t node) const { return depth_[node] == depth_[node - 1] + 1; }
   uint32_t Child(uint32_t node, char byte) const;
   uint32_t Next(uint32_t node, char byte) const;
 
@@ -40,7 +41,6 @@ class Needles {
   std::string text_;
   std::vector<uint32_t> fail_;
   std::vector<uint16_t> depth_, ends_;
-  std::vector<bool> follows_;              // it is a child of the one before it
   std::vector<bool> forks_;                // it has children elsewhere, too
   std::map<uint64_t, uint32_t> branches_;  // these, by parent and byte
   std::array<uint32_t, 256> first_{};

@@ -92,6 +92,7 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
   if (got == 0) co_return Moved::kEnd;
   const auto whole = static_cast<uint64_t>(got);
   Count(flow, whole, connection.services.loop.now());
+  if (!connection.Count(&from == &connection.client, whole)) co_return Moved::kBroken;
   for (uint64_t done = 0; done < whole;) {
     const long put = flow.vessel.Empty(to.socket().fd(), done, whole - done);
     if (put > 0) {
@@ -106,7 +107,7 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
       co_return Moved::kBroken;
     }
   }
-  co_return connection.Count(&from == &connection.client, whole) ? Moved::kSome : Moved::kBroken;
+  co_return Moved::kSome;
 }
 
 // As MovePiece, where bytes must pass through us.
@@ -123,10 +124,10 @@ Task<Moved> CopyPiece(Connection& connection, Channel& from, Channel& to, std::s
   if (got <= 0) co_return got == 0 ? Moved::kEnd : Moved::kBroken;
   const auto size = static_cast<size_t>(got);
   if (left != UINT64_MAX) left -= size;
+  if (!connection.Count(&from == &connection.client, size)) co_return Moved::kBroken;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
   const long sent = co_await to.Write(std::string_view(buffer).substr(0, size), deadline);
-  const bool counted = sent == 0 && connection.Count(&from == &connection.client, size);
-  co_return counted ? Moved::kSome : Moved::kBroken;
+  co_return sent == 0 ? Moved::kSome : Moved::kBroken;
 }
 
 // Without a word of it the other direction goes on; with another word both end.
@@ -151,9 +152,10 @@ Task<bool> PassCertificate(Connection& connection) {
     } while (got == -ETIMEDOUT && connection.services.loop.now() < connection.IdleDeadline());
     if (got <= 0) co_return got == 0;
     certificate.Feed(server.unread);
+    if (!connection.Count(false, server.unread.size())) co_return false;
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await connection.client.Write(server.unread, deadline);
-    if (sent < 0 || !connection.Count(false, server.unread.size())) co_return false;
+    if (sent < 0) co_return false;
     server.unread.clear();
   }
   if (certificate.state() == ServerCertificate::State::kFound)
@@ -199,9 +201,10 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   if (!from.unread.empty() && left > 0) {
     const size_t part = static_cast<size_t>(std::min<uint64_t>(left, from.unread.size()));
     const std::string_view bytes = std::string_view(from.unread).substr(0, part);
+    if (!connection.Count(up, part)) co_return false;
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await to.Write(bytes, deadline);
-    if (sent < 0 || !connection.Count(up, part)) co_return false;
+    if (sent < 0) co_return false;
     from.unread.erase(0, part);
     if (left != UINT64_MAX) left -= part;
   }

@@ -5,7 +5,7 @@
 namespace cloche::egress {
 
 // How much there may be to mask. A byte of a value is up to 19 nodes of the automaton, in all its
-// spellings, and a node is 9.25 bytes of memory: of one sandbox at most 18 MiB
+// spellings, and a node is 9.125 bytes of memory: of one sandbox at most 18 MiB
 // (a value more than the bound is held while values are told anew).
 inline constexpr size_t kLongestValue = 8 << 10;
 // Of all that a sandbox was granted in its life, with what was replaced or removed of it.

@@ -80,7 +80,9 @@ bool SecretStore::MasksAt(const Target& target) const {
 
 std::shared_ptr<const Needles> SecretStore::Mask() {
   if (mask_ == nullptr) {
-    std::vector<std::string> all = past_;
+    std::vector<std::string> all;
+    all.reserve(past_.size() + values_.size());
+    all = past_;
     for (const auto& [name, value] : values_) all.push_back(value);
     mask_ = std::make_shared<const Needles>(all);
     for (std::string& each : all) Wipe(each);

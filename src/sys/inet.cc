@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kOriginalDestination = 80;  // SO_ORIGINAL_DST, and IP6T_SO_ORIGINAL_DST
 constexpr int kWidePipe = 512 << 10;
+constexpr int kSilenceSeconds = 5;  // after which a peer is asked whether it is there
 
 socklen_t ToKernel(const Endpoint& endpoint, sockaddr_storage& storage) {
   memset(&storage, 0, sizeof storage);
@@ -153,6 +154,13 @@ void ResetOnClose(int socket) {
 void SendWithoutDelay(int socket) {
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+void AskIfAlive(int socket) {
+  const int yes = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kSilenceSeconds, sizeof kSilenceSeconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kSilenceSeconds, sizeof kSilenceSeconds);
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 }
 
 }  // namespace cloche::sys

@@ -42,5 +42,9 @@ void WakeFor(int socket, int bytes);
 
 void ResetOnClose(int socket);      // the other side is told at once, whatever was under way
 void SendWithoutDelay(int socket);  // small pieces are not held back
+// Whether the other side is still there is asked by the kernel when nothing was heard for a while.
+// One that ended its sending and lives says so; one that was closed is forgotten by its own kernel
+// after tcp_fin_timeout, a minute, and then the answer is a reset.
+void AskIfAlive(int socket);
 
 }  // namespace cloche::sys

@@ -28,10 +28,10 @@ int Poller::Wait(std::span<Event> events, int milliseconds) {
   if (count < 0) return -errno;
   for (int i = 0; i < count; ++i) {
     const uint32_t what = ready[i].events;
-    const bool over = (what & (EPOLLERR | EPOLLHUP)) != 0;
+    const bool gone = (what & (EPOLLERR | EPOLLHUP)) != 0;
     events[static_cast<size_t>(i)] = {
-        ready[i].data.u64, over || (what & (EPOLLIN | EPOLLRDHUP)) != 0,
-        over || (what & EPOLLOUT) != 0, over || (what & EPOLLRDHUP) != 0};
+        ready[i].data.u64, gone || (what & (EPOLLIN | EPOLLRDHUP)) != 0,
+        gone || (what & EPOLLOUT) != 0, gone || (what & EPOLLRDHUP) != 0, gone};
   }
   return count;
 }

@@ -15,6 +15,7 @@ class Poller {
     uint64_t tag = 0;
     bool readable = false, writable = false;
     bool ended = false;  // what can be read now is the last of it
+    bool gone = false;   // and nobody reads what we write
   };
 
   int Open();

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
 """HTTP/1.1 is read strictly, decided on request by request, and passed on as it streams."""
+import sys
+import threading
+import time
+
 import world
 from world import check, equal
 
@@ -163,7 +167,7 @@ print('open', flush=True); sys.stdin.readline()
 try: print('read', s.recv(1))
 except ConnectionResetError: print('reset')
 """
-    client = w.start(world.sys.executable, "-c", code)
+    client = w.start(sys.executable, "-c", code)
     equal(client.stdout.readline(), b"open\n", "it lives")
     w.rules([{**WEB, "path_prefix": "/public"}, LOOPBACK])
     equal(client.communicate(b"\n")[0], b"reset\n", "and is cut")
@@ -229,6 +233,74 @@ def trailers_are_judged(w, **more):
     check("trailer:x-checksum" in w.seen[0][2], w.seen)
 
 
+def leaves(w, how):
+    """A program asks, has the beginning of its answer, and leaves; the server waits until it is told."""
+    over = threading.Event()
+
+    def begin(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        link.settimeout(None)
+        try:
+            link.recv(1)
+        except ConnectionResetError:
+            pass
+        over.set()
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, begin)
+    w.open([WEB, LOOPBACK])
+    w.python("""
+import socket, sys
+s = socket.create_connection(('web.example.test', 80))
+s.sendall(b'GET / HTTP/1.1\\r\\nHost: web.example.test\\r\\n\\r\\n')
+got = b''
+while not got.endswith(b'half'): got = s.recv(999, int(sys.argv[1]))
+""", int(how))
+    check(over.wait(3 * world.HANG), "the server is told that nobody reads on")
+    equal(w.record(name="web.example.test")["reason"], "the program went away", "the log says why")
+
+
+def test_a_program_that_resets_takes_its_request_along(w):
+    leaves(w, world.socket.MSG_PEEK)  # with something unread its end is a reset
+
+
+def test_a_program_that_closes_takes_its_request_along(w):
+    equal(w.run("sysctl", "-qw", "net.ipv4.tcp_fin_timeout=1").returncode, 0, "its kernel forgets it after a second")
+    leaves(w, 0)
+
+
+def test_a_program_that_only_ended_its_sending_has_its_answer(w):
+    silent = threading.Event()
+
+    def think(link):
+        while b"\r\n\r\n" not in link.recv(9999):
+            pass
+        silent.wait(world.HANG)
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthere")
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, think)
+    w.open([WEB, LOOPBACK])
+    program = w.start(sys.executable, "-c", """
+import socket
+s = socket.create_connection(('web.example.test', 80))
+s.sendall(b'GET / HTTP/1.1\\r\\nHost: web.example.test\\r\\nConnection: close\\r\\n\\r\\n')
+s.shutdown(socket.SHUT_WR)
+print('asked', flush=True)
+got = b''
+while piece := s.recv(999): got += piece
+print(got[-5:].decode())
+""")
+    program.stdout.readline()
+    until = time.monotonic() + world.HANG
+    while not w.run("ss", "-Htn", "state", "close-wait").stdout:
+        check(time.monotonic() < until, "its end came")
+        time.sleep(0.02)
+    w.curl("http://nobody.test/")  # cloche-egress has seen it
+    silent.set()
+    equal(program.communicate(timeout=world.HANG)[0], b"there\n", "the answer")
+
+
 def test_limits(w):
     w.zones["web.example.test"] = ["127.0.0.1"]
     w.serve(80, w.http)
@@ -243,7 +315,7 @@ def test_limits(w):
           w.wait_event(lambda e: "may receive" in e.get("reason", ""))["reason"], "the reason")
     equal(w.curl(url)[0], 429, "and nothing goes afterwards")
     w.tell({"op": "limits", "sandbox": "sb_x", "limits": {"connections": 1}})
-    holder = w.start(world.sys.executable, "-c", """
+    holder = w.start(sys.executable, "-c", """
 import socket
 s = socket.create_connection(('web.example.test', 80))
 s.sendall(b'GET /hold HTTP/1.1\\r\\nHost: web.example.test\\r\\n\\r\\n'); s.recv(99)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that know of no proxy reach what was granted, and nothing else."""
 import hashlib
+import random
 import time
 
 import world
@@ -252,7 +253,8 @@ def test_certificates_of_nginx(w):
     w.at_end.append(lambda: (process.kill(), process.wait()))
     until = world.time.monotonic() + world.HANG
     while world.subprocess.run(["curl", "-s", "-o", "/dev/null", "http://127.0.0.1:8002/"]).returncode != 0:
-        check(process.poll() is None and world.time.monotonic() < until, "nginx serves: " + open(w.dir + "/nginx.log").read())
+        if process.poll() is not None or world.time.monotonic() > until:
+            raise world.Failure("nginx does not serve: " + open(w.dir + "/nginx.log").read())
     w.open([API, {**API, "ports": [444, 444]}, LOOPBACK])
     for port in (443, 444):
         equal(w.curl("--cacert", ca, f"https://api.example.test:{port}/"), (200, "of nginx"), port)
@@ -320,6 +322,66 @@ print(s.makefile().read())
     equal(w.python(code).strip(), "3000000 bytes, and more after your end", "half-closed")
     record = w.record(name="db.example.test")
     equal((record["kind"], record["bytes_up"]), ("tcp", 3000000), "the record")
+
+
+def test_floods_do_not_mix(w):
+    """More at a time than are copied; while one is read, what is under way of the others waits."""
+    w.zones["db.example.test"] = ["127.0.0.1"]
+
+    def flood(link):
+        block = random.Random(int(link.makefile().readline())).randbytes(1 << 16)
+        for _ in range(128):
+            link.sendall(block)
+    w.serve(5432, flood)
+    w.open([{"kind": "tcp", "host": "db.example.test", "ports": [5432, 5432]}, LOOPBACK])
+    code = """
+import random, socket
+links = [socket.create_connection(('db.example.test', 5432)) for _ in range(24)]
+got = [bytearray() for _ in links]
+def read(i, size):
+    more = b'x'
+    while more and size > 0: more = links[i].recv(min(size, 1 << 20)); got[i] += more; size -= len(more)
+for i, s in enumerate(links): s.sendall(b'%d\\n' % i)
+for size in [3 << 20] + [1 << 20] * 6:
+    for i in range(24): read(i, size)
+print(*[i for i in range(24) if got[i] != random.Random(i).randbytes(1 << 16) * 128])
+"""
+    equal(w.python(code), "\n", "those that got something else")
+
+
+def test_bytes_beyond_a_limit_do_not_leave(w):
+    """However many connections they are on."""
+    w.zones["db.example.test"] = ["127.0.0.1"]
+    sums = []
+
+    def sink(link):
+        got = 0
+        link.sendall(b"x")
+        try:
+            while piece := link.recv(1 << 16):
+                got += len(piece)
+        finally:
+            sums.append(got)
+    w.serve(5432, sink)
+    w.open([{"kind": "tcp", "host": "db.example.test", "ports": [5432, 5432]}, LOOPBACK], limits={"bytes_up": 1000000})
+    w.python("""
+import socket
+links = [socket.create_connection(('db.example.test', 5432)) for _ in range(50)]
+for s in links: s.recv(1)  # all are there
+for s in links:
+    s.setblocking(False)
+    try: s.send(bytes(4 << 20))
+    except OSError: pass
+for s in links:
+    s.setblocking(True)
+    try: s.shutdown(socket.SHUT_WR); s.recv(1)
+    except OSError: pass
+""")
+    until = time.monotonic() + world.HANG
+    while len(sums) < 50:
+        check(time.monotonic() < until, f"all have ended, not only {len(sums)}")
+        time.sleep(0.02)
+    check(0 < sum(sums) <= 1000000, f"{sum(sums)} bytes came")
 
 
 def test_little_after_much_is_not_held_back(w):

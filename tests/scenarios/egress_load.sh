@@ -61,6 +61,14 @@ check "the second sandbox is served" prints "hello from 127.0.1.1"
 cloche new --name bounded "${granted[@]}" --net-limit connections=4 --net-limit requests_per_second=1000 > "$T/log" 2>&1
 try cloche exec -q bounded -- "$PYTHON" "$WORK/load.py" limit "$HTTP"
 check "beyond a limit it is a 429, with the reason" mentions '429 .*more than 4 connections at once'
+try cloche net bounded log --json
+check "which is in the log" mentions '"decision":"deny".*"reason":"[^"]*more than 4 connections at once'
+cloche new --name hasty "${granted[@]}" --net-limit requests_per_second=2 > "$T/log" 2>&1
+try cloche exec -q hasty -- curl -sS -m 20 -w '%{http_code} %{num_connects}\n' $(printf "http://granted.test:$HTTP/%s " 1 2 3 4 5 6 7 8)
+check "on a connection that is there already, too" mentions 'more than 2 requests a second'
+check "as a 429" mentions '^429 0$'
+try cloche net hasty log --json
+check "and is in the log" mentions '"decision":"deny".*"reason":"[^"]*more than 2 requests a second'
 
 echo "     at most: $(resident) KiB; now $(sockets) sockets, $(ls "/proc/$victim/fd" | wc -l) descriptors"
 check "it is the same process" is "$(egress_pid)" "$victim"
@@ -69,4 +77,4 @@ if [ -d "$REPORTS" ]; then
 else
   check "and was small all the time" test "$(resident)" -lt 65536
 fi
-cloche rm flood calm bounded > "$T/log" 2>&1
+cloche rm flood calm bounded hasty > "$T/log" 2>&1

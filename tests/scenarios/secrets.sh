@@ -292,6 +292,17 @@ try rotate_long 4000 long12
 check "nor one that fits beside it" exits 0
 try rotate_long 4000 long12
 check "until there are too many old ones" says 'more than the 98304'
+set_anew() { long 8192 > "$T/value" && cloche secret set "$1" --host "api.test:$PORT" < "$T/value"; }
+try set_anew long12
+check "nor is it set anew" says 'set secret long12 of sb_.*more than the 98304'
+try rotate_long 8192 nothing
+check "one that is not there has no other value" says 'there is no nothing'
+long 200 > "$T/value"
+cloche secret set more --host "api.test:$PORT" < "$T/value" 2> "$T/log"
+refused exhausted net full allow "api.test:$PORT" --secret more
+check "nor is another granted while it runs; it says what to do" mentions 'cloche new makes another'
+try cloche net full --json
+check "and there is nothing of it" not mentions '"more"'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cloche secret rm "long$i" > "$T/log" 2>&1; done
 for rule in $(cloche net full --json | "$PYTHON" -c 'import json,sys; print(*(r["id"] for r in json.load(sys.stdin)["rules"] if r.get("secret")))'); do
   cloche net full forget "$rule" > "$T/log" 2>&1
@@ -300,11 +311,32 @@ cloche net full allow "api.test:$PORT" > "$T/log" 2>&1
 cloche stop full > "$T/log"
 try echoed long1
 check "all that were removed stay masked" mentions ' \*\{200\}'
-cloche rm full > "$T/log"
+# As a daemon that knew no bound could have left it.
+cloche new --name spare --secret more "${near[@]}" > "$T/log" 2>&1
+stop_daemon
+"$PYTHON" - "$STATE/daemon/registry.db" << 'END'
+import json, sqlite3, sys
+registry = sqlite3.connect(sys.argv[1])
+rows = {name: (id, json.loads(record)) for id, name, record in registry.execute("SELECT id, name, record FROM sandboxes")}
+(id, full), (_, spare) = rows["full"], rows["spare"]
+full["request"]["network"]["masked"] += spare["request"]["network"]["masked"]
+registry.execute("UPDATE sandboxes SET record = ? WHERE id = ?", (json.dumps(full), id))
+registry.commit()
+registry.close()
+END
+$starter ls > "$T/log" 2>&1
+: > "$LOG"
+try told_in
+check "with more than is masked it is not started again" says 'open the network of sb_.*more than the 98304'
+check "with the sandbox to remove" says 'cloche rm sb_'
+check "and reaches nothing" not heard .
+try cloche show full --json
+check "it is left as it was" field_is state stopped
+cloche rm full spare > "$T/log"
 try set_long
 check "when the sandbox is gone there is room again" exits 0
 cloche secret rm long1 > "$T/log" 2>&1
-cloche secret rm ninth > "$T/log" 2>&1
+cloche secret rm ninth more > "$T/log" 2>&1
 
 # --- Of other users.
 if [ "$MODE" = shared ]; then
