@@ -1,10 +1,13 @@
 // cloche-egress: the only way out of a sandbox. The daemon starts it with a socket as descriptor 3
 // and hands it the sockets of each sandbox; docs/formats/egress.md says how they talk.
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "egress/calls.h"
 #include "egress/control.h"
@@ -16,6 +19,10 @@
 
 namespace cloche::egress {
 namespace {
+
+// The kernel closes what a process leaves from the highest number down: the daemon is to hear of
+// our end before the programs whose connections are cut.
+constexpr int kControlPlace = 1000;
 
 int Complain(const char* what, int error) {
   const std::string line = std::string("cloche-egress: ") + what + ": " + strerror(-error) + "\n";
@@ -33,12 +40,16 @@ int Main() {
   // Two sockets each, and two pipes when it is busy in both directions.
   const uint64_t files = std::min<uint64_t>(sys::RaiseFileLimit(), 1 << 20);
   const uint64_t most_connections = files < 256 ? 32 : (files - 128) / 6;
+  sys::Fd control(
+      fcntl(kControlSocket, F_DUPFD_CLOEXEC, files > kControlPlace ? kControlPlace : 0));
+  if (!control.valid()) return Complain("keep the socket", -errno);
+  close(kControlSocket);
   Loop loop;
   if (const int error = loop.Open(); error < 0) return Complain("epoll", error);
   PrepareTls();
   // Power goes before the first byte is read.
   if (const int error = GiveUpOtherCalls(); error < 0) return Complain("seccomp", error);
-  Server server(loop, sys::Fd(kControlSocket), most_connections);
+  Server server(loop, std::move(control), most_connections);
   server.Begin();
   loop.Run();
   _exit(0);  // connections and their frames go with the process
