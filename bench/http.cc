@@ -10,17 +10,37 @@
 
 namespace cloche::bench {
 
-Connection::Connection(const std::string& socket_path)
-    : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+Connection::Connection(const std::string& socket_path) : socket_path_(socket_path) { Connect(); }
+
+void Connection::Connect() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path)
+  if (socket_path_.size() >= sizeof address.sun_path)
     throw std::runtime_error("socket path too long");
-  memcpy(address.sun_path, socket_path.data(), socket_path.size());
+  memcpy(address.sun_path, socket_path_.data(), socket_path_.size());
   if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     close(fd_);
-    throw std::runtime_error(fmt::format("connect to {}: {}", socket_path, strerror(errno)));
+    throw std::runtime_error(fmt::format("connect to {}: {}", socket_path_, strerror(errno)));
   }
+}
+
+// The end of the connection is the end of such an answer.
+std::string Connection::ReadChunks(std::string answer, size_t head) {
+  char buffer[65536];
+  for (ssize_t count; (count = recv(fd_, buffer, sizeof buffer, 0)) > 0;)
+    answer.append(buffer, static_cast<size_t>(count));
+  Connect();
+  std::string content;
+  for (size_t at = head + 4; at < answer.size();) {
+    const size_t size = std::stoul(answer.substr(at, 16), nullptr, 16);
+    if (size == 0) return content;
+    at = answer.find("\r\n", at) + 2;
+    content.append(answer, at, size);
+    at += size + 2;
+  }
+  throw std::runtime_error("read answer: it has no end");
 }
 
 Connection::~Connection() { close(fd_); }
@@ -47,11 +67,11 @@ nlohmann::json Connection::Call(const std::string& method, const std::string& ta
     if (head != std::string::npos || (head = answer.find("\r\n\r\n")) == std::string::npos)
       continue;
     const size_t length = answer.find("Content-Length: ");
-    if (length == std::string::npos || length > head)
-      throw std::runtime_error("read answer: no Content-Length");
+    if (length == std::string::npos || length > head) break;
     whole = head + 4 + std::stoul(answer.substr(length + 16));
   }
-  const std::string content = answer.substr(head + 4);
+  const std::string content =
+      whole == std::string::npos ? ReadChunks(answer, head) : answer.substr(head + 4);
   if (answer.compare(9, 1, "2") != 0)
     throw std::runtime_error(fmt::format("{} {}: {}", method, target, content));
   return nlohmann::json::parse(content);

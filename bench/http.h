@@ -5,7 +5,7 @@
 
 namespace cloche::bench {
 
-// One kept-alive connection to cloched, blocking.
+// A kept-alive connection to cloched, blocking. After an answer that is streamed it is another.
 class Connection {
  public:
   explicit Connection(const std::string& socket_path);
@@ -18,7 +18,11 @@ class Connection {
                       const nlohmann::json& body = nullptr);
 
  private:
-  int fd_;
+  void Connect();
+  std::string ReadChunks(std::string answer, size_t head);
+
+  std::string socket_path_;
+  int fd_ = -1;
 };
 
 }  // namespace cloche::bench
