@@ -42,6 +42,7 @@ bool RunBenches(const Options& options, const std::string& only, Report& report)
   for (const Bench& bench : kBenches) {
     if (!only.empty() && only != bench.name) continue;
     fmt::print(stderr, "cloche-bench: {} ...\n", bench.name);
+    sync();  // what the part before has written is not this one's to write down
     try {
       bench.run(daemon, options, report);
     } catch (const std::exception& error) {

@@ -226,7 +226,8 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   } else if (!in_upper) {
     entry.after = Child(frame.origin, name);
   }
-  // The copy of a service's data leaves its sockets out; so does whoever makes a directory anew.
+  // What was copied into a directory made anew (a service's data, `cp -r`) has no sockets: that
+  // they are missing is no deletion.
   const bool made_anew = frame.upper && !frame.origin.valid();
   if (made_anew && !entry.after && entry.before && S_ISSOCK(entry.before->info.st_mode))
     return std::nullopt;

@@ -178,10 +178,12 @@ void Connection::Cut(const std::string& reason) {
 }
 
 bool Connection::Count(bool up, uint64_t bytes) {
-  (up ? record.bytes_up : record.bytes_down) += bytes;
   last_activity = services.loop.now();
   const std::string full = sandbox->usage.AddBytes(sandbox->limits, target.Host(), up, bytes);
-  if (full.empty()) return true;
+  if (full.empty()) {
+    (up ? record.bytes_up : record.bytes_down) += bytes;
+    return true;
+  }
   Cut(fmt::format("{} is over its limit: {}", sandbox->id, full));
   return false;
 }

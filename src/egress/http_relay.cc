@@ -42,6 +42,8 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, const
   // The server learns that no more comes, and answers or goes.
   if (!upload.whole) server.EndSending();
   upload.done = true;
+  // A server may think for as long as it likes, but not for nobody.
+  connection.client.socket().WhenGone([&connection] { connection.Cut("the program went away"); });
   upload.ended.Set();
 }
 
@@ -240,11 +242,8 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   Upload upload(connection.services.loop);
   Start(SendRequest(connection, request, extras, upload));
   std::string why;
-  // A server may think for as long as it likes, but not for nobody.
-  Socket& client = connection.client.socket();
-  client.WhenGone([&connection] { connection.Cut("the program went away"); });
   const After after = co_await ReceiveAnswer(connection, request, extras, why);
-  client.WhenGone(nullptr);
+  connection.client.socket().WhenGone(nullptr);
   if (!upload.done) {
     // It has its answer and would go on sending: nobody reads that any more.
     if (after == After::kFailed) {

@@ -20,8 +20,9 @@
 namespace cloche::egress {
 namespace {
 
-// The kernel closes what a process leaves from the highest number down: the daemon is to hear of
-// our end before the programs whose connections are cut.
+// What a process leaves the kernel closes from the highest number down, in practice (it promises
+// nothing): up to a thousand descriptors the daemon hears of our end before the programs whose
+// connections are cut, and can tell whoever runs them.
 constexpr int kControlPlace = 1000;
 
 int Complain(const char* what, int error) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "egress/server_certificate.h"
 #include "egress/tls.h"
@@ -97,6 +98,7 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
     const long put = flow.vessel.Empty(to.socket().fd(), done, whole - done);
     if (put > 0) {
       done += static_cast<uint64_t>(put);
+      connection.last_activity = connection.services.loop.now();
     } else if (put == -EAGAIN) {
       const int64_t deadline = connection.IdleDeadline();
       const Wake wake = co_await to.socket().Writable(deadline);

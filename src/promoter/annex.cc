@@ -131,13 +131,15 @@ Result<uint32_t> Annexes::For(const Reality& reality, const std::string& path, i
 // At the top of it, or in the project: these the sandboxes have hidden.
 Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
                                const Mount& mount) {
+  bool has_place = false;
   for (const std::string& place : {reality.target(), project_}) {
     const auto directory = IsAtOrBelow(place, reality.target())
                                ? reality.Directory(place)
                                : Result<std::shared_ptr<const sys::Fd>>(
                                      std::unexpected(Error{Code::kNotFound, "", ""}));
-    if (!directory || MountOf((*directory)->get()) != mount || !CanUse((*directory)->get()))
-      continue;
+    if (!directory || MountOf((*directory)->get()) != mount) continue;
+    has_place = true;
+    if (!CanUse((*directory)->get())) continue;
     const auto top = reality.Directory(reality.target());
     if (!top) return std::unexpected(top.error());
     promotion_.annexes.push_back({reality.target(), place, MarkAt((*top)->get(), "")});
@@ -148,9 +150,8 @@ Result<uint32_t> Annexes::Make(const Reality& reality, const std::string& path,
     entry_.annexes.push_back(std::move(*made));
     return number;
   }
-  if (const auto top = reality.Directory(reality.target());
-      top && MountOf((*top)->get()).mount == mount.mount &&
-      MountOf((*top)->get()).device != mount.device)
+  const auto top = reality.Directory(reality.target());
+  if (!has_place && top && MountOf((*top)->get()).mount == mount.mount)
     return Fail(Code::kUnavailable,
                 fmt::format("promote {}: it is in a btrfs subvolume inside {}, where nothing that "
                             "is replaced can be kept out of the reach of sandboxes",

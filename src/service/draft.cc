@@ -42,9 +42,10 @@ std::unexpected<Error> CopyFailed(const char* verb, const std::string& path, int
       : error == EROFS  ? "the path is not the sandbox's own: leave out --ro and --rw"
       : error == EXDEV  ? "something is mounted below it: name the directories that hold the data, "
                           "each with --service-data PATH"
-      : error == ENOENT ? "no sandbox of yours sees it: cloche explain shows what is hidden, other "
-                          "users' homes among it; copy the service as the user whose it is"
-                        : "";
+      : error == ENOENT && std::string_view(verb) == "read"
+          ? "no sandbox of yours sees it: cloche explain shows what is hidden, other "
+            "users' homes among it; copy the service as the user whose it is"
+          : "";
   return Fail(full ? Code::kExhausted : Code::kUnavailable,
               fmt::format("{} {}: {}", verb, EscapeForTerminal(path), strerror(error)), cure);
 }
