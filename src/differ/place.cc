@@ -40,21 +40,35 @@ diff::FileType TypeOf(mode_t mode) {
   }
 }
 
+std::string ProcPath(const Place& place) {
+  return fmt::format("/proc/self/fd/{}/{}", place.directory->get(), place.name);
+}
+
+// Most files have no attribute that is told: listxattrat (Linux 6.13) finds that out without a way
+// through /proc.
+ssize_t ListAttributes(const Place& place, std::vector<char>& names) {
+  constexpr long kListxattrat = 465;
+  const long size = syscall(kListxattrat, place.directory->get(), place.name.c_str(),
+                            AT_SYMLINK_NOFOLLOW, names.data(), names.size());
+  if (size >= 0 || (errno != ENOSYS && errno != EPERM)) return size;  // EPERM: a container's filter
+  return llistxattr(ProcPath(place).c_str(), names.data(), names.size());
+}
+
 Status ReadAttributes(const Place& place, bool user_xattr, diff::Side& side) {
-  // There is no *at version before 6.13.
-  const std::string path = fmt::format("/proc/self/fd/{}/{}", place.directory->get(), place.name);
-  std::vector<char> names(1024), value(1024);
+  std::vector<char> names(1024);
   ssize_t size;
-  while ((size = llistxattr(path.c_str(), names.data(), names.size())) < 0 && errno == ERANGE)
+  while ((size = ListAttributes(place, names)) < 0 && errno == ERANGE)
     names.resize(names.size() * 2);
   if (size < 0 && (errno == EOPNOTSUPP || errno == EACCES || errno == ENOENT)) return {};
   if (size < 0)
     return Fail(Code::kUnavailable, fmt::format("read attributes of {}: {}",
                                                 EscapeForTerminal(place.name), strerror(errno)));
+  std::vector<char> value;
   for (const char* name = names.data(); name < names.data() + size; name += strlen(name) + 1) {
     if (IsBookkeeping(name, user_xattr)) continue;
+    value.resize(1024);
     ssize_t length;
-    while ((length = lgetxattr(path.c_str(), name, value.data(), value.size())) < 0 &&
+    while ((length = lgetxattr(ProcPath(place).c_str(), name, value.data(), value.size())) < 0 &&
            errno == ERANGE)
       value.resize(value.size() * 2);
     if (length >= 0) side.xattrs[name] = std::string(value.data(), static_cast<size_t>(length));
@@ -62,14 +76,31 @@ Status ReadAttributes(const Place& place, bool user_xattr, diff::Side& side) {
   return {};
 }
 
+struct stat StatOf(const struct statx& info) {
+  struct stat same {};
+  same.st_dev = makedev(info.stx_dev_major, info.stx_dev_minor);
+  same.st_ino = info.stx_ino;
+  same.st_mode = info.stx_mode;
+  same.st_nlink = info.stx_nlink;
+  same.st_uid = info.stx_uid;
+  same.st_gid = info.stx_gid;
+  same.st_rdev = makedev(info.stx_rdev_major, info.stx_rdev_minor);
+  same.st_size = static_cast<off_t>(info.stx_size);
+  same.st_mtim = {info.stx_mtime.tv_sec, info.stx_mtime.tv_nsec};
+  same.st_ctim = {info.stx_ctime.tv_sec, info.stx_ctime.tv_nsec};
+  return same;
+}
+
 }  // namespace
 
+// One call tells all: a diff is made of little else.
 std::optional<Place> Look(const SharedFd& directory, const std::string& name) {
   if (!directory) return std::nullopt;
-  Place place{directory, name, {}};
-  if (fstatat(directory->get(), name.c_str(), &place.info, AT_SYMLINK_NOFOLLOW) < 0)
+  struct statx info {};
+  if (statx(directory->get(), name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+            STATX_BASIC_STATS, &info) < 0)
     return std::nullopt;
-  return place;
+  return Place{directory, name, StatOf(info), (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0};
 }
 
 SharedFd OpenDirectory(const Place& place) {

@@ -20,6 +20,7 @@ struct Place {
   SharedFd directory;
   std::string name;
   struct stat info {};
+  bool mount_root = false;  // something is mounted there
 
   bool IsDirectory() const { return S_ISDIR(info.st_mode); }
   bool IsFile() const { return S_ISREG(info.st_mode); }

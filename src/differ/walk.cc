@@ -10,7 +10,6 @@
 #include "base/repairs_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
-#include "sys/process.h"
 
 namespace cloche::differ {
 namespace {
@@ -96,39 +95,36 @@ SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   }
   for (size_t at = 0; at < path.size() && lower.valid();) {
     const size_t end = std::min(path.find('/', at), path.size());
-    lower = LowerChild(lower, path.substr(at, end - at));
+    const std::string name = path.substr(at, end - at);
+    lower = Enter(lower, name, Child(lower, name));
     at = end + 1;
   }
   return lower;
 }
 
 // What hides a name is between the base and the upper; what it puts in the name's place counts.
-std::optional<Place> SlotWalk::Child(const Lower& lower, const std::string& name) const {
-  if (blank_ && lower.path.empty() && name == kRepairsName) return std::nullopt;  // never copied
-  if (auto masked = Look(lower.mask, name)) {
-    if (masked->IsWhiteout()) return std::nullopt;
-    if (!masked->IsDirectory()) return masked;
-  }
+SlotWalk::Shown SlotWalk::Child(const Lower& lower, const std::string& name) const {
+  if (blank_ && lower.path.empty() && name == kRepairsName) return {};  // never copied
+  auto mask = Look(lower.mask, name);
+  if (mask && mask->IsWhiteout()) return {};
+  if (mask && !mask->IsDirectory()) return {std::move(mask), std::nullopt};
   auto place = Look(lower.directory, name);
   // An overlay does not see what is mounted in its base, but sees btrfs subvolumes: the device does
   // not tell them apart.
-  if (place && sys::IsMountRootAt(lower.directory->get(), name.c_str())) return std::nullopt;
-  return place;
+  if (place && place->mount_root) return {std::nullopt, std::move(mask)};
+  return {std::move(place), std::move(mask)};
 }
 
-SlotWalk::Lower SlotWalk::LowerChild(const Lower& lower, const std::string& name) const {
-  const auto place = Child(lower, name);
-  if (!place || !place->IsDirectory()) return {};
-  Lower child;
-  child.directory = OpenDirectory(*place);
-  child.path = Join(lower.path, name);
-  if (!child.directory) unreadable_.Add(Absolute(child.path));
-  if (auto masked = Look(lower.mask, name); masked && masked->IsDirectory())
-    if (child.mask = OpenDirectory(*masked); !child.mask) {
-      if (child.directory) unreadable_.Add(Absolute(child.path));
-      child.directory = nullptr;
-    }
-  return child;
+SlotWalk::Lower SlotWalk::Enter(const Lower& lower, const std::string& name,
+                                const Shown& child) const {
+  if (!child.place || !child.place->IsDirectory()) return {};
+  Lower inside;
+  inside.directory = OpenDirectory(*child.place);
+  inside.path = Join(lower.path, name);
+  if (child.mask) inside.mask = OpenDirectory(*child.mask);
+  if (child.mask && !inside.mask) inside.directory = nullptr;  // it would show what is hidden
+  if (!inside.directory) unreadable_.Add(Absolute(inside.path));
+  return inside;
 }
 
 // A rename is told as one only if nothing of the base had to make way for it but what is told as a
@@ -141,7 +137,7 @@ void SlotWalk::DecideRenames() {
   for (const auto& [base_path, path] : moved_) {
     // What was there before is what the directory above shows of the base, wherever that came from.
     const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
-    const bool there = Child(LowerAt(ParentOf(place)), NameOf(path)).has_value();
+    const bool there = Child(LowerAt(ParentOf(place)), NameOf(path)).place.has_value();
     const auto made_way = moved_.find(place);
     bool told = !there;
     if (renames_ == Renames::kFiles) {
@@ -218,13 +214,15 @@ void SlotWalk::Prepare(Frame& frame) {
 Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& name) {
   const std::string path = Join(frame.path, name);
   if (Covered(path)) return std::nullopt;
-  Entry entry{Absolute(path), "", Child(frame.before, name), Look(frame.upper, name),
+  const Shown before = Child(frame.before, name);
+  const Shown origin = frame.same ? before : Child(frame.origin, name);
+  Entry entry{Absolute(path), "", before.place, Look(frame.upper, name),
               frame.renamed && renames_ == Renames::kBrief};
   const bool in_upper = entry.after.has_value();
   if (in_upper && entry.after->IsWhiteout()) {
     entry.after.reset();
   } else if (!in_upper) {
-    entry.after = Child(frame.origin, name);
+    entry.after = origin.place;
   }
   // What was copied into a directory made anew (a service's data, `cp -r`) has no sockets: that
   // they are missing is no deletion.
@@ -245,15 +243,17 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   if (redirected)
     child.origin = LowerAt(BasePathOf(path));
   else if (entry.after && entry.after->IsDirectory() && !opaque)
-    child.origin = LowerChild(frame.origin, name);
+    child.origin = Enter(frame.origin, name, origin);
   if (redirected && told_.contains(path)) {
     child.before = child.origin;
     child.renamed = true;
-    entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path));
+    entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path)).place;
     entry.old_path = Absolute(child.origin.path);
     entry.implied = false;
   } else {
-    if (entry.before && entry.before->IsDirectory()) child.before = LowerChild(frame.before, name);
+    const bool shared = frame.same && !redirected && child.origin.valid();
+    if (entry.before && entry.before->IsDirectory())
+      child.before = shared ? child.origin : Enter(frame.before, name, before);
     child.same =
         frame.same && !redirected && !opaque && child.origin.valid() && child.before.valid();
     child.renamed = frame.renamed && child.before.valid();

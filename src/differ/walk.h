@@ -59,6 +59,11 @@ class SlotWalk {
     std::string path;  // in the base, below the target
     bool valid() const { return directory != nullptr || mask != nullptr; }
   };
+  // One name in such a directory.
+  struct Shown {
+    std::optional<Place> place;  // nothing: hidden, or not there
+    std::optional<Place> mask;   // hides parts of it
+  };
   struct Frame {
     std::string path;  // below the target
     SharedFd upper;
@@ -73,8 +78,8 @@ class SlotWalk {
   Result<std::optional<Entry>> Visit(Frame& frame, const std::string& name);
   void AddNames(Frame& frame, const SharedFd& directory);
   void Prepare(Frame& frame);
-  std::optional<Place> Child(const Lower& lower, const std::string& name) const;
-  Lower LowerChild(const Lower& lower, const std::string& name) const;
+  Shown Child(const Lower& lower, const std::string& name) const;
+  Lower Enter(const Lower& lower, const std::string& name, const Shown& child) const;
   Lower LowerAt(const std::string& path) const;
   void DecideRenames();
   bool Redirected(const std::string& path) const;

@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sys/directory.h"
@@ -27,6 +30,15 @@ std::string Attribute(int fd, const char* name) {
   char value[4096];
   const ssize_t size = fgetxattr(fd, name, value, sizeof value);
   return size > 0 ? std::string(value, static_cast<size_t>(size)) : "";
+}
+
+bool HasAny(int fd, std::initializer_list<std::string_view> wanted) {
+  char names[4096];
+  const ssize_t size = flistxattr(fd, names, sizeof names);
+  if (size < 0) return true;  // they do not fit: ask for each
+  for (const char* name = names; name < names + size; name += strlen(name) + 1)
+    if (std::ranges::find(wanted, name) != wanted.end()) return true;
+  return false;
 }
 
 // Which inode of the base a file was copied from: overlayfs keeps its file handle. 0: none, or of a
@@ -118,8 +130,11 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     if (!path.empty()) path += '/';
     path += entry->d_name;
     if (path.size() > kMostPath) return Failed(SpawnStage::kPool, "read upper", ENAMETOOLONG);
-    SpecialDirectory special{of_other, slot, path, Attribute(child.get(), opaque) == kOpaque,
-                             Attribute(child.get(), redirect)};
+    // Few have one of the two: one call tells that most have neither.
+    const bool marked = HasAny(child.get(), {opaque, redirect});
+    SpecialDirectory special{of_other, slot, path,
+                             marked && Attribute(child.get(), opaque) == kOpaque,
+                             marked ? Attribute(child.get(), redirect) : ""};
     if (special.opaque || !special.redirect.empty()) {
       bytes += special.path.size() + special.redirect.size();
       if (layout.special.size() >= kMostSpecial || bytes > kMostBytes)

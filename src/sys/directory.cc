@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace cloche::sys {
 namespace {
 
@@ -14,28 +16,26 @@ constexpr int kOpenFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 }  // namespace
 
-// An fd that was not opened leaves the errno of that; fdopendir would replace it.
-Directory::Directory(Fd fd) : list_(fd.valid() ? fdopendir(fd.get()) : nullptr) {
-  if (list_ == nullptr)
-    error_ = errno;
-  else
-    (void)fd.Release();
-}
+// An fd that was not opened leaves the errno of that.
+Directory::Directory(Fd fd) : fd_(std::move(fd)), error_(fd_.valid() ? 0 : errno) {}
 
 Directory::Directory(int dir, const char* path) : Directory(Fd(openat(dir, path, kOpenFlags))) {}
 
-Directory::~Directory() {
-  if (list_ != nullptr) closedir(list_);
-}
-
+// readdir would do, but fdopendir asks the kernel three things about each directory first.
 const dirent* Directory::Next() {
-  if (list_ == nullptr) return nullptr;
+  static_assert(sizeof(dirent) == sizeof(dirent64) && alignof(dirent) == alignof(dirent64));
   for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(list_);
-    if (entry == nullptr) error_ = errno;
-    if (entry == nullptr || (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0))
-      return entry;
+    if (at_ == used_) {
+      at_ = used_ = 0;
+      if (error_ != 0) return nullptr;
+      const ssize_t got = getdents64(fd_.get(), entries_, sizeof entries_);
+      if (got < 0) error_ = errno;
+      if (got <= 0) return nullptr;
+      used_ = got;
+    }
+    const auto* entry = reinterpret_cast<const dirent*>(entries_ + at_);
+    at_ += entry->d_reclen;
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) return entry;
   }
 }
 

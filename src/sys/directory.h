@@ -14,16 +14,17 @@ class Directory {
   Directory(int dir, const char* path);  // follows no symlink in its last part
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
-  ~Directory();
 
-  bool valid() const { return list_ != nullptr; }
-  int fd() const { return dirfd(list_); }
+  bool valid() const { return fd_.valid(); }
+  int fd() const { return fd_.get(); }
   const dirent* Next();                 // nullptr at the end, on failure, and when not valid
   int error() const { return error_; }  // errno of opening or reading, 0 if neither failed
 
  private:
-  DIR* list_ = nullptr;
+  Fd fd_;
   int error_ = 0;
+  ssize_t used_ = 0, at_ = 0;
+  alignas(dirent) char entries_[8192];
 };
 
 bool IsEmptyDirectory(int dir, const char* path);
