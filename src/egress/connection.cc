@@ -169,12 +169,15 @@ void Connection::Deny(const std::string& reason, const std::string& rule) {
 }
 
 void Connection::Cut(const std::string& reason) {
+  if (upstream != nullptr) upstream->ResetOnClose();
+  Leave(reason);
+}
+
+void Connection::Leave(const std::string& reason) {
   if (record.reason.empty()) record.reason = reason;
   client.ResetOnClose();
   client.Cut();
-  if (upstream == nullptr) return;
-  upstream->ResetOnClose();
-  upstream->Cut();
+  if (upstream != nullptr) upstream->Cut();
 }
 
 bool Connection::Count(bool up, uint64_t bytes) {

@@ -43,7 +43,7 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, const
   if (!upload.whole) server.EndSending();
   upload.done = true;
   // A server may think for as long as it likes, but not for nobody.
-  connection.client.socket().WhenGone([&connection] { connection.Cut("the program went away"); });
+  connection.client.socket().WhenGone([&connection] { connection.Leave("the program went away"); });
   upload.ended.Set();
 }
 

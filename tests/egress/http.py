@@ -301,6 +301,49 @@ print(got[-5:].decode())
     equal(program.communicate(timeout=world.HANG)[0], b"there\n", "the answer")
 
 
+def test_an_upload_arrives_whole_though_its_program_has_gone(w):
+    equal(w.run("sysctl", "-qw", "net.ipv4.tcp_fin_timeout=1").returncode, 0, "its kernel forgets it after a second")
+    size = 12 << 20
+    paused, go_on, over = (threading.Event() for _ in range(3))
+    body = bytearray()
+
+    def take(link):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += link.recv(999)
+        body.extend(data.partition(b"\r\n\r\n")[2])
+        while len(body) < size and (piece := link.recv(1 << 18)):
+            body.extend(piece)
+            if paused.is_set():
+                go_on.wait(3 * world.HANG)
+            time.sleep(0.01)
+        over.set()
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, take)
+    w.open([WEB, LOOPBACK])
+    w.python("""
+import socket, sys
+s = socket.create_connection(('web.example.test', 80))
+size = int(sys.argv[1])
+s.sendall(b'POST / HTTP/1.1\\r\\nHost: web.example.test\\r\\nContent-Length: %d\\r\\n\\r\\n' % size + b'x' * size)
+""", size)
+
+    def wait_for(*state):
+        until = time.monotonic() + world.HANG
+        while not (found := w.run("ss", "-Htan", *state).stdout.splitlines()):
+            check(time.monotonic() < until, state)
+        return found
+    wait_for("state", "fin-wait-2")  # all it sent is out of its hands
+    paused.set()
+    check(len(body) < size, "some of it is still on its way")
+    while len([line for line in wait_for() if not line.startswith(b"LISTEN")]) > 1:
+        pass
+    time.sleep(7)  # whoever asked its kernel, every 5 s, would hear that it is gone
+    go_on.set()
+    check(over.wait(world.HANG), ("what arrived", len(body)))
+    equal(len(body), size, "what arrived")
+
+
 def test_limits(w):
     w.zones["web.example.test"] = ["127.0.0.1"]
     w.serve(80, w.http)
