@@ -7,9 +7,13 @@ namespace cloche::bench {
 
 struct Options {
   bool quick = false;
-  bool full = false;  // also what takes minutes
+  bool full = false;   // also what takes minutes
+  bool smoke = false;  // once, on little: whether it works
   int cycles = 300;
   int alive = 1000;
+
+  int Rounds(int usual, int when_quick) const { return smoke ? 1 : quick ? when_quick : usual; }
+  int Size(int usual) const { return smoke ? usual / 100 : usual; }
 };
 
 // Clone the whole machine, run `true`, destroy, beside what others do.

@@ -23,7 +23,7 @@ void BenchCommand(OwnDaemon& daemon, const Options& options, Report& report) {
   };
   const Once cli = [&] { return TimeSpawn({daemon.cloche(), "exec", id, "--", command}); };
 
-  Schedule schedule{.warmup = 5, .rounds = options.quick ? 50 : 300};
+  Schedule schedule{.warmup = 5, .rounds = options.Rounds(300, 50)};
   const auto rush = Alternate({fork, http, cli, spawn}, schedule);
   report.Compare("command in a running sandbox: open connection", rush[1], "fork+exec", rush[0],
                  1.3);

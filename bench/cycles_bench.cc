@@ -33,7 +33,9 @@ void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   report.Limit("daemon idle again, after all of the above: cloched",
                static_cast<double>(ResidentKib(daemon.pid())) / 1024, "MiB", 20);
 
-  const int cycles = options.quick ? std::min(options.cycles, 100) : options.cycles;
+  const int cycles = std::min(options.cycles, options.smoke   ? 5
+                                              : options.quick ? 100
+                                                              : options.cycles);
   const Stopwatch watch;
   for (int i = 0; i < cycles; ++i) TimeSpawn(run);
   const double ms = watch.Ms();

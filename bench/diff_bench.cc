@@ -34,7 +34,7 @@ void LargeTree(OwnDaemon& daemon, int files, const Options& options, Report& rep
     Sandbox box(daemon);
     box.Run(fmt::format("cd tree && for i in $(seq {}); do echo changed > d$((i % {}))/f$i; done",
                         kChanges, files / 1000));
-    const Schedule schedule{.warmup = 2, .rounds = options.quick ? 5 : 20};
+    const Schedule schedule{.warmup = 2, .rounds = options.Rounds(20, 5)};
     const std::string promise = fmt::format("diff of {} changes in {} files", kChanges, files);
     if (git) {
       const auto both =
@@ -99,7 +99,7 @@ Peaks PeaksDuring(const OwnDaemon& daemon, const std::function<void()>& work) {
 
 void ManyChanges(OwnDaemon& daemon, const Options& options, Report& report) {
   Sandbox box(daemon);
-  std::vector<int> sizes = {10'000, 100'000};
+  std::vector<int> sizes = {options.Size(10'000), options.Size(100'000)};
   if (options.full) sizes.push_back(1'000'000);
   for (const int changes : sizes) {
     box.MakeTree(fmt::format("many{}", changes), changes);
@@ -114,7 +114,8 @@ void ManyChanges(OwnDaemon& daemon, const Options& options, Report& report) {
 }
 
 void RaceOverhead(const Options& options, Report& report) {
-  const std::string work = "i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done";
+  const std::string work =
+      fmt::format("i=0; while [ $i -lt {} ]; do i=$((i + 1)); done", options.Size(1'500'000));
   const auto both =
       Alternate({[&] {
                    return TimeSpawn({Sibling("cloche"), "race", "--approach", "only=" + work,
@@ -123,14 +124,14 @@ void RaceOverhead(const Options& options, Report& report) {
                  [&] {
                    return TimeSpawn({"/bin/sh", "-c", work});
                  }},
-                {.warmup = 1, .rounds = options.quick ? 3 : 7});
+                {.warmup = 1, .rounds = options.Rounds(7, 3)});
   report.Compare("race of one lane", both[0], "its command", both[1], 1.05);
 }
 
 }  // namespace
 
 void BenchDiff(OwnDaemon& daemon, const Options& options, Report& report) {
-  LargeTree(daemon, options.full ? 1'000'000 : 100'000, options, report);
+  LargeTree(daemon, options.full ? 1'000'000 : options.Size(100'000), options, report);
   ManyChanges(daemon, options, report);
   RaceOverhead(options, report);
 }

@@ -78,9 +78,9 @@ void Held(OwnDaemon& daemon, Granted& box, Origin& origin, const std::string& po
   report.Limit("network: 1,000 connections at once, cloche-egress", mib, "MiB", 64);
 }
 
-void Requests(Granted& box, const std::string& port, const std::string& place, bool quick,
-              Report& report) {
-  const std::string count = quick ? "4000" : "20000";
+void Requests(Granted& box, const std::string& port, const std::string& place,
+              const Options& options, Report& report) {
+  const std::string count = std::to_string(options.Size(options.quick ? 4000 : 20000));
   const std::string host = box.Machine();
   std::vector<Once> contenders = {[&] {
                                     return Inside(box, {"requests", host, port, count, "/1000"});
@@ -105,7 +105,7 @@ void Requests(Granted& box, const std::string& port, const std::string& place, b
       return Outside({"requests", "127.0.0.1", std::to_string(at), count, url});
     });
   }
-  const auto all = Alternate(contenders, {.warmup = 1, .rounds = quick ? 3 : 7});
+  const auto all = Alternate(contenders, {.warmup = 1, .rounds = options.Rounds(7, 3)});
   const std::string promise = fmt::format("network: {} requests, kept connections", count);
   report.Compare("  " + promise + ", beside none", all[0], names[1], all[1]);
   for (size_t i = 2; i < all.size(); ++i) report.Compare(promise, all[0], names[i], all[i], 0.5);
@@ -121,25 +121,26 @@ void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report) {
   const std::string place = daemon.work() + "/peers";
   std::filesystem::create_directories(place);
 
-  const std::string bytes = options.quick ? "200000000" : "1000000000";
+  const std::string bytes =
+      std::to_string(options.Size(options.quick ? 200'000'000 : 1'000'000'000));
   const auto download = Alternate({[&] {
                                      return Inside(tcp, {"download", tcp_host, port, bytes});
                                    },
                                    [&] {
                                      return Outside({"download", "127.0.0.1", port, bytes});
                                    }},
-                                  {.warmup = 1, .rounds = options.quick ? 3 : 9});
+                                  {.warmup = 1, .rounds = options.Rounds(9, 3)});
   report.Compare("network: one download", download[0], "plain loopback", download[1], 1 / 0.7);
 
   Granted watched(daemon, "http://host.cloche:" + port, true);
-  const std::string up = options.quick ? "50000000" : "200000000";
+  const std::string up = std::to_string(options.Size(options.quick ? 50'000'000 : 200'000'000));
   const auto send = [&](Granted& box) {
     return [&box, &port, &up, host = box.Machine()] {
       return Inside(box, {"upload", host, port, up});
     };
   };
   const auto upload =
-      Alternate({send(watched), send(http)}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
+      Alternate({send(watched), send(http)}, {.warmup = 1, .rounds = options.Rounds(9, 3)});
   report.Compare(
       fmt::format("  network: one upload of {} MB, with decoys", std::stoul(up) / 1000000),
       upload[0], "without", upload[1]);
@@ -150,10 +151,10 @@ void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report) {
                                   [&] {
                                     return Outside({"connect", "127.0.0.1", port, "200"});
                                   }},
-                                 {.warmup = 1, .rounds = options.quick ? 3 : 9});
+                                 {.warmup = 1, .rounds = options.Rounds(9, 3)});
   report.Limit("network: added to each new connection", connect[0].Median() - connect[1].Median(),
                "ms", 1);
-  Requests(http, port, place, options.quick, report);
+  Requests(http, port, place, options, report);
   Held(daemon, tcp, origin, port, report);
   BenchTls(daemon, place, options.quick, report);
 }

@@ -54,7 +54,7 @@ void BesideThePool(const OwnDaemon& daemon, const Options& options, const Once& 
   const Once bare = [&] {
     return std::stod(Capture({Sibling("cloche-bench"), "--work", "small-files", place}));
   };
-  const auto both = Alternate({bare, inside}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
+  const auto both = Alternate({bare, inside}, {.warmup = 1, .rounds = options.Rounds(9, 3)});
   report.Compare("  beside the same on the bare pool", both[1], "pool", both[0]);
   std::filesystem::remove_all(place);
 }
@@ -94,7 +94,7 @@ void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report) {
     const Once disk = [&] { return in(on_disk); };
     const Once memory = [&] { return in(in_memory); };
     const auto all =
-        Alternate({outside, disk, memory}, {.warmup = 1, .rounds = options.quick ? 3 : 9});
+        Alternate({outside, disk, memory}, {.warmup = 1, .rounds = options.Rounds(9, 3)});
     report.Compare(fmt::format("inside: {}", work.promise), all[1], "outside", all[0],
                    work.on_disk);
     report.Compare("  the same with --in-memory", all[2], "outside", all[0], work.in_memory);

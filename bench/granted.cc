@@ -13,7 +13,7 @@ Granted::Granted(OwnDaemon& daemon, const std::string& rule, bool canaries)
   id_ = connection_.Call("POST", "/v1/sandboxes", body).at("id");
 }
 
-Granted::~Granted() { connection_.Call("DELETE", "/v1/sandboxes/" + id_); }
+Granted::~Granted() { connection_.Forget(id_); }
 
 std::string Granted::Machine() {
   const std::string line = Run({FindProgram("getent"), "ahostsv4", "host.cloche"});

@@ -45,6 +45,14 @@ std::string Connection::ReadChunks(std::string answer, size_t head) {
 
 Connection::~Connection() { close(fd_); }
 
+void Connection::Forget(const std::string& sandbox) noexcept {
+  try {
+    Call("DELETE", "/v1/sandboxes/" + sandbox);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "cloche-bench: %s stays: %s\n", sandbox.c_str(), error.what());
+  }
+}
+
 nlohmann::json Connection::Call(const std::string& method, const std::string& target,
                                 const nlohmann::json& body) {
   const std::string text = body.is_null() ? "" : body.dump();

@@ -16,6 +16,8 @@ class Connection {
   // Throws std::runtime_error when the answer is not a 2xx.
   nlohmann::json Call(const std::string& method, const std::string& target,
                       const nlohmann::json& body = nullptr);
+  // For destructors: tells when it cannot, and never throws.
+  void Forget(const std::string& sandbox) noexcept;
 
  private:
   void Connect();

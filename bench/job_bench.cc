@@ -11,7 +11,8 @@
 namespace cloche::bench {
 namespace {
 
-constexpr int kFiles = 5000;  // that git knows, and as many that it does not, as dependencies are
+// Files that git knows, and as many that it does not, as dependencies are.
+constexpr int kFiles = 5000;
 constexpr int kEdits = 10;
 
 struct Contender {
@@ -23,11 +24,11 @@ std::string Change() {
   return fmt::format("for i in $(seq {}); do echo changed > src/f$i; done", kEdits);
 }
 
-std::string MakeProject() {
+std::string MakeProject(int files) {
   return fmt::format(
       "mkdir -p src packages && for i in $(seq {}); do echo $i > src/f$i; echo $i > packages/f$i; "
       "done && echo packages > .gitignore",
-      kFiles);
+      files);
 }
 
 Contender Cloche() {
@@ -70,11 +71,12 @@ bool DoesTheJob(const std::string& project, const Contender& contender) {
 void BenchJob(OwnDaemon& daemon, const Options& options, Report& report) {
   const std::string place = daemon.work() + "/job", project = place + "/project";
   std::filesystem::create_directories(project);
-  TimeSpawn(InProject(project, MakeProject()));
+  TimeSpawn(InProject(project, MakeProject(options.Size(kFiles))));
   std::vector<Contender> contenders{Cloche()};
   if (!DoesTheJob(project, contenders[0])) throw std::runtime_error("cloche does not do the job");
 
-  const std::string promise = fmt::format("copy, change and diff of {} files", 2 * kFiles);
+  const std::string promise =
+      fmt::format("copy, change and diff of {} files", 2 * options.Size(kFiles));
   const auto enter = [&](const std::string& needed, const Contender& contender) {
     if (FindProgram(needed).empty())
       return report.Tell(promise, contender.name + " is not installed");
@@ -93,7 +95,7 @@ void BenchJob(OwnDaemon& daemon, const Options& options, Report& report) {
   for (const Contender& contender : contenders)
     jobs.push_back(
         [&project, script = contender.script] { return TimeSpawn(InProject(project, script)); });
-  const auto times = Alternate(jobs, {.warmup = 1, .rounds = options.quick ? 5 : 20});
+  const auto times = Alternate(jobs, {.warmup = 1, .rounds = options.Rounds(20, 5)});
   if (times.size() == 1) report.Tell(promise, times[0]);
   for (size_t i = 1; i < times.size(); ++i)
     report.Compare(promise, times[0], contenders[i].name, times[i]);

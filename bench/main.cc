@@ -66,6 +66,8 @@ int main(int argc, char** argv) {
   CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.",
                "cloche-bench");
   app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
+  app.add_flag("--smoke", options.smoke,
+               "each part once, on little: tells whether all of them work, and no numbers");
   app.add_flag("--json", json, "print an array instead of the table");
   app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")
       ->check(CLI::PositiveNumber);
@@ -82,6 +84,7 @@ int main(int argc, char** argv) {
   app.add_option("--work", work, "")->expected(2)->group("");
   app.add_option("--net", net, "")->expected(4, 5)->group("");
   CLI11_PARSE(app, argc, argv);
+  options.quick = options.quick || options.smoke;
   try {
     if (!work.empty()) {
       fmt::print("{}\n", DoWork(work[0], work[1]));
@@ -93,7 +96,10 @@ int main(int argc, char** argv) {
     }
     Report report;
     const bool worked = RunBenches(options, only, report);
-    fmt::print("{}", json ? report.ToJson().dump(2) + "\n" : report.Table());
+    if (options.smoke)
+      fmt::print("{}\n", worked ? "every part works" : "not every part works");
+    else
+      fmt::print("{}", json ? report.ToJson().dump(2) + "\n" : report.Table());
     return worked ? 0 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "cloche-bench: {}\n", error.what());

@@ -113,7 +113,7 @@ void ManyAlive(const OwnDaemon& daemon, int wanted, Report& report) {
 void BenchMany(OwnDaemon& daemon, const Options& options, Report& report) {
   HundredAtOnce(daemon);
   Series series;
-  for (int i = 0; i < (options.quick ? 1 : 5); ++i) series.Add(HundredAtOnce(daemon));
+  for (int i = 0; i < options.Rounds(5, 1); ++i) series.Add(HundredAtOnce(daemon));
   report.Limit("100 made at once, each having run a command", series.Median() / 1000, "s", 1.0);
   ManyAlive(daemon, options.quick ? std::min(options.alive, kFewer) : options.alive, report);
 }

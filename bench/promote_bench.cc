@@ -31,14 +31,14 @@ void ForgetPromotions() {
 
 double Undo(const std::string& id) { return TimeSpawn({Sibling("cloche"), "undo", id}); }
 
-void ManyFiles(OwnDaemon& daemon, int rounds, Report& report) {
+void ManyFiles(OwnDaemon& daemon, int directories, int rounds, Report& report) {
   const std::string many = daemon.work() + "/many", source = daemon.work() + "/source",
                     copy = daemon.work() + "/copy";
   Sandbox box(daemon);
-  box.Run(
-      "mkdir many && cd many && for d in $(seq 100); do mkdir d$d && head -c 2000000 /dev/urandom "
-      "| "
-      "split -a 3 -b 20000 - d$d/f; done");
+  box.Run(fmt::format(
+      "mkdir many && cd many && for d in $(seq {}); do mkdir d$d && head -c 2000000 /dev/urandom | "
+      "split -a 3 -b 20000 - d$d/f; done",
+      directories));
   const auto first = box.Promote(many);
   TimeSpawn({"/bin/sh", "-c", "cp -a '" + many + "' '" + source + "'"});
   Undo(first.id);
@@ -59,7 +59,8 @@ void ManyFiles(OwnDaemon& daemon, int rounds, Report& report) {
          return ms;
        }},
       {.warmup = 1, .rounds = rounds});
-  report.Compare("promote 10,000 files, 200 MB", both[0], "cp -a && sync -f", both[1], 1 / 0.7);
+  report.Compare(fmt::format("promote {} files, {} MB", directories * 100, directories * 2),
+                 both[0], "cp -a && sync -f", both[1], 1 / 0.7);
   report.Tell("  to look at them first", looked);
   report.Tell("  undo of it", undone);
   std::filesystem::remove_all(source);
@@ -87,8 +88,8 @@ void OneFile(OwnDaemon& daemon, int rounds, Report& report) {
 
 void BenchPromote(OwnDaemon& daemon, const Options& options, Report& report) {
   const OwnHome home(daemon.work() + "/home");
-  OneFile(daemon, options.quick ? 10 : 40, report);
-  ManyFiles(daemon, options.quick ? 3 : 7, report);
+  OneFile(daemon, options.Rounds(40, 10), report);
+  ManyFiles(daemon, options.Size(100), options.Rounds(7, 3), report);
 }
 
 }  // namespace cloche::bench

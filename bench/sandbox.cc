@@ -20,7 +20,7 @@ Sandbox::Sandbox(OwnDaemon& daemon) : connection_(daemon.socket()), work_(daemon
   id_ = connection_.Call("POST", "/v1/sandboxes", daemon.SandboxRequest()).at("id");
 }
 
-Sandbox::~Sandbox() { connection_.Call("DELETE", Target("")); }
+Sandbox::~Sandbox() { connection_.Forget(id_); }
 
 void Sandbox::Run(const std::string& script) {
   const auto result = connection_.Call("POST", Target("/commands"),

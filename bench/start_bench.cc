@@ -89,7 +89,7 @@ std::vector<Peer> OtherPeers(const OwnDaemon& daemon) {
 void ColdStart(OwnDaemon& daemon, const Options& options, Report& report) {
   const Argv run = {daemon.cloche(), "run", "--", FindProgram("true")};
   Series first, again;
-  for (int round = 0; round < (options.quick ? 2 : 5); ++round) {
+  for (int round = 0; round < options.Rounds(5, 2); ++round) {
     daemon.Stop();
     daemon.ForgetState();
     first.Add(TimeSpawn(run));
@@ -116,11 +116,11 @@ void BenchStart(OwnDaemon& daemon, const Options& options, Report& report) {
       return TimeSpawn({bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
                         "--unshare-all", command});
     };
-    const auto paced = Alternate({peer, ours}, {.rounds = options.quick ? 20 : 100, .pause = 50ms});
+    const auto paced = Alternate({peer, ours}, {.rounds = options.Rounds(100, 20), .pause = 50ms});
     report.Compare(what + "paced", paced[1], "bwrap", paced[0], 0.7);
     const auto rush =
         Alternate({peer, ours},
-                  {.warmup = 1, .rounds = options.quick ? 3 : 15, .block = kBlock, .pause = 0ms});
+                  {.warmup = 1, .rounds = options.Rounds(15, 3), .block = kBlock, .pause = 0ms});
     report.Compare(fmt::format("{}back to back ({} in a row)", what, kBlock), rush[1], "bwrap",
                    rush[0], 1.0);
   }
@@ -132,7 +132,7 @@ void BenchStart(OwnDaemon& daemon, const Options& options, Report& report) {
     }
     try {
       const auto both = Alternate({peer.once, ours},
-                                  {.warmup = 1, .rounds = options.quick ? 5 : 20, .pause = 50ms});
+                                  {.warmup = 1, .rounds = options.Rounds(20, 5), .pause = 50ms});
       report.Compare(line, both[1], peer.name, both[0]);
     } catch (const std::runtime_error& error) {
       report.Tell(line, "does not work here");

@@ -58,7 +58,7 @@ void BesideGit(OwnDaemon& daemon, int rounds, Report& report) {
 }  // namespace
 
 void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) {
-  const int rounds = options.quick ? 5 : 20;
+  const int rounds = options.Rounds(20, 5);
   {
     Sandbox box(daemon);
     Series saved, restored;
@@ -72,12 +72,12 @@ void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) 
     report.Limit("rollback when little is dirty", restored.Median(), "ms", 5);
     report.Tell("  all of them", restored);
     Series forked;
-    for (int round = 0; round < (options.quick ? 1 : 3); ++round) forked.Add(box.Fork(kForks));
+    for (int round = 0; round < options.Rounds(3, 1); ++round) forked.Add(box.Fork(kForks));
     report.Limit(fmt::format("fork of {}", kForks), forked.Median(), "ms", 1000);
   }
-  for (const int files : {1'000, 100'000}) Scale(daemon, files, rounds, report);
+  for (const int files : {1'000, 100'000}) Scale(daemon, options.Size(files), rounds, report);
   if (options.full) Scale(daemon, 1'000'000, rounds, report);
-  BesideGit(daemon, options.quick ? 3 : 9, report);
+  BesideGit(daemon, options.Rounds(9, 3), report);
 }
 
 }  // namespace cloche::bench
