@@ -17,8 +17,8 @@ long SumResident(const OwnDaemon& daemon) {
 
 }  // namespace
 
-void BenchIdle(OwnDaemon& daemon, const Options&, Report& report) {
-  SettledState(daemon);
+void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report) {
+  SettledState(daemon, options.smoke);
   report.Limit("daemon idle: cloched's resident memory",
                static_cast<double>(ResidentKib(daemon.pid())) / 1024, "MiB", 20);
   report.Tell("  with cloche-spawn and its keeper",
@@ -28,18 +28,16 @@ void BenchIdle(OwnDaemon& daemon, const Options&, Report& report) {
 void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   const Argv run = {daemon.cloche(), "run", "--", FindProgram("true")};
   for (int i = 0; i < 50; ++i) TimeSpawn(run);
-  const HostState before = SettledState(daemon);
+  const HostState before = SettledState(daemon, options.smoke);
   const long resident = SumResident(daemon);
   report.Limit("daemon idle again, after all of the above: cloched",
                static_cast<double>(ResidentKib(daemon.pid())) / 1024, "MiB", 20);
 
-  const int cycles = std::min(options.cycles, options.smoke   ? 5
-                                              : options.quick ? 100
-                                                              : options.cycles);
+  const int cycles = std::min(options.cycles, options.Rounds(options.cycles, 100));
   const Stopwatch watch;
   for (int i = 0; i < cycles; ++i) TimeSpawn(run);
   const double ms = watch.Ms();
-  const HostState after = SettledState(daemon, before);
+  const HostState after = SettledState(daemon, options.smoke, before);
   const long growth = SumResident(daemon) - resident;
 
   std::string differences;

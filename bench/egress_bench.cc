@@ -156,7 +156,7 @@ void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report) {
                "ms", 1);
   Requests(http, port, place, options, report);
   Held(daemon, tcp, origin, port, report);
-  BenchTls(daemon, place, options.quick, report);
+  BenchTls(daemon, place, options, report);
 }
 
 }  // namespace cloche::bench

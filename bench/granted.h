@@ -2,10 +2,9 @@
 
 #include <string>
 
+#include "benches.h"
 #include "http.h"
-#include "own_daemon.h"
 #include "program.h"
-#include "report.h"
 
 namespace cloche::bench {
 
@@ -31,6 +30,6 @@ class Granted {
 std::string WriteFile(const std::string& path, const std::string& text);
 
 // TLS ended and begun again, beside nginx that does the same.
-void BenchTls(OwnDaemon& daemon, const std::string& place, bool quick, Report& report);
+void BenchTls(OwnDaemon& daemon, const std::string& place, const Options& options, Report& report);
 
 }  // namespace cloche::bench

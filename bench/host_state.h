@@ -10,8 +10,8 @@ namespace cloche::bench {
 // What sandboxes could leave behind, counted.
 using HostState = std::map<std::string, long>;
 
-// Waits until nothing moves any more and, for a while, until it is as expected.
-HostState SettledState(const OwnDaemon& daemon, const HostState& expected = {});
+// Waits until nothing moves any more and, for a while, until it is as expected; with `smoke` not.
+HostState SettledState(const OwnDaemon& daemon, bool smoke, const HostState& expected = {});
 
 // Only cloche-spawn's mount namespace has the pool; "" when it cannot be told.
 std::string PoolSeenFromHere(const OwnDaemon& daemon);

@@ -1,6 +1,7 @@
 #include "http.h"
 
 #include <fmt/format.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -66,9 +66,10 @@ int main(int argc, char** argv) {
   CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.",
                "cloche-bench");
   app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
-  app.add_flag("--smoke", options.smoke,
-               "each part once, on little: tells whether all of them work, and no numbers");
-  app.add_flag("--json", json, "print an array instead of the table");
+  CLI::Option* smoke =
+      app.add_flag("--smoke", options.smoke,
+                   "each part once, on little: tells whether all of them work, and no numbers");
+  app.add_flag("--json", json, "print an array instead of the table")->excludes(smoke);
   app.add_option("--cycles", options.cycles, "create/destroy cycles (the promise is for 10000)")
       ->check(CLI::PositiveNumber);
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
@@ -79,7 +80,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "timetravel", "diff",
                              "promote", "egress", "job", "cycles"}));
   app.add_flag("--full", options.full,
-               "trees of 1,000,000 files, and snapshots of as many: minutes");
+               "trees of 1,000,000 files, and snapshots of as many: minutes")
+      ->excludes(smoke);
   // By ourselves, inside and outside.
   app.add_option("--work", work, "")->expected(2)->group("");
   app.add_option("--net", net, "")->expected(4, 5)->group("");

@@ -50,7 +50,7 @@ double TimeOf(const std::string& said) {
 
 }  // namespace
 
-void BenchTls(OwnDaemon& daemon, const std::string& place, bool quick, Report& report) {
+void BenchTls(OwnDaemon& daemon, const std::string& place, const Options& options, Report& report) {
   const std::string promise = "network: HTTPS requests, TLS ended at the border";
   for (const char* name : {"nginx", "wrk", "openssl"})
     if (FindProgram(name).empty())
@@ -86,7 +86,7 @@ void BenchTls(OwnDaemon& daemon, const std::string& place, bool quick, Report& r
       nginx_port);
 
   Granted box(daemon, fmt::format("GET https://host.cloche:{}", origin_port));
-  const Argv wrk = {FindProgram("wrk"), "-t1", "-c16", quick ? "-d1s" : "-d3s"};
+  const Argv wrk = {FindProgram("wrk"), "-t1", "-c16", options.quick ? "-d1s" : "-d3s"};
   const auto ask = [&](const std::string& host, int port) {
     Argv argv = wrk;
     argv.push_back(fmt::format("https://{}:{}{}", host, port, kPath));
@@ -95,7 +95,7 @@ void BenchTls(OwnDaemon& daemon, const std::string& place, bool quick, Report& r
   const auto all = Alternate({[&] { return TimeOf(box.Run(ask("host.cloche", origin_port))); },
                               [&] { return TimeOf(Capture(ask("127.0.0.1", nginx_port))); },
                               [&] { return TimeOf(Capture(ask("127.0.0.1", origin_port))); }},
-                             {.warmup = 1, .rounds = quick ? 3 : 7});
+                             {.warmup = 1, .rounds = options.Rounds(7, 3)});
   report.Compare(promise, all[0], "nginx", all[1], 2.0);
   report.Compare("  " + promise + ", beside none", all[0], "no proxy", all[2]);
 }

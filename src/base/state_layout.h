@@ -42,6 +42,8 @@ struct StateLayout {
   std::vector<LayoutSlot> slots;
   std::vector<SpecialDirectory> special;
   std::vector<CopiedFile> copied;  // for cloche-promote only
+  // Not of the bytes; whoever asks says it: directories that hold a copy of a service's data.
+  std::vector<std::string> service_data;
 };
 
 std::string EncodeLayout(const StateLayout& layout);

@@ -30,6 +30,13 @@ SpawnRequest EndOf(uint64_t number, const Sandbox& sandbox, uint32_t flags) {
   return request;
 }
 
+std::vector<std::string> DataOf(const std::vector<ServiceRequest>& services) {
+  std::vector<std::string> data;
+  for (const ServiceRequest& each : services)
+    data.insert(data.end(), each.data.begin(), each.data.end());
+  return data;
+}
+
 }  // namespace
 
 // Another state: a snapshot of the same sandbox, else another sandbox as it is now.
@@ -169,6 +176,7 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       {"paths", request.paths},
       {"guarded", request.promote.is_null() ? std::vector<std::string>() : sandbox.guarded},
       {"birth", noted ? sandbox.birth_note : Json()},
+      {"service_data", DataOf(sandbox.request.services)},
       {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
       {"promote", request.promote}};
   const std::string text = question.dump();

@@ -42,6 +42,7 @@ struct Question {
   CompareOptions compare;
   std::string root = "/";          // of names in a patch
   std::vector<std::string> paths;  // only these and what is below; none = all
+  std::vector<std::string> service_data;
 };
 
 class Output {
@@ -84,6 +85,7 @@ Result<Question> ReadQuestion() {
   question.compare.project = json.value("project", "");
   question.compare.home = json.value("home", "");
   question.root = json.value("root", "/");
+  question.service_data = json.value("service_data", std::vector<std::string>());
   question.paths = json.value("paths", std::vector<std::string>());
   return question;
 }
@@ -264,7 +266,8 @@ Status Main() {
   std::string bytes;
   if (sys::ReadAll(kLayoutFd, bytes, size_t{1} << 30) < 0)
     return Fail(Code::kInternal, "read layout: no descriptor");
-  ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
+  ASSIGN_OR_RETURN(StateLayout layout, DecodeLayout(bytes));
+  layout.service_data = question.service_data;
   if (question.stale) return AnswerStaleness(question, layout);
   return question.patch ? AnswerPatch(question, layout) : AnswerChanges(question, layout);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "sys/kernel_abi.h"
 
 namespace cloche::differ {
 namespace {
@@ -47,8 +48,7 @@ std::string ProcPath(const Place& place) {
 // Most files have no attribute that is told: listxattrat (Linux 6.13) finds that out without a way
 // through /proc.
 ssize_t ListAttributes(const Place& place, std::vector<char>& names) {
-  constexpr long kListxattrat = 465;
-  const long size = syscall(kListxattrat, place.directory->get(), place.name.c_str(),
+  const long size = syscall(sys::kListxattrat, place.directory->get(), place.name.c_str(),
                             AT_SYMLINK_NOFOLLOW, names.data(), names.size());
   if (size >= 0 || (errno != ENOSYS && errno != EPERM)) return size;  // EPERM: a container's filter
   return llistxattr(ProcPath(place).c_str(), names.data(), names.size());
@@ -63,10 +63,9 @@ Status ReadAttributes(const Place& place, bool user_xattr, diff::Side& side) {
   if (size < 0)
     return Fail(Code::kUnavailable, fmt::format("read attributes of {}: {}",
                                                 EscapeForTerminal(place.name), strerror(errno)));
-  std::vector<char> value;
   for (const char* name = names.data(); name < names.data() + size; name += strlen(name) + 1) {
     if (IsBookkeeping(name, user_xattr)) continue;
-    value.resize(1024);
+    std::vector<char> value(1024);
     ssize_t length;
     while ((length = lgetxattr(ProcPath(place).c_str(), name, value.data(), value.size())) < 0 &&
            errno == ERANGE)
@@ -86,6 +85,7 @@ struct stat StatOf(const struct statx& info) {
   same.st_gid = info.stx_gid;
   same.st_rdev = makedev(info.stx_rdev_major, info.stx_rdev_minor);
   same.st_size = static_cast<off_t>(info.stx_size);
+  same.st_atim = {info.stx_atime.tv_sec, info.stx_atime.tv_nsec};
   same.st_mtim = {info.stx_mtime.tv_sec, info.stx_mtime.tv_nsec};
   same.st_ctim = {info.stx_ctime.tv_sec, info.stx_ctime.tv_nsec};
   return same;

@@ -46,7 +46,7 @@ void Unreadable::Add(const Unreadable& others) {
 }
 
 SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames)
-    : slot_(layout.slots[slot]), of_other_(of_other), renames_(renames) {
+    : layout_(layout), slot_(layout.slots[slot]), of_other_(of_other), renames_(renames) {
   const std::string prefix = slot_.target == "/" ? "/" : slot_.target + "/";
   for (const LayoutSlot& other : layout.slots)
     if (&other != &slot_ && other.target.starts_with(prefix))
@@ -73,6 +73,12 @@ std::string SlotWalk::Absolute(const std::string& path) const {
 }
 
 bool SlotWalk::Covered(const std::string& path) const { return covered_.contains(path); }
+
+bool SlotWalk::IsServiceData(const std::string& path) const {
+  return blank_ || std::ranges::any_of(layout_.service_data, [&](const std::string& data) {
+           return Absolute(path).starts_with(data + "/");
+         });
+}
 
 // An absolute redirect counts from the root of the overlay; a mere name is beside what the parent
 // shows of the base.
@@ -224,11 +230,9 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   } else if (!in_upper) {
     entry.after = origin.place;
   }
-  // What was copied into a directory made anew (a service's data, `cp -r`) has no sockets: that
-  // they are missing is no deletion.
-  const bool made_anew = frame.upper && !frame.origin.valid();
-  if (made_anew && !entry.after && entry.before && S_ISSOCK(entry.before->info.st_mode))
-    return std::nullopt;
+  // The copy of a service's data has no sockets: that they are missing is no deletion.
+  const bool socket = entry.before && S_ISSOCK(entry.before->info.st_mode);
+  if (socket && !entry.after && IsServiceData(path)) return std::nullopt;
   if (entry.before && MovedAway(Join(frame.before.path, name))) entry.before.reset();
   if (frame.renamed && entry.before) entry.old_path = Absolute(Join(frame.before.path, name));
 
@@ -254,8 +258,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
     const bool shared = frame.same && !redirected && child.origin.valid();
     if (entry.before && entry.before->IsDirectory())
       child.before = shared ? child.origin : Enter(frame.before, name, before);
-    child.same =
-        frame.same && !redirected && !opaque && child.origin.valid() && child.before.valid();
+    child.same = shared && child.before.valid();
     child.renamed = frame.renamed && child.before.valid();
   }
   const bool enter = child.upper ||

@@ -87,8 +87,10 @@ class SlotWalk {
   bool Taken(const std::string& path) const;              // is there something, or may it be?
   std::string BasePathOf(const std::string& path) const;  // what shows through there
   bool Covered(const std::string& path) const;
+  bool IsServiceData(const std::string& path) const;
   std::string Absolute(const std::string& path) const;
 
+  const StateLayout& layout_;
   const LayoutSlot& slot_;
   bool of_other_;
   Renames renames_;

@@ -134,4 +134,8 @@ void Channel::EndSending() {
 
 void Channel::ResetOnClose() { sys::ResetOnClose(socket_.fd()); }
 
+void Channel::GiveUpAfter(int64_t milliseconds) {
+  sys::GiveUpAfter(socket_.fd(), static_cast<unsigned>(milliseconds));
+}
+
 }  // namespace cloche::egress

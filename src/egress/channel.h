@@ -37,6 +37,7 @@ class Channel {
   void EndSending();
   void Cut() { socket_.Cut(); }
   void ResetOnClose();
+  void GiveUpAfter(int64_t milliseconds);  // on what it was sent and does not take
 
  private:
   Task<long> ReadRaw(char* data, size_t size, int64_t deadline);

@@ -177,7 +177,9 @@ void Connection::Leave(const std::string& reason) {
   if (record.reason.empty()) record.reason = reason;
   client.ResetOnClose();
   client.Cut();
-  if (upstream != nullptr) upstream->Cut();
+  if (upstream == nullptr) return;
+  upstream->GiveUpAfter(kWritePatienceMs);
+  upstream->Cut();
 }
 
 bool Connection::Count(bool up, uint64_t bytes) {

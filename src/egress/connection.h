@@ -71,7 +71,8 @@ class Connection {
   bool TakeRequest();
   // Whatever is under way ends with a reset.
   void Cut(const std::string& reason);
-  // Nobody reads the answer: the server has all that it was sent, and is told that this is the end.
+  // Nobody reads the answer. The server still gets what it was sent, unless it is answering
+  // already, and is told that this is the end.
   void Leave(const std::string& reason);
   // Has it said a decoy? Then that is told, once, and it is cut.
   bool Betrayed();

@@ -96,7 +96,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     }
     if (!passed) {
       why = "the answer broke off";
-      connection.Cut(why);
+      if (!connection.client.socket().cut()) connection.Cut(why);
       co_return After::kClose;
     }
     if (answer->status == 101) co_return After::kTunnel;

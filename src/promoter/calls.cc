@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "sys/call_list.h"
+#include "sys/kernel_abi.h"
 
 namespace cloche::promoter {
 
@@ -38,6 +39,7 @@ int GiveUpOtherCalls() {
       {SYS_lgetxattr},
       {SYS_flistxattr},
       {SYS_llistxattr},
+      {sys::kListxattrat},
       {SYS_fsetxattr},
       {SYS_fremovexattr},
       {SYS_lseek},

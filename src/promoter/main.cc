@@ -119,7 +119,8 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   const auto& asked = question["promote"];
   if (asked.value("note", false))
     return TakeNote(question.value("project", ""), question.value("since_ns", int64_t{0}));
-  ASSIGN_OR_RETURN(const StateLayout layout, DecodeLayout(bytes));
+  ASSIGN_OR_RETURN(StateLayout layout, DecodeLayout(bytes));
+  layout.service_data = question.value("service_data", std::vector<std::string>());
   Wish wish;
   wish.paths = asked.value("paths", std::vector<std::string>());
   wish.exclude = asked.value("exclude", std::vector<std::string>());

@@ -358,6 +358,19 @@ TEST_F(Promotes, WhatWasWrittenAfterACrashIsNotTakenAway) {
   EXPECT_EQ(Text(real_ / "b"), "new and mine");
 }
 
+TEST_F(Promotes, FilesKeepBothTheirTimes) {
+  Put(upper_ / "f", "new");
+  const timespec times[2] = {{time(nullptr) + 60, 0}, {1'000'000'000, 5}};  // reading leaves it so
+  ASSERT_EQ(utimensat(AT_FDCWD, (upper_ / "f").c_str(), times, 0), 0);
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  struct stat info;
+  ASSERT_EQ(stat((real_ / "f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_atim.tv_sec, times[0].tv_sec);
+  EXPECT_EQ(info.st_mtim.tv_sec, times[1].tv_sec);
+  EXPECT_EQ(info.st_mtim.tv_nsec, times[1].tv_nsec);
+}
+
 TEST_F(Promotes, DirectoriesFromBefore1970KeepTheirTime) {
   Put(upper_ / "d/f", "new");
   const timespec times[2] = {{-2, 500'000'000}, {-2, 500'000'000}};

@@ -125,6 +125,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     if (entry->d_type != DT_DIR) continue;
     sys::Fd child(
         openat(level.list->fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!child.valid() && errno == ENOENT) continue;  // removed meanwhile
     if (!child.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry->d_name);
     path.resize(level.path);
     if (!path.empty()) path += '/';

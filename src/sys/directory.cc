@@ -29,7 +29,7 @@ const dirent* Directory::Next() {
       at_ = used_ = 0;
       if (error_ != 0) return nullptr;
       const ssize_t got = getdents64(fd_.get(), entries_, sizeof entries_);
-      if (got < 0) error_ = errno;
+      if (got < 0 && errno != ENOENT) error_ = errno;  // removed meanwhile: that is its end
       if (got <= 0) return nullptr;
       used_ = got;
     }

@@ -17,7 +17,8 @@ class Directory {
 
   bool valid() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
-  const dirent* Next();                 // nullptr at the end, on failure, and when not valid
+  // Until the next call; nullptr at the end, on failure, and when not valid.
+  const dirent* Next();
   int error() const { return error_; }  // errno of opening or reading, 0 if neither failed
 
  private:

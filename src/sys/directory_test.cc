@@ -78,6 +78,14 @@ TEST_F(DirectoryTest, RemovalFollowsNoSymlinkAndOpensWhatWasClosed) {
   EXPECT_TRUE(Exists("outside/precious"));
 }
 
+TEST_F(DirectoryTest, RemovedWhileItIsReadItHasEnded) {
+  mkdirat(dir_.get(), "goes", 0700);
+  Directory list(dir_.get(), "goes");
+  ASSERT_EQ(unlinkat(dir_.get(), "goes", AT_REMOVEDIR), 0);
+  EXPECT_EQ(list.Next(), nullptr);
+  EXPECT_EQ(list.error(), 0);
+}
+
 TEST_F(DirectoryTest, RemovingWhatIsNotThereIsDone) {
   EXPECT_EQ(RemoveTree(dir_.get(), "missing"), 0);
 }

@@ -151,6 +151,10 @@ void ResetOnClose(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+void GiveUpAfter(int socket, unsigned milliseconds) {
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
 void SendWithoutDelay(int socket) {
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

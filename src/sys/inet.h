@@ -40,6 +40,8 @@ long MoveBytes(int from, int to, size_t most);  // splice: one of them is a pipe
 // How much must have come for a reader to be woken; the end of it always does.
 void WakeFor(int socket, int bytes);
 
+// What was sent and is not taken for so long is dropped, after the end of the socket, too.
+void GiveUpAfter(int socket, unsigned milliseconds);
 void ResetOnClose(int socket);      // the other side is told at once, whatever was under way
 void SendWithoutDelay(int socket);  // small pieces are not held back
 // Whether the other side is still there is asked by the kernel when nothing was heard for a while.

@@ -39,6 +39,9 @@ inline constexpr uint64_t kBtrfsEnableSimpleQuota = 4;
 // Unix sockets: SIOCUNIXFILE, whose header clashes with <sys/un.h>.
 inline constexpr unsigned long kSocketFile = 0x89e0;
 
+// System calls: Linux 6.13.
+inline constexpr int kListxattrat = 465;
+
 // Seccomp: Linux 5.19.
 inline constexpr uint32_t kSeccompWaitKillableRecv = 1u << 5;
 

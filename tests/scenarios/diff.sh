@@ -193,6 +193,14 @@ for i in 1 2 3 4 5 6; do wait "${pids[i]}"; done
 check "several at once answer the same" is "$(cat "$T"/diff.? | sort | uniq -c | awk '{print $1}' | sort -u)" 6
 rm -f locked
 
+# A directory made anew is not what it was: a socket that is gone with the old one is told, too.
+as_caller mkdir anew
+as_caller "$PYTHON" -c 'import socket; socket.socket(socket.AF_UNIX).bind("anew/s")'
+try cloche run --keep --name again -- sh -c 'rm -r anew && mkdir anew'
+try cloche diff again --json
+check "a socket in it" is "$("$PYTHON" "$BIN/changes.py" kinds "$WORK" < "$OUT")" 'deleted anew/s'
+rm -r anew
+
 # Rights and mistakes.
 if [ "$MODE" = shared ]; then
   try as_user $((CALLER_UID + 1)) "$BIN/cloche" diff box
