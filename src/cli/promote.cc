@@ -1,4 +1,6 @@
 #include <fmt/core.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -30,6 +32,14 @@ std::string AbsolutePath(const std::string& path, const Surroundings& around) {
   return whole;
 }
 
+// A directory of reality, unlike the other paths: "../there" is where it is now.
+std::string TargetDirectory(const std::string& path, const Surroundings& around) {
+  const std::string whole = AbsolutePath(path, around);
+  char real[PATH_MAX];
+  const bool upwards = (whole + "/").find("/../") != std::string::npos;
+  return upwards && realpath(whole.c_str(), real) != nullptr ? real : whole;
+}
+
 Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
   Json body = {{"dry_run", true}};
   const auto put = [&](const char* key, const std::vector<std::string>& paths) {
@@ -43,7 +53,7 @@ Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
   body["texts"] = Json::object();
   if (flags.paths.empty())
     body["paths"].push_back(around.project.empty() ? around.cwd : around.project);
-  if (!flags.to.empty()) body["to"] = AbsolutePath(flags.to, around);
+  if (!flags.to.empty()) body["to"] = TargetDirectory(flags.to, around);
   return body;
 }
 
@@ -145,6 +155,7 @@ int Promote(Arguments arguments) {
   }
   if (flags.json && (conflicts || flags.dry_run)) PrintAnswer(*plan);
   if (conflicts) return flags.json ? ExitStatus(Code::kConflict) : fail(ConflictError(plan->json));
+  if (!flags.json && plan->changes.empty()) WriteAll(STDERR_FILENO, "cloche: nothing to apply\n");
   if (flags.dry_run) return 0;
   if (plan->changes.empty()) {
     if (flags.json) PrintAnswer(*plan);

@@ -103,6 +103,9 @@ void CommandRun::Failed(Error error, int exit_status) {
 void CommandRun::Watch(Watcher* watcher) { watchers_.insert(watcher); }
 
 void CommandRun::Tell(FrameType type, const Json& body) {
+  constexpr size_t kMostNotices = 16;
+  if (type == FrameType::kNotice && notices_.size() < kMostNotices)
+    notices_.push_back(body.value("message", ""));
   if (watchers_.empty()) return;
   std::string frame;
   AppendFrame(frame, type, body.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -294,6 +297,7 @@ Json CommandRun::ToJson() const {
       json["limit"]["value"] = static_cast<int64_t>(whole);
   }
   if (error_) json["error"] = ErrorJson(*error_);
+  if (!notices_.empty()) json["notices"] = notices_;
   for (const auto& [key, value] : extra_.items()) json[key] = value;
   if (request_.timing) {
     Json timing;

@@ -105,6 +105,7 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   std::set<Watcher*> watchers_;
   std::optional<Error> error_;
   std::optional<LimitHit> limit_;
+  std::vector<std::string> notices_;  // the first of them
   int pid_ = 0, status_ = 0, exit_status_ = 0;
   InitMessage usage_{};
   std::chrono::system_clock::time_point started_at_;

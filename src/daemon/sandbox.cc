@@ -81,6 +81,7 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   apparmor_ = (answer.reply.flags & kFlagAppArmor) != 0;
   init_pid_ = answer.reply.init_pid;
   uid_base_ = answer.reply.uid_base;
+  dead_ends_ = {};
   for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
     if (i < answer.fds.size()) sys::SetNonBlocking(answer.fds[i].get());
   control_.assign(answer.fds[0].Release());
@@ -307,6 +308,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
     if (on_exit && network) on_exit(*this);
+    if (message.value != 0 && request.network.rules.empty()) TellOfDeadEnds(*command);
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     refusals_seen_ = usage.pid_refusals;
@@ -434,6 +436,19 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
   else
     ends = false;
   return ends;
+}
+
+// Without a border nobody sees where it wanted to go, but the kernel counts.
+void Sandbox::TellOfDeadEnds(CommandRun& failed) {
+  const sys::DeadEnds now = sys::ReadDeadEnds(init_pid_);
+  if (now == std::exchange(dead_ends_, now)) return;
+  failed.Tell(
+      FrameType::kNotice,
+      {{"kind", "network"},
+       {"message",
+        fmt::format("blocked: no network is granted to {}; grant what it needs with: {}", id,
+                    keep ? fmt::format("cloche net {} allow HOST:443", id)
+                         : std::string("--allow HOST:443"))}});
 }
 
 std::string Sandbox::NetworkText() const {

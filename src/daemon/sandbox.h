@@ -16,6 +16,7 @@
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
+#include "sys/dead_ends.h"
 #include "sys/file.h"
 #include "sys/seccomp.h"
 
@@ -126,6 +127,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void Handle(const InitMessage& message, std::vector<sys::Fd> fds);
   bool Record(const sys::SeccompNotification& notification);  // true: it ends the sandbox
   bool CheckOom();
+  void TellOfDeadEnds(CommandRun& failed);
   std::vector<LimitHit> LimitsHit(const CommandRun& command, const sys::CgroupUsage& usage) const;
   LimitHit MemoryHit() const;
   Json Enforced() const;
@@ -143,6 +145,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
   std::vector<Denial> denials_;
   uint64_t denial_count_ = 0;
+  sys::DeadEnds dead_ends_;         // that were told
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
   std::shared_ptr<Event> socket_asked_;

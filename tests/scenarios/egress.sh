@@ -36,6 +36,11 @@ granted=(--allow "http://granted.test:$HTTP" --allow "granted.test:$TLS" --allow
 # --- Nothing, unless it is granted.
 try cloche run -- "${get[@]}" "http://granted.test:$HTTP/"
 check "without a grant there is no network" not exits 0
+check "and that is said, with the cure" says 'blocked: no network is granted to sb_[a-z0-9]*; grant what it needs with: --allow'
+try cloche run -- false
+check "of who did not look for one nothing is" not says 'no network'
+try cloche run --json -- "$PYTHON" -c 'import socket; socket.create_connection(("192.0.2.1", 80), 5)'
+check "in JSON, too" mentions '"notices":\["blocked: no network is granted'
 try cloche run -- sh -c 'ip -o route 2> /dev/null; cat /proc/net/route'
 check "and no route" not mentions 'default\|	00000000	'
 check "nobody was asked for a name" not heard .

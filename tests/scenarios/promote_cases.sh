@@ -94,6 +94,10 @@ check "--to" exits 0
 check "merged there" is "$(sed -n '5p;18p' "$T/home/clone/both" | tr '\n' ' ')" "five eighteen "
 check "and added" is "$(cat "$T/home/clone/fresh")" one
 check "here nothing was" not test -e fresh
+mkdir -p "$T/home/clone/deep/er"
+try cloche promote box fresh --to "$T/home/clone/deep/er/../.." --yes
+check "by a way back up, too: all is there already" is "$status $(cat "$ERR")" "0 cloche: nothing to apply"
+rm -r "$T/home/clone/deep"
 
 # --- A refresh: what both had changed before it stays a conflict.
 real 'sed -i s/^9$/neun/ clash'
