@@ -158,6 +158,11 @@ void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
   }
 }
 
+void EgressLink::NameOwner(const std::string& sandbox, uint64_t connection) {
+  const Json message = {{"op", "owner"}, {"sandbox", sandbox}, {"connection", connection}};
+  if (ready_) Send(message);
+}
+
 void EgressLink::Close(const std::string& sandbox) {
   const auto found = guarded_.find(sandbox);
   if (found == guarded_.end()) return;
@@ -386,11 +391,9 @@ void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
   if (!border.authority.is_null() && !trust_sent_) SendTrust();
   guarded.opened_with = guarded.rules_sent;
   guarded.error.clear();
-  Json message = {{"op", "open"},
-                  {"sandbox", sandbox},
-                  {"sockets", border.socket_names},
-                  {"rules", border.rules},
-                  {"limits", border.limits}};
+  Json message = {
+      {"op", "open"},          {"sandbox", sandbox},      {"sockets", border.socket_names},
+      {"rules", border.rules}, {"limits", border.limits}, {"owners", true}};
   if (!border.name.empty()) message["name"] = border.name;
   if (!border.authority.is_null()) message["ca"] = border.authority;
   if (!border.canaries.empty()) message["canaries"] = border.canaries;

@@ -61,6 +61,7 @@ class EgressLink {
   Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
   Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
   void SendSecrets(const std::string& sandbox);           // as they are now
+  void NameOwner(const std::string& sandbox, uint64_t connection);  // it is known, or never will be
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
   void Drain();      // takes in what it has said already

@@ -285,6 +285,9 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     if (network->proxy_port == 0) network->CutAll("its sandbox was stopped");
   };
   network->told.clear();
+  network->on_named = [this, id = sandbox->id](uint64_t connection) {
+    egress_.NameOwner(id, connection);
+  };
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     if (const auto alive = weak.lock()) alive->AskOwner(port);
   };

@@ -62,9 +62,9 @@ bool SandboxNetwork::Take(const Json& event, Json& record) {
   const bool known = number != event.end() && number->is_number_unsigned();
   const uint64_t connection = known ? number->get<uint64_t>() : 0;
   if (TextOf(event, "state") == "open") {
-    if (!known || open_.size() >= kMostOpen) return false;
-    open_[connection] = record;
-    (void)Ask(record, {0, connection, std::nullopt});
+    const bool kept = known && open_.size() < kMostOpen;
+    if (kept) open_[connection] = record;
+    if (!kept || !Ask(record, {0, connection, std::nullopt})) Named(connection);
     return false;
   }
   const auto begun = open_.find(connection);
@@ -73,8 +73,12 @@ bool SandboxNetwork::Take(const Json& event, Json& record) {
       if (begun->second.contains(key)) record[key] = begun->second[key];
     open_.erase(begun);
   }
-  if (record.contains(kOwner[0]) || !Ask(record, {0, 0, record})) Write(record);
-  return TextOf(record, "decision") == "deny";
+  const bool denied = TextOf(record, "decision") == "deny";
+  if (record.contains(kOwner[0]) || !Ask(record, {0, connection, record})) {
+    Write(record);
+    if (denied) Named(connection);  // nobody waits for one that has ended
+  }
+  return denied;
 }
 
 // Only of what is refused or has just begun: whose connection has ended may be gone.
@@ -111,11 +115,14 @@ void SandboxNetwork::NameOwner(uint16_t source_port, int32_t pid, const std::str
   } else if (const auto open = open_.find(asked.connection); open != open_.end()) {
     name(open->second);
   }
+  Named(asked.connection);
 }
 
 void SandboxNetwork::Flush() {
-  for (const Asked& each : std::exchange(asked_, {}))
+  for (const Asked& each : std::exchange(asked_, {})) {
     if (each.held) Write(*each.held);
+    Named(each.connection);
+  }
 }
 
 void SandboxNetwork::Write(const Json& record) {

@@ -39,6 +39,8 @@ class SandboxNetwork {
   std::set<std::string> told;  // destinations whose refusal was told
   // Asks init whose socket that is; NameOwner is the answer. Unset: nobody is asked.
   std::function<void(uint16_t source_port)> ask_owner;
+  // It is known now, or will never be, who opened that connection.
+  std::function<void(uint64_t connection)> on_named;
   bool may_ask = true;
   asio::posix::stream_descriptor refusals;  // by the kernel; closed where it cannot tell
 
@@ -61,6 +63,9 @@ class SandboxNetwork {
   };
   bool Ask(const Json& record, Asked asked);
   void Write(const Json& record);
+  void Named(uint64_t connection) const {
+    if (on_named && connection != 0) on_named(connection);
+  }
   std::deque<Asked> asked_;
   std::chrono::steady_clock::time_point second_{};
   int asked_in_second_ = 0;

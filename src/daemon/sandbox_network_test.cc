@@ -55,6 +55,28 @@ TEST_F(SandboxNetworkTest, WhoOpenedItIsAskedAndTold) {
   EXPECT_EQ(asked.size(), 2u);
 }
 
+TEST_F(SandboxNetworkTest, WhoeverWaitsForAnOwnerIsToldEachTime) {
+  std::vector<uint64_t> named;
+  network_->on_named = [&](uint64_t connection) { named.push_back(connection); };
+  (void)network_->Take(Event("open", "allow", 1), record_);
+  EXPECT_EQ(named, (std::vector<uint64_t>{1})) << "nobody can be asked";
+  network_->ask_owner = [](uint16_t) {};
+  (void)network_->Take(Event("open", "allow", 2), record_);
+  (void)network_->Take(Event("end", "deny", 3), record_);
+  EXPECT_EQ(named.size(), 1u);
+  network_->NameOwner(5000, 12, "curl");
+  network_->NameOwner(5000, 0, "");
+  EXPECT_EQ(named, (std::vector<uint64_t>{1, 2, 3}));
+  (void)network_->Take(Event("open", "allow", 4), record_);
+  network_->Flush();
+  EXPECT_EQ(named.back(), 4u);
+  for (uint64_t i = 5; i < 300; ++i) (void)network_->Take(Event("end", "deny", i), record_);
+  EXPECT_GT(named.size(), 100u) << "too many to ask";
+  const size_t before = named.size();
+  (void)network_->Take(Event("end", "allow", 2), record_);
+  EXPECT_EQ(named.size(), before) << "it has ended";
+}
+
 TEST_F(SandboxNetworkTest, NothingIsLostWhenNobodyAnswers) {
   network_->ask_owner = [](uint16_t) {};
   for (uint64_t i = 0; i < 300; ++i) (void)network_->Take(Event("end", "deny", i), record_);

@@ -44,6 +44,7 @@ Connection::~Connection() {
   if (counted_) sandbox->usage.CloseConnection(counted_host_);
   if (watch != nullptr && watch->hit() && !told_canary_) TellCanary();
   if (!told_ && record.port != 0) Tell();
+  sandbox->owners.Named(record.connection);
 }
 
 // What was refused already is told once more: that it was refused is not all there is to say.
@@ -78,6 +79,12 @@ void Connection::Tell() {
   told_ = true;
   record.duration_ms = services.loop.now() - started_;
   services.reports.Send(record);
+  if (!record.allowed) sandbox->owners.Told(services.loop, record.connection);
+}
+
+void Connection::TellOpen() {
+  services.reports.Send(record, true);
+  sandbox->owners.Told(services.loop, record.connection);
 }
 
 ConnectionDecision Connection::Admit(const Target& where) {
@@ -177,6 +184,7 @@ void Connection::Leave(const std::string& reason) {
   if (record.reason.empty()) record.reason = reason;
   client.ResetOnClose();
   client.Cut();
+  sandbox->owners.Named(record.connection);
   if (upstream == nullptr) return;
   upstream->GiveUpAfter(kWritePatienceMs);
   upstream->Cut();

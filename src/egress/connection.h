@@ -65,8 +65,10 @@ class Connection {
 
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");
-  // The other side is there.
-  void TellOpen() { services.reports.Send(record, true); }
+  // It is on its way to the other side.
+  void TellOpen();
+  // The daemon knows whose it is, as far as that can be known: the program may go on, and end.
+  Task<void> OwnerKnown() { return sandbox->owners.Known(record.connection); }
   // One more request on an open connection; false over the limit.
   bool TakeRequest();
   // Whatever is under way ends with a reset.

@@ -89,8 +89,8 @@ Result<std::vector<Canary>> ReadCanaries(const json& list) {
 }
 
 Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) {
-  CLOCHE_TRY(
-      OnlyKnown(object, {"op", "sandbox", "name", "sockets", "rules", "limits", "ca", "canaries"}));
+  CLOCHE_TRY(OnlyKnown(
+      object, {"op", "sandbox", "name", "sockets", "rules", "limits", "ca", "canaries", "owners"}));
   OpenMessage message{.sandbox = sandbox};
   if (object.contains("name")) CLOCHE_TRY(ReadText(object, "name", message.name));
   const json sockets = object.value("sockets", json());
@@ -108,6 +108,10 @@ Result<ControlMessage> ReadOpen(const json& object, const std::string& sandbox) 
   }
   if (object.contains("canaries")) {
     ASSIGN_OR_RETURN(message.canaries, ReadCanaries(object["canaries"]));
+  }
+  if (object.contains("owners")) {
+    if (!object["owners"].is_boolean()) return Bad("owners", "must be true or false");
+    message.owners = object["owners"].get<bool>();
   }
   return message;
 }
@@ -216,6 +220,12 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "limits"}));
     ASSIGN_OR_RETURN(const Limits limits, ReadLimits(object.value("limits", json())));
     return LimitsMessage{sandbox, limits};
+  }
+  if (op == "owner") {
+    CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "connection"}));
+    const json number = object.value("connection", json());
+    if (!number.is_number_unsigned()) return Bad("connection", "must be a number");
+    return OwnerMessage{sandbox, number.get<uint64_t>()};
   }
   if (op == "close") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox"}));

@@ -45,7 +45,8 @@ struct OpenMessage {
   Limits limits;
   std::optional<CertificateAuthority> ca;
   std::vector<Canary>
-      canaries;  // decoys of this sandbox; what leaves it is looked through for them
+      canaries;         // decoys of this sandbox; what leaves it is looked through for them
+  bool owners = false;  // `owner` follows each event of a connection that begins or was refused
 };
 struct RulesMessage {
   std::string sandbox;
@@ -76,6 +77,10 @@ struct MaskMessage {
   std::string sandbox, value;
   std::vector<std::pair<std::string, uint16_t>> hosts;
 };
+struct OwnerMessage {
+  std::string sandbox;
+  uint64_t connection = 0;
+};
 struct TrustMessage {
   std::string certificates;  // PEM; may come in parts, `first` begins anew
   bool first = true;
@@ -84,7 +89,7 @@ struct TrustMessage {
 
 using ControlMessage =
     std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage, ResolverMessage,
-                 AuthorityMessage, SecretMessage, MaskMessage, TrustMessage>;
+                 AuthorityMessage, SecretMessage, MaskMessage, OwnerMessage, TrustMessage>;
 
 // Unknown operations and fields are refused. `sandbox` is told even then, when it could be read: a
 // sandbox whose rules cannot be read has none.

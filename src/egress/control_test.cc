@@ -31,6 +31,10 @@ TEST(Control, MessagesAreRead) {
   ASSERT_EQ(servers.hosts.size(), 1u);
   EXPECT_EQ(servers.hosts[0].second, "db.internal");
   EXPECT_TRUE(ParseControlMessage(R"({"op":"close","sandbox":"sb_x"})", sandbox));
+  const auto owner =
+      ParseControlMessage(R"({"op":"owner","sandbox":"sb_x","connection":7})", sandbox);
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_EQ(std::get<OwnerMessage>(*owner).connection, 7u);
 }
 
 TEST(Control, AuthorityAndTrustAreRead) {
@@ -67,6 +71,9 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"open","sandbox":""})",
            R"({"op":"open","sandbox":1})",
            R"({"op":"open","sandbox":"s","sockets":[]})",
+           R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"owners":1})",
+           R"({"op":"owner","sandbox":"s"})",
+           R"({"op":"owner","sandbox":"s","connection":-1})",
            R"({"op":"open","sandbox":"s","sockets":["tcp5"],"rules":[]})",
            R"({"op":"open","sandbox":"s","sockets":["tcp4"]})",
            R"({"op":"open","sandbox":"s","sockets":["tcp4"],"rules":[],"extra":1})",

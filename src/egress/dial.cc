@@ -42,6 +42,7 @@ Task<Status> Dial(Connection& connection) {
     addresses = std::move(*resolved);
   }
   std::string refused, failed;
+  bool told = false;
   for (const IpAddress& address : addresses) {
     // The rules may have changed while we waited for the name, and we with them.
     if (connection.client.socket().cut() || !connection.StillGranted())
@@ -56,10 +57,12 @@ Task<Status> Dial(Connection& connection) {
       }
     }
     connection.record.address = FormatIpAddress(address);
+    if (!told) connection.TellOpen();
+    told = true;
     const int error = co_await ConnectTo(connection, address);
     if (error == 0) {
+      co_await connection.OwnerKnown();
       if (connection.client.socket().cut()) co_return Fail(Code::kDenied, connection.record.reason);
-      connection.TellOpen();
       co_return Status();
     }
     failed = fmt::format("connect {}: {}", FormatEndpoint(address, target.port), strerror(-error));

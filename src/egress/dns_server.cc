@@ -14,10 +14,12 @@ constexpr uint32_t kTtl = 60;  // any: the address of a name never changes
 constexpr int64_t kToldMs = 2000;
 constexpr int kAtOnce = 64;
 
-void TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query, uint16_t source_port) {
+// The number of what was told; 0: it was before.
+uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
+                    uint16_t source_port) {
   const std::string& name = query.name.empty() ? query.shown : query.name;
   const int64_t now = services.loop.now();
-  if (name == sandbox.last_denied_name && now - sandbox.last_denied_at < kToldMs) return;
+  if (name == sandbox.last_denied_name && now - sandbox.last_denied_at < kToldMs) return 0;
   sandbox.last_denied_name = name;
   sandbox.last_denied_at = now;
   Record record;
@@ -34,6 +36,8 @@ void TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query, uin
           : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {0}", name,
                         sandbox.id);
   services.reports.Send(record);
+  sandbox.owners.Told(services.loop, record.connection);
+  return record.connection;
 }
 
 // A name that spells a decoy has left as soon as somebody is asked for it.
@@ -61,14 +65,15 @@ bool TellCanary(Services& services, const Sandbox& sandbox, const DnsQuery& quer
 }  // namespace
 
 std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view message,
-                      uint16_t source_port) {
+                      uint16_t source_port, uint64_t& told) {
+  told = 0;
   const auto query = ParseDnsQuery(message);
   if (!query) return "";
   if (TellCanary(services, sandbox, *query, source_port))
     return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
   if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {
-    TellDenied(services, sandbox, *query, source_port);
+    told = TellDenied(services, sandbox, *query, source_port);
     return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   }
   const bool six = query->type == kDnsAaaa;
@@ -81,6 +86,17 @@ std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view mes
   }
   return MakeDnsAnswer(*query, kDnsNoError, addresses, kTtl);
 }
+
+namespace {
+
+// Who asked may end as soon as he has his answer.
+Task<void> SendWhenKnown(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> socket,
+                         sys::Sender to, std::string answer, uint64_t told) {
+  co_await sandbox->owners.Known(told);
+  sys::SendDatagram(socket->fd(), answer.data(), answer.size(), to);
+}
+
+}  // namespace
 
 Task<void> ServeDatagrams(Services& services, std::shared_ptr<Sandbox> sandbox,
                           std::shared_ptr<Socket> socket) {
@@ -96,8 +112,12 @@ Task<void> ServeDatagrams(Services& services, std::shared_ptr<Sandbox> sandbox,
     }
     if (got < 0) continue;  // told about an earlier answer that nobody took
     const std::string_view message(buffer, static_cast<size_t>(got));
-    const std::string answer = AnswerDns(services, *sandbox, message, from.Port());
-    if (!answer.empty()) sys::SendDatagram(socket->fd(), answer.data(), answer.size(), from);
+    uint64_t told = 0;
+    std::string answer = AnswerDns(services, *sandbox, message, from.Port(), told);
+    if (!answer.empty() && told == 0)
+      sys::SendDatagram(socket->fd(), answer.data(), answer.size(), from);
+    else if (!answer.empty())
+      Start(SendWhenKnown(sandbox, socket, from, std::move(answer), told));
     if (served % kAtOnce == 0) co_await yield;
   }
 }
@@ -117,15 +137,17 @@ Task<void> ServeDnsStream(Connection& connection) {
       if (more <= 0) co_return;
       continue;
     }
+    uint64_t told = 0;
     const std::string answer =
         AnswerDns(connection.services, *connection.sandbox, std::string_view(got).substr(2, size),
-                  connection.record.source_port);
+                  connection.record.source_port, told);
     got.erase(0, 2 + size);
     if (answer.empty()) co_return;
     std::string framed;
     framed += static_cast<char>(answer.size() >> 8);
     framed += static_cast<char>(answer.size());
     framed += answer;
+    co_await connection.sandbox->owners.Known(told);
     const long sent = co_await client.Write(framed, deadline);
     if (sent < 0) co_return;
   }

@@ -8,8 +8,9 @@
 namespace cloche::egress {
 
 // A sandbox's resolver. It knows the names that were granted and asks nobody about the others.
+// `told` is the number of the event that it was refused, 0 for none.
 std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view message,
-                      uint16_t source_port);  // empty: no answer
+                      uint16_t source_port, uint64_t& told);  // empty: no answer
 
 Task<void> ServeDatagrams(Services& services, std::shared_ptr<Sandbox> sandbox,
                           std::shared_ptr<Socket> socket);

@@ -121,6 +121,7 @@ void TrimUpgrade(RequestHead& request, bool secret) {
 }
 
 Task<void> Answer(Connection& connection, int status, const std::string& reason) {
+  co_await connection.OwnerKnown();
   const std::string page = HttpRefusal(status, reason);
   co_await Farewell(connection.client, page, connection.services.loop.now());
 }

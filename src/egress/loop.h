@@ -154,6 +154,8 @@ struct Yield {
 class Signal {
  public:
   explicit Signal(Loop& loop) : loop_(loop) {}
+  Signal(const Signal&) = delete;  // g++ 12 would wait for a copy in `co_await *pointer`
+  Signal& operator=(const Signal&) = delete;
   void Set() {
     set_ = true;
     if (waiter_) loop_.Post(std::exchange(waiter_, {}));

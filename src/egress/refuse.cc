@@ -74,6 +74,7 @@ Task<void> Refuse(Connection& connection, std::string_view reason) {
       co_return;
     }
   }
+  co_await connection.OwnerKnown();
   const int64_t now = connection.services.loop.now();
   if (LooksLikeTls(client.unread)) {
     co_await Farewell(client, kTlsAlert, now);

@@ -8,6 +8,7 @@
 
 #include "egress/control.h"
 #include "egress/loop.h"
+#include "egress/owners.h"
 #include "egress/rule.h"
 #include "egress/secret_store.h"
 #include "egress/synthetic_names.h"
@@ -33,6 +34,7 @@ struct Sandbox {
   bool closed = false;
   int64_t next_expiry = 0;
   std::set<Connection*> live;
+  Owners owners;
   std::vector<std::shared_ptr<Socket>> listeners;  // and its resolver's
   std::string last_denied_name;                    // asked for A and AAAA, told once
   int64_t last_denied_at = 0;

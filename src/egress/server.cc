@@ -84,6 +84,7 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
   if (auto* open = std::get_if<OpenMessage>(&*message)) Do(std::move(*open), std::move(fds));
   if (auto* rules = std::get_if<RulesMessage>(&*message)) Do(std::move(*rules));
   if (auto* limits = std::get_if<LimitsMessage>(&*message)) Do(*limits);
+  if (auto* owner = std::get_if<OwnerMessage>(&*message)) Do(*owner);
   if (auto* close = std::get_if<CloseMessage>(&*message)) Do(*close);
   if (auto* resolver = std::get_if<ResolverMessage>(&*message))
     resolver_.Configure(std::move(*resolver));
@@ -154,6 +155,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
   sandbox->name = message.name;
   sandbox->names = SyntheticNames(sandbox->id);
   sandbox->limits = message.limits;
+  sandbox->owners.wanted = message.owners;
   SetRules(*sandbox, std::move(message.rules));
   sandbox->has_six = std::find(message.sockets.begin(), message.sockets.end(), SocketUse::kTcp6) !=
                      message.sockets.end();
@@ -264,6 +266,12 @@ void Server::Do(const LimitsMessage& message) {
   found->second->limits = message.limits;
 }
 
+// Its sandbox may be closed by now.
+void Server::Do(const OwnerMessage& message) {
+  const auto found = sandboxes_.find(message.sandbox);
+  if (found != sandboxes_.end()) found->second->owners.Named(message.connection);
+}
+
 void Server::Do(const CloseMessage& message) {
   const auto found = sandboxes_.find(message.sandbox);
   if (found == sandboxes_.end()) return Complain(message.sandbox, "close: no such sandbox");
@@ -274,12 +282,15 @@ void Server::Do(const CloseMessage& message) {
   for (const auto& listener : sandbox->listeners) listener->Cut();
   sandbox->listeners.clear();
   for (Connection* connection : sandbox->live) connection->Cut("the sandbox is gone");
+  sandbox->owners.GiveUp(INT64_MAX);
   reports_.Send(nlohmann::ordered_json{{"event", "closed"}, {"sandbox", sandbox->id}});
 }
 
 void Server::CheckExpiries() {
+  constexpr int64_t kOwnerMs = 2000;
   const int64_t now = loop_.Seconds();
   for (const auto& [id, sandbox] : sandboxes_) {
+    sandbox->owners.GiveUp(loop_.now() - kOwnerMs);
     if (sandbox->next_expiry == 0 || now < sandbox->next_expiry) continue;
     sandbox->next_expiry = NextExpiry(sandbox->rules, now);
     CutWhatIsNotGranted(*sandbox);

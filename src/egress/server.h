@@ -27,6 +27,7 @@ class Server {
   void Do(OpenMessage message, std::vector<sys::Fd> fds);
   void Do(RulesMessage message);
   void Do(const LimitsMessage& message);
+  void Do(const OwnerMessage& message);
   void Do(const CloseMessage& message);
   void Do(const AuthorityMessage& message);
   void Do(SecretMessage message);

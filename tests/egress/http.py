@@ -334,6 +334,26 @@ s.sendall(b'POST / HTTP/1.1\\r\\nHost: web.example.test\\r\\nContent-Length: %d\
     equal(len(body), size, "what arrived")
 
 
+def test_nobody_waits_for_ever_to_be_named(w):
+    web(w, owners=True)
+    equal(w.curl("http://web.example.test/")[0], 200, "though the daemon never says whose it is")
+    equal(w.curl("http://web.example.test:81/")[0], 403, "a refusal")
+    equal(w.curl("http://nobody.test/")[0], -6, "a name")
+
+
+def test_who_was_named_goes_on(w):
+    web(w, owners=True)
+    first = w.start("curl", "-sS", "-m", "20", "http://web.example.test/first")
+    w.record(name="web.example.test", state="open")
+    w.events.clear()
+    second = w.start("curl", "-sS", "-m", "20", "http://web.example.test/second")
+    opened = w.record(name="web.example.test", state="open")
+    w.tell({"op": "owner", "sandbox": "sb_x", "connection": opened["connection"]})
+    for program in (second, first):
+        program.communicate(timeout=world.HANG)
+    equal([each[1] for each in w.seen], ["/second", "/first"], "the order at the server")
+
+
 def test_limits(w):
     w.zones["web.example.test"] = ["127.0.0.1"]
     w.serve(80, w.http)

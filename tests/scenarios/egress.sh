@@ -186,6 +186,14 @@ one = socket.create_connection(('198.18.0.7', 8))
 time.sleep(0.3)" > "$T/log" 2>&1
 try cloche net box log --json
 check "with the process that wanted it" mentions '"address":"198.18.0.7".*"process":"python3'
+cloche new --name brief --allow "http://granted.test:$HTTP" --allow "tcp://127.0.1.1:$HTTP" > "$T/log" 2>&1
+for i in 1 2 3 4 5 6 7 8; do
+  cloche exec brief -- "${get[@]}" "http://granted.test:$HTTP/"
+  cloche exec brief -- "${get[@]}" "http://unknown$i.test/"
+done > "$T/log" 2>&1
+try cloche net brief log --json
+check "of those that end at once, too" is "$(grep -c '"process":"curl"' "$OUT") of $(wc -l < "$OUT")" '16 of 16'
+cloche rm brief > "$T/log" 2>&1
 try cloche net box log
 check "for people, too" mentions "allow  http .*granted.test:$HTTP"
 cloche net box log --follow > "$T/followed" 2>&1 &
