@@ -160,7 +160,7 @@ void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
 
 void EgressLink::NameOwner(const std::string& sandbox, uint64_t connection) {
   const Json message = {{"op", "owner"}, {"sandbox", sandbox}, {"connection", connection}};
-  if (ready_) Send(message);
+  if (ready_ && !death_told_) Send(message);
 }
 
 void EgressLink::Close(const std::string& sandbox) {

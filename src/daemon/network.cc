@@ -289,7 +289,8 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     egress_.NameOwner(id, connection);
   };
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
-    if (const auto alive = weak.lock()) alive->AskOwner(port);
+    const auto alive = weak.lock();
+    return alive && alive->AskOwner(port);
   };
   // Secrets may have been changed meanwhile, and with them the hosts they are for.
   auto latest = CompileNetwork(sandbox->request.network, sandbox->owner);

@@ -203,11 +203,12 @@ Task<Result<sys::Fd>> Sandbox::AskSocket(InitOp op, std::string what) {
   co_return made;
 }
 
-void Sandbox::AskOwner(uint16_t port) {
+bool Sandbox::AskOwner(uint16_t port) {
   InitMessage message{};
   message.op = InitOp::kOwner;
   message.value = port;
-  if (control_.is_open()) sys::SendMessage(control_.native_handle(), &message, sizeof message);
+  return control_.is_open() &&
+         sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0;
 }
 
 void Sandbox::Resume() {
@@ -308,7 +309,8 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
   } else if (message.op == InitOp::kExited) {
     command->steps().Mark("command");
     if (on_exit && network) on_exit(*this);
-    if (message.value != 0 && request.network.rules.empty()) TellOfDeadEnds(*command);
+    const bool border = network && network->proxy_port != 0;
+    if (message.value != 0 && !border) TellOfDeadEnds(*command);
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     refusals_seen_ = usage.pid_refusals;
@@ -440,8 +442,8 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
 
 // Without a border nobody sees where it wanted to go, but the kernel counts.
 void Sandbox::TellOfDeadEnds(CommandRun& failed) {
-  const sys::DeadEnds now = sys::ReadDeadEnds(init_pid_);
-  if (now == std::exchange(dead_ends_, now)) return;
+  const auto now = sys::ReadDeadEnds(init_pid_);
+  if (!now || *now == std::exchange(dead_ends_, *now)) return;
   failed.Tell(
       FrameType::kNotice,
       {{"kind", "network"},

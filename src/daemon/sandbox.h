@@ -101,7 +101,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // A descriptor that init made: kSocket leads to its network namespace, kMounts is the other,
   // kListen is where programs inside ask for signatures. `what` is what an error is about.
   Task<Result<sys::Fd>> AskSocket(InitOp op, std::string what);
-  void AskOwner(uint16_t port);  // of a socket; the network is told
+  bool AskOwner(uint16_t port);  // of a socket; the network is told
   void Signal(uint32_t command, int signal);
   void KillAll();
 

@@ -94,8 +94,8 @@ bool SandboxNetwork::Ask(const Json& record, Asked asked) {
   }
   if (++asked_in_second_ > kMostAskedPerSecond) return false;
   asked.port = port->get<uint16_t>();
+  if (!ask_owner(asked.port)) return false;
   asked_.push_back(std::move(asked));
-  ask_owner(asked_.back().port);
   return true;
 }
 

@@ -37,8 +37,8 @@ class SandboxNetwork {
   std::optional<Authority> authority;
   std::string believes;        // the SHA-256 of the one that was laid into this life
   std::set<std::string> told;  // destinations whose refusal was told
-  // Asks init whose socket that is; NameOwner is the answer. Unset: nobody is asked.
-  std::function<void(uint16_t source_port)> ask_owner;
+  // Asks init whose socket that is; NameOwner is the answer. Unset, or false: nobody is asked.
+  std::function<bool(uint16_t source_port)> ask_owner;
   // It is known now, or will never be, who opened that connection.
   std::function<void(uint64_t connection)> on_named;
   bool may_ask = true;

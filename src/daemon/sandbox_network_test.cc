@@ -43,7 +43,10 @@ TEST_F(SandboxNetworkTest, AConnectionIsOneRecordWhenItEnds) {
 
 TEST_F(SandboxNetworkTest, WhoOpenedItIsAskedAndTold) {
   std::vector<uint16_t> asked;
-  network_->ask_owner = [&](uint16_t port) { asked.push_back(port); };
+  network_->ask_owner = [&](uint16_t port) {
+    asked.push_back(port);
+    return true;
+  };
   (void)network_->Take(Event("open", "allow"), record_);
   network_->NameOwner(5000, 12, "curl");
   (void)network_->Take(Event("end", "allow"), record_);
@@ -60,7 +63,7 @@ TEST_F(SandboxNetworkTest, WhoeverWaitsForAnOwnerIsToldEachTime) {
   network_->on_named = [&](uint64_t connection) { named.push_back(connection); };
   (void)network_->Take(Event("open", "allow", 1), record_);
   EXPECT_EQ(named, (std::vector<uint64_t>{1})) << "nobody can be asked";
-  network_->ask_owner = [](uint16_t) {};
+  network_->ask_owner = [](uint16_t) { return true; };
   (void)network_->Take(Event("open", "allow", 2), record_);
   (void)network_->Take(Event("end", "deny", 3), record_);
   EXPECT_EQ(named.size(), 1u);
@@ -78,7 +81,7 @@ TEST_F(SandboxNetworkTest, WhoeverWaitsForAnOwnerIsToldEachTime) {
 }
 
 TEST_F(SandboxNetworkTest, NothingIsLostWhenNobodyAnswers) {
-  network_->ask_owner = [](uint16_t) {};
+  network_->ask_owner = [](uint16_t) { return true; };
   for (uint64_t i = 0; i < 300; ++i) (void)network_->Take(Event("end", "deny", i), record_);
   network_->Flush();
   EXPECT_EQ(network_->log.Lines().size(), 300u);

@@ -44,7 +44,7 @@ Connection::~Connection() {
   if (counted_) sandbox->usage.CloseConnection(counted_host_);
   if (watch != nullptr && watch->hit() && !told_canary_) TellCanary();
   if (!told_ && record.port != 0) Tell();
-  sandbox->owners.Named(record.connection);
+  sandbox->owners.Named(told_as_);
 }
 
 // What was refused already is told once more: that it was refused is not all there is to say.
@@ -78,13 +78,17 @@ bool Connection::Betrayed() {
 void Connection::Tell() {
   told_ = true;
   record.duration_ms = services.loop.now() - started_;
-  services.reports.Send(record);
-  if (!record.allowed) sandbox->owners.Told(services.loop, record.connection);
+  Report(record);
 }
 
-void Connection::TellOpen() {
-  services.reports.Send(record, true);
-  sandbox->owners.Told(services.loop, record.connection);
+void Connection::Report(const Record& event, bool open) {
+  if (!services.reports.Send(event, open) || (event.allowed && !open)) return;
+  sandbox->owners.Told(services.loop, event.connection);
+  told_as_ = event.connection;
+}
+
+Task<void> Connection::OwnerKnown() {
+  if (!client.socket().cut()) co_await sandbox->owners.Known(told_as_);
 }
 
 ConnectionDecision Connection::Admit(const Target& where) {
@@ -184,7 +188,7 @@ void Connection::Leave(const std::string& reason) {
   if (record.reason.empty()) record.reason = reason;
   client.ResetOnClose();
   client.Cut();
-  sandbox->owners.Named(record.connection);
+  sandbox->owners.Named(told_as_);
   if (upstream == nullptr) return;
   upstream->GiveUpAfter(kWritePatienceMs);
   upstream->Cut();

@@ -66,9 +66,11 @@ class Connection {
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");
   // It is on its way to the other side.
-  void TellOpen();
+  void TellOpen() { Report(record, true); }
+  // One event, of this connection or of a request on it.
+  void Report(const Record& event, bool open = false);
   // The daemon knows whose it is, as far as that can be known: the program may go on, and end.
-  Task<void> OwnerKnown() { return sandbox->owners.Known(record.connection); }
+  Task<void> OwnerKnown();
   // One more request on an open connection; false over the limit.
   bool TakeRequest();
   // Whatever is under way ends with a reset.
@@ -90,6 +92,7 @@ class Connection {
   void Tell();
   void TellCanary();
 
+  uint64_t told_as_ = 0;  // the number of the event whose owner the daemon is asked for
   bool told_canary_ = false;
   std::string counted_host_;  // in usage, until we end
   bool counted_ = false, over_limit_ = false, told_ = false;

@@ -14,7 +14,13 @@ constexpr uint32_t kTtl = 60;  // any: the address of a name never changes
 constexpr int64_t kToldMs = 2000;
 constexpr int kAtOnce = 64;
 
-// The number of what was told; 0: it was before.
+// Its number, by which its owner is waited for; 0: nobody asks.
+uint64_t Report(Services& services, Sandbox& sandbox, const Record& record) {
+  if (!services.reports.Send(record)) return 0;
+  sandbox.owners.Told(services.loop, record.connection);
+  return record.connection;
+}
+
 uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
                     uint16_t source_port) {
   const std::string& name = query.name.empty() ? query.shown : query.name;
@@ -35,14 +41,12 @@ uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
           ? "the name is no host name"
           : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {0}", name,
                         sandbox.id);
-  services.reports.Send(record);
-  sandbox.owners.Told(services.loop, record.connection);
-  return record.connection;
+  return Report(services, sandbox, record);
 }
 
 // A name that spells a decoy has left as soon as somebody is asked for it.
-bool TellCanary(Services& services, const Sandbox& sandbox, const DnsQuery& query,
-                uint16_t source_port) {
+bool TellCanary(Services& services, Sandbox& sandbox, const DnsQuery& query, uint16_t source_port,
+                uint64_t& told) {
   if (sandbox.canaries == nullptr) return false;
   const auto hit = FindCanary(sandbox.canaries, query.shown);
   if (!hit) return false;
@@ -58,7 +62,7 @@ bool TellCanary(Services& services, const Sandbox& sandbox, const DnsQuery& quer
   record.form = hit->form;
   record.reason = fmt::format("the decoy {} ({}) was in a name that was asked for: {}", hit->name,
                               hit->form, record.name);
-  services.reports.Send(record);
+  told = Report(services, sandbox, record);
   return true;
 }
 
@@ -69,7 +73,7 @@ std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view mes
   told = 0;
   const auto query = ParseDnsQuery(message);
   if (!query) return "";
-  if (TellCanary(services, sandbox, *query, source_port))
+  if (TellCanary(services, sandbox, *query, source_port, told))
     return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
   if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {

@@ -99,7 +99,7 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
   refusal.rule = rule;
   refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
   refusal.secrets.clear();
-  connection.services.reports.Send(refusal);
+  connection.Report(refusal);
 }
 
 Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port) {

@@ -3,7 +3,8 @@
 namespace cloche::egress {
 
 void Owners::Told(Loop& loop, uint64_t number) {
-  if (wanted) waiting_.try_emplace(number, std::make_shared<Signal>(loop), loop.now());
+  if (wanted && waiting_.size() < kMostWaiting)
+    waiting_.try_emplace(number, std::make_shared<Signal>(loop), loop.now());
 }
 
 void Owners::Named(uint64_t number) {

@@ -20,6 +20,8 @@ class Owners {
   Task<void> Known(uint64_t number);  // at once, when nobody was told of it
 
  private:
+  // A flood waits for nobody: of so many the daemon would not ask.
+  static constexpr size_t kMostWaiting = 256;
   struct Waiting {
     std::shared_ptr<Signal> known;
     int64_t told = 0;

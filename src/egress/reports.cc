@@ -46,7 +46,7 @@ void Reports::Send(const nlohmann::ordered_json& message) {
   answers_.push_back(std::move(text));
 }
 
-void Reports::Send(const Record& record, bool open) {
+bool Reports::Send(const Record& record, bool open) {
   nlohmann::ordered_json message{{"event", "connection"},
                                  {"connection", record.connection},
                                  {"sandbox", record.sandbox},
@@ -69,18 +69,22 @@ void Reports::Send(const Record& record, bool open) {
   if (!record.canary.empty()) {
     message["canary"] = record.canary;
     message["form"] = record.form;
-    if (++alarms_[record.sandbox] <= kMostAlarms) return Send(message);
+    if (++alarms_[record.sandbox] <= kMostAlarms) {
+      Send(message);
+      return true;
+    }
   }
   Flush();
   std::string text = Dump(message);
-  if (answers_.empty() && events_.empty() && Put(text)) return;
+  if (answers_.empty() && events_.empty() && Put(text)) return true;
   const auto of = events_of_.find(record.sandbox);
   if (events_.size() == kMostWaiting || (of != events_of_.end() && of->second == kMostOfOne)) {
     ++dropped_;
-    return;
+    return false;
   }
   ++events_of_[record.sandbox];
   events_.push_back({record.sandbox, std::move(text)});
+  return true;
 }
 
 Task<void> Reports::Run() {

@@ -37,8 +37,8 @@ class Reports {
  public:
   explicit Reports(Socket& control) : control_(control) {}
   void Send(const nlohmann::ordered_json& message);
-  void Send(const Record& record, bool open = false);
-  Task<void> Run();  // sends what waits, for ever
+  bool Send(const Record& record, bool open = false);  // false: it did not fit
+  Task<void> Run();                                    // sends what waits, for ever
 
  private:
   struct Event {

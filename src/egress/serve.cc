@@ -46,6 +46,7 @@ Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view gree
     co_return;
   }
   connection.record.reason = reason;
+  co_await connection.OwnerKnown();
   connection.client.ResetOnClose();
 }
 
@@ -271,6 +272,7 @@ Task<void> ServeSocks(Connection& connection) {
   }
   const std::string reply = MakeSocksReply(code);
   if (code != kSocksGranted) {
+    co_await connection.OwnerKnown();
     co_await Farewell(client, reply, connection.services.loop.now());
     co_return;
   }
@@ -292,12 +294,14 @@ Task<void> ServeConnect(Connection& connection, std::string_view head) {
   if (!target) {
     const std::string page = HttpRefusal(400, target.error().message);
     connection.Deny(target.error().message);
+    co_await connection.OwnerKnown();
     co_await Farewell(client, page, connection.services.loop.now());
     co_return;
   }
   const ConnectionDecision decision = connection.Admit(*target);
   if (!decision.allowed) {
     const std::string page = HttpRefusal(connection.over_limit() ? 429 : 403, decision.reason);
+    co_await connection.OwnerKnown();
     co_await Farewell(client, page, connection.services.loop.now());
     co_return;
   }

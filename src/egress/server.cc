@@ -279,6 +279,7 @@ void Server::Do(const CloseMessage& message) {
   sandboxes_.erase(found);
   sandbox->secrets = {};
   sandbox->closed = true;
+  sandbox->owners.wanted = false;  // nobody answers for it any more
   for (const auto& listener : sandbox->listeners) listener->Cut();
   sandbox->listeners.clear();
   for (Connection* connection : sandbox->live) connection->Cut("the sandbox is gone");

@@ -39,12 +39,12 @@ DeadEnds ParseDeadEnds(std::string_view snmp) {
   return found;
 }
 
-DeadEnds ReadDeadEnds(pid_t pid) {
+std::optional<DeadEnds> ReadDeadEnds(pid_t pid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/net/snmp", pid);
   const Fd file(open(path, O_RDONLY | O_CLOEXEC));
   std::string text;
-  if (!file.valid() || ReadAll(file.get(), text, 64 << 10) < 0) return {};
+  if (!file.valid() || ReadAll(file.get(), text, 64 << 10) < 0) return std::nullopt;
   return ParseDeadEnds(text);
 }
 

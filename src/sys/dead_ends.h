@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace cloche::sys {
@@ -15,7 +16,7 @@ struct DeadEnds {
   bool operator==(const DeadEnds&) const = default;
 };
 
-DeadEnds ParseDeadEnds(std::string_view snmp);  // the text of /proc/net/snmp
-DeadEnds ReadDeadEnds(pid_t pid);               // of that process's; none where it cannot be read
+DeadEnds ParseDeadEnds(std::string_view snmp);    // the text of /proc/net/snmp
+std::optional<DeadEnds> ReadDeadEnds(pid_t pid);  // of that process's; nothing: it cannot be read
 
 }  // namespace cloche::sys

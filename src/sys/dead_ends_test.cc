@@ -17,7 +17,8 @@ TEST(DeadEnds, WhatIsMissingOrBrokenIsNone) {
   for (const char* text : {"", "\n", "Ip:", "Ip: OutNoRoutes", "Ip: OutNoRoutes\nUdp: 5\n",
                            "Ip: OutNoRoutes\nIp:\n", "Ip: OutNoRoutes\nIp: x\n"})
     EXPECT_EQ(ParseDeadEnds(text), DeadEnds()) << text;
-  EXPECT_EQ(ReadDeadEnds(0), DeadEnds());
+  EXPECT_EQ(ReadDeadEnds(0), std::nullopt);
+  EXPECT_NE(ReadDeadEnds(getpid()), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """HTTP/1.1 is read strictly, decided on request by request, and passed on as it streams."""
+import os
 import sys
 import threading
 import time
@@ -339,6 +340,21 @@ def test_nobody_waits_for_ever_to_be_named(w):
     equal(w.curl("http://web.example.test/")[0], 200, "though the daemon never says whose it is")
     equal(w.curl("http://web.example.test:81/")[0], 403, "a refusal")
     equal(w.curl("http://nobody.test/")[0], -6, "a name")
+
+
+def test_nothing_stays_of_a_sandbox_that_is_closed_meanwhile(w):
+    def held():
+        return len(os.listdir(f"/proc/{w.egress.pid}/fd"))
+    before = held()
+    web(w, {"kind": "https", "host": "web.example.test", "ports": [80, 80]}, owners=True)
+    program = w.start("curl", "-sS", "-m", "20", "https://web.example.test:80/")
+    w.record(name="web.example.test", state="open")
+    w.tell({"op": "close", "sandbox": "sb_x"})
+    program.communicate(timeout=world.HANG)
+    until = time.monotonic() + world.HANG
+    while held() > before:
+        check(time.monotonic() < until, ("descriptors stay", held() - before))
+        time.sleep(0.05)
 
 
 def test_who_was_named_goes_on(w):
