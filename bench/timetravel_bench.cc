@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "benches.h"
 #include "program.h"
@@ -12,19 +15,72 @@ namespace {
 
 constexpr int kForks = 100;
 
-void Scale(OwnDaemon& daemon, int files, int rounds, Report& report) {
-  Sandbox box(daemon);
-  box.MakeTree("many", files);
-  box.Snapshot();  // what was dirty is on disk after this one
+// As long as somebody takes to read what a command said: what it changed is on disk by then.
+constexpr std::chrono::milliseconds kThought(60);
+constexpr double kFlat = 4;  // at most so many times as long, whatever the number of files
+
+struct Waited {
   Series saved, restored;
+};
+
+// In a tree that was written inside; before each, one of its files is changed.
+Waited Wait(Sandbox& box, int files, int rounds, std::chrono::milliseconds thought) {
+  Waited waited;
+  int changes = 0;
+  const auto change = [&] {
+    const int number = static_cast<int>(++changes * 7919L % files);
+    box.Run(fmt::format("echo {} > many/d{}/f{}", changes, number / 1000, number % 1000));
+    std::this_thread::sleep_for(thought);
+  };
   for (int round = 0; round < rounds; ++round) {
-    box.Run("echo changed > one");
-    saved.Add(box.Snapshot());
-    box.Run("echo more > two");
-    restored.Add(box.Rollback());
+    change();
+    waited.saved.Add(box.Snapshot());
+    change();
+    waited.restored.Add(box.Rollback());
   }
-  report.Tell(fmt::format("snapshot, running, {} changed files", files), saved);
-  report.Tell(fmt::format("rollback, running, {} changed files", files), restored);
+  return waited;
+}
+
+// The kernel forgets all files of a state that was left: seconds for a million, beside the rest.
+void Forgotten(const OwnDaemon& daemon, size_t processes) {
+  for (int i = 0; i < 600 && daemon.Processes().size() > processes; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
+size_t SteadyProcesses(const OwnDaemon& daemon) {
+  size_t seen = 0;
+  for (size_t now = daemon.Processes().size(); now != seen; now = daemon.Processes().size()) {
+    seen = now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  return seen;
+}
+
+void Scale(OwnDaemon& daemon, const std::vector<int>& sizes, int rounds, Report& report) {
+  Waited smallest;
+  for (const int files : sizes) {
+    Sandbox box(daemon);
+    box.MakeTree("many", files);
+    const size_t processes = SteadyProcesses(daemon);
+    report.Tell(fmt::format("first snapshot of {} new files, all of them written down", files),
+                fmt::format("{:.1f} ms", box.Snapshot()));
+    box.Rollback();
+    box.Run("true");
+    Forgotten(daemon, processes);
+    Waited waited = Wait(box, files, rounds, kThought);
+    report.Tell(fmt::format("snapshot, one of {} files changed", files), waited.saved);
+    report.Tell(fmt::format("rollback, one of {} files changed", files), waited.restored);
+    if (files == sizes.front()) {
+      smallest = std::move(waited);
+    } else {
+      const std::string peer = fmt::format("of {}", sizes.front());
+      report.Compare("  snapshot beside the smallest", waited.saved, peer, smallest.saved, kFlat);
+      report.Compare("  rollback beside it", waited.restored, peer, smallest.restored, kFlat);
+    }
+    const Waited at_once = Wait(box, files, rounds, std::chrono::milliseconds(0));
+    report.Tell("  snapshot at once after the command", at_once.saved);
+    report.Tell("  rollback at once after it", at_once.restored);
+  }
 }
 
 // The nearest thing a developer has: another worktree, and the files git does not know copied.
@@ -75,8 +131,9 @@ void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report) 
     for (int round = 0; round < options.Rounds(3, 1); ++round) forked.Add(box.Fork(kForks));
     report.Limit(fmt::format("fork of {}", kForks), forked.Median(), "ms", 1000);
   }
-  for (const int files : {1'000, 100'000}) Scale(daemon, options.Size(files), rounds, report);
-  if (options.full) Scale(daemon, 1'000'000, rounds, report);
+  std::vector<int> sizes = {options.Size(1'000), options.Size(10'000), options.Size(100'000)};
+  if (options.full) sizes.push_back(1'000'000);
+  Scale(daemon, sizes, options.Rounds(9, 3), report);
   BesideGit(daemon, options.Rounds(9, 3), report);
 }
 

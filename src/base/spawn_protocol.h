@@ -37,6 +37,7 @@ enum class SpawnOp : uint32_t {
                   // log. The reply comes when it has ended
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
+  kSettle = 22,   // writes down all that is not on disk yet, of all sandboxes; one at a time
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,     // from spawn, to the request with the same number
   kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "policy/cures.h"
@@ -349,8 +350,9 @@ std::shared_ptr<CommandRun> Engine::MakeCommand(const Sandbox& sandbox, CommandR
   auto command = std::make_shared<CommandRun>(io_, sandbox.id, number, std::move(request), output,
                                               std::move(log));
   command->steps() = std::move(steps);
-  command->on_finish = [this, owner = sandbox.owner, ended = command.get()] {
+  command->on_finish = [this, owner = sandbox.owner, id = sandbox.id, ended = command.get()] {
     if (std::string path = ended->output().log_path(); !path.empty()) logs_.Add(owner, path);
+    SettleSoon(id);
   };
   if (watcher) command->Watch(watcher);
   return command;
@@ -516,6 +518,8 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     ForgetOldValues();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
+    for (Dropped& each : std::exchange(undropped_, {}))
+      asio::co_spawn(io_, DropFiles(std::move(each)), asio::detached);
     bool busy = clients_.use_count() > 1;
     for (const auto& [id, sandbox] : sandboxes_)
       busy |= sandbox->state == Sandbox::State::kRunning ||

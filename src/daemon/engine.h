@@ -221,6 +221,12 @@ class Engine {
   Task<Result<Snapshot>> SaveState(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
                                    SnapshotKind kind, StepTimer* steps);
   Task<Status> Forget(Snapshot snapshot);
+  struct Dropped {
+    std::string sandbox, snapshot;
+  };
+  Status ForgetRecord(Snapshot snapshot);
+  Task<Status> DropFiles(Dropped dropped);  // tried again if it fails
+  void DropLater(const Snapshot& snapshot);
   Task<Result<Sandboxes>> Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
                                ForkRequest request, Client client);
   void Unlink(const Snapshot& snapshot);  // from the tree
@@ -242,6 +248,7 @@ class Engine {
   void EndLooks(const Sandbox& sandbox, const Error& why);
   Error WhyLookFailed(Look& look, const SpawnAnswer& answer);
   Task<void> Prune(std::shared_ptr<Sandbox> sandbox);
+  void PruneLater(std::shared_ptr<Sandbox> sandbox);
   Status CheckNewNames(const std::vector<std::string>& names, size_t count,
                        const Client& client) const;
   Error Explained(const SpawnAnswer& answer);
@@ -271,6 +278,8 @@ class Engine {
   void NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client);  // birth.cc
   Task<void> TakeNotes();
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
+  void SettleSoon(const std::string& id);  // settle.cc
+  Task<void> Settle();
 
   asio::io_context& io_;
   Mode mode_;
@@ -300,6 +309,10 @@ class Engine {
   };
   std::deque<Note> notes_;  // to be taken; the first is being taken
   std::shared_ptr<const void> clients_ = std::make_shared<int>();
+  std::set<std::string> unsettled_;  // saved before, and a command has ended since
+  bool settling_ = false;
+  std::chrono::steady_clock::time_point settle_again_{};  // not sooner
+  std::vector<Dropped> undropped_;  // without a record, but the full disk still has the files
   bool spawn_lost_ = false;
 };
 

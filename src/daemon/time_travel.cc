@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "daemon/engine.h"
@@ -216,6 +217,7 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
   if (!paused) co_return std::unexpected(paused.error());
   // The record gets to disk while the files do. One without the other is put right at the next
   // start.
+  unsettled_.erase(sandbox->id);
   auto saving = spawn_.Begin(SpawnOp::kSnapshot, sandbox->id, snapshot.id);
   Status stored;
   const std::string head = sandbox->head;
@@ -249,23 +251,45 @@ Task<Result<Snapshot>> Engine::SaveState(std::shared_ptr<Sandbox> sandbox, Snaps
   sandbox->last_snapshot = std::chrono::steady_clock::now();
   snapshots_[snapshot.id] = snapshot;
   if (steps) steps->Mark("snapshot, whole");
-  co_await Prune(sandbox);
+  PruneLater(sandbox);
   co_return snapshot;
 }
 
 // The record first: files without one are removed at the next start at the latest.
-Task<Status> Engine::Forget(Snapshot snapshot) {
-  CLOCHE_CO_TRY(registry_.RemoveSnapshot(snapshot.id));
-  Unlink(snapshot);
-  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kDropSnapshot, snapshot.sandbox, snapshot.id);
+Status Engine::ForgetRecord(Snapshot snapshot) {
   auto found = sandboxes_.find(snapshot.sandbox);
   if (found != sandboxes_.end() && found->second->head == snapshot.id) {
-    found->second->head = snapshot.parent;
-    found->second->head_is_current = false;
-    CLOCHE_CO_TRY(Save(*found->second));
+    Sandbox& sandbox = *found->second;
+    const bool current = std::exchange(sandbox.head_is_current, false);
+    sandbox.head = snapshot.parent;
+    if (Status saved = Save(sandbox); !saved) {
+      sandbox.head = snapshot.id;
+      sandbox.head_is_current = current;
+      return saved;
+    }
   }
-  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
-  co_return Status{};
+  CLOCHE_TRY(registry_.RemoveSnapshot(snapshot.id));
+  Unlink(snapshot);
+  return {};
+}
+
+Task<Status> Engine::DropFiles(Dropped dropped) {
+  SpawnAnswer answer =
+      co_await spawn_.Call(SpawnOp::kDropSnapshot, dropped.sandbox, dropped.snapshot);
+  if (answer.reply.value == 0) co_return Status{};
+  if (!spawn_.lost()) undropped_.push_back(std::move(dropped));
+  co_return std::unexpected(Explained(answer));
+}
+
+void Engine::DropLater(const Snapshot& snapshot) {
+  Dropped dropped{snapshot.sandbox, snapshot.id};
+  asio::co_spawn(io_, DropFiles(std::move(dropped)), asio::detached);
+}
+
+Task<Status> Engine::Forget(Snapshot snapshot) {
+  CLOCHE_CO_TRY(ForgetRecord(snapshot));
+  Dropped dropped{snapshot.sandbox, snapshot.id};
+  co_return co_await DropFiles(std::move(dropped));
 }
 
 Task<Status> Engine::DropSnapshot(Snapshot snapshot) {
@@ -294,7 +318,13 @@ Result<Snapshot> Engine::RenameSnapshot(const Snapshot& snapshot, const Snapshot
   return changed;
 }
 
+// Nobody waits for it, least of all for the files of a large one.
+void Engine::PruneLater(std::shared_ptr<Sandbox> sandbox) {
+  asio::co_spawn(io_, Prune(std::move(sandbox)), asio::detached);
+}
+
 Task<void> Engine::Prune(std::shared_ptr<Sandbox> sandbox) {
+  const Turn turn = co_await TakeTurn(sandbox);
   size_t automatic = 0, abandoned = 0;
   std::vector<Snapshot> list = SnapshotsOf(*sandbox);
   std::ranges::reverse(list);
@@ -302,8 +332,8 @@ Task<void> Engine::Prune(std::shared_ptr<Sandbox> sandbox) {
     const bool old = (IsAutomatic(snapshot) && ++automatic > kAutomaticKept) ||
                      (snapshot.kind == SnapshotKind::kRollback && ++abandoned > kAbandonedKept);
     if (!old) continue;
-    if (auto now = snapshots_.find(snapshot.id); now != snapshots_.end())  // its parent may be new
-      (void)co_await Forget(now->second);
+    const auto now = snapshots_.find(snapshot.id);  // its parent may be new
+    if (now != snapshots_.end() && ForgetRecord(now->second)) DropLater(snapshot);
   }
 }
 
@@ -382,6 +412,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   sandbox->stopping = false;
   if (before == State::kRunning) sandbox->Detach(why);
   stand(State::kStopped, "stopped by a rollback that failed", abandoned.parent, head_was_current);
+  unsettled_.erase(sandbox->id);
   if (stored && answer.reply.value == 0)
     answer = co_await spawn_.Call(SpawnOp::kRollback, sandbox->id, target->id, abandoned.id);
   if (!stored || answer.reply.value != 0) {
@@ -393,7 +424,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   }
   snapshots_[abandoned.id] = abandoned;
   stand(State::kStopped, why, target->id, true);
-  co_await Prune(sandbox);
+  PruneLater(sandbox);
   Json json = sandbox->ToJson();
   json["rolled_back_to"] = target->ToJson();
   json["kept_as"] = abandoned.ToJson();
@@ -408,7 +439,7 @@ Task<Result<Engine::Sandboxes>> Engine::Fork(std::shared_ptr<Sandbox> parent, Fo
   auto state = co_await SaveState(parent, std::move(unnamed), SnapshotKind::kFork, nullptr);
   if (!state) co_return std::unexpected(state.error());
   auto forks = co_await Copy(parent, *state, std::move(request), client);
-  (void)co_await Forget(*state);
+  if (ForgetRecord(*state)) DropLater(*state);
   co_return forks;
 }
 

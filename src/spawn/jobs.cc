@@ -31,6 +31,14 @@ bool TouchesState(SpawnOp op) {
          op == SpawnOp::kDropSnapshot;
 }
 
+// Two of them at once would mix. A state that is removed is nobody's: the others go on beside it.
+bool Disturbs(const SpawnRequest& one, const SpawnRequest& other) {
+  if (!TouchesState(one.op)) return false;
+  if (one.op == SpawnOp::kDropSnapshot || other.op == SpawnOp::kDropSnapshot)
+    return strcmp(one.snapshot, other.snapshot) == 0;
+  return strcmp(one.sandbox, other.sandbox) == 0;
+}
+
 uint32_t MicrosSince(uint64_t start) {
   return static_cast<uint32_t>(sys::MonotonicMicros() - start);
 }
@@ -60,7 +68,7 @@ Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
   if (queued_.size() >= kMostQueued) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
   for (const auto& [pid, job] : jobs_)
-    if (TouchesState(job.request.op) && strcmp(job.request.sandbox, request.sandbox) == 0)
+    if (Disturbs(job.request, request))
       return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
@@ -85,6 +93,17 @@ void Server::StartJob(const SpawnRequest& request) {
     SpawnReply reply = ReplyTo(request);
     if (auto done = DoJob(request, cgroup, reply); !done)
       reply = FailureReply(request, done.error());
+    return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
+  });
+}
+
+void Server::Settle(const SpawnRequest& request) {
+  const auto settles = [](const auto& job) { return job.second.request.op == SpawnOp::kSettle; };
+  Failure failure{SpawnStage::kPool, "settle twice at once", EBUSY, ""};
+  if (std::ranges::any_of(jobs_, settles)) return Answer(request, &failure);
+  StartProcess(request, "", nullptr, std::nullopt, [&](int answer) {
+    (void)syncfs(store_.root());  // who saves hears of what cannot be written
+    const SpawnReply reply = ReplyTo(request);
     return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
   });
 }
@@ -162,7 +181,7 @@ void Server::JobEnded(pid_t pid) {
   workshop_.ReleaseMask(std::move(job.mask));
   if (job.request.op == SpawnOp::kLook && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Conclude(job, status);
-  Sweep("");
+  if (job.request.op != SpawnOp::kSettle) Sweep("");  // it leaves nothing behind
   if (queued_.empty()) return;
   const SpawnRequest next = queued_.front();
   queued_.pop_front();

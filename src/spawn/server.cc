@@ -188,6 +188,9 @@ void Server::HandleRequest() {
       case SpawnOp::kDropSnapshot:
         StartJob(request);
         break;
+      case SpawnOp::kSettle:
+        Settle(request);
+        break;
       case SpawnOp::kLook:
         StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;

@@ -58,6 +58,7 @@ class Server {
   void FinishRefills();
   // jobs.cc
   void StartJob(const SpawnRequest& request);
+  void Settle(const SpawnRequest& request);
   Outcome<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,

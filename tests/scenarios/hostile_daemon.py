@@ -12,7 +12,7 @@ from report import case, check, done
 
 SPAWN, STATE, HERE = sys.argv[1:4]
 LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
-SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK = 10, 11, 12, 13, 14, 15, 16
+SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK, SETTLE = 10, 11, 12, 13, 14, 15, 16, 22
 NETWORK, CONNECT, EGRESS = 17, 18, 19
 OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
 HIDE, BLANK, GLOB = range(3)
@@ -235,7 +235,7 @@ def _():
     victim = HERE + "/victim"
     os.close(os.open(victim, os.O_CREAT | os.O_WRONLY))
     up = "../" * (STATE.count("/") + 4)
-    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK):
+    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK, SETTLE):
         answer = ask(op, (up + victim[1:]).encode()[:31])
         check(f"request {op} with a path is refused", answer[1] == errno.EINVAL, answer)
     # Short enough for a name: from kept/ through the pool's mount to the state directory.

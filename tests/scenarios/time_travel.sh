@@ -85,6 +85,25 @@ check "a note with control characters is refused" exits 2
 try cloche snapshots box --json
 check "and makes no snapshot" is "$(names_in)" "empty renamed"
 
+# --- What a command changed is written down when it ends, where states are saved. (The kernel does it
+# after 30 seconds by itself, and counts since 6.1.)
+if [ "$MODE" != rootless ] && ls /sys/fs/btrfs/*/commit_stats > /dev/null 2>&1; then
+  image=$(grep -lFx "$STATE/pool.img" /sys/block/loop*/loop/backing_file)
+  pool=$(dirname "$(dirname "$(ls -d /sys/fs/btrfs/*/devices/"$(echo "$image" | cut -d / -f 4)")")")
+  writes() { awk '$1 == "commits" { print $2 }' "$pool/commit_stats"; }
+  written() { [ "$(writes)" -gt "$before" ]; }
+  cloche new --name unsaved > /dev/null 2>&1
+  before=$(writes)
+  inside unsaved 'echo x > y' && sleep 0.5
+  check "nothing is written for one that was never saved" is "$(writes)" "$before"
+  snapshot unsaved
+  before=$(writes)
+  inside unsaved 'echo z > y'
+  for _ in $(seq 100); do written && break; sleep 0.1; done
+  check "the next save finds it on disk" written
+  cloche rm unsaved > /dev/null
+fi
+
 # --- A foreign snapshot.
 cloche new --name other > /dev/null 2>&1
 snapshot other --name foreign
@@ -169,7 +188,12 @@ try cloche exec steps -- no-such-program
 inside steps 'echo after > file' > /dev/null
 cloche undo-command steps > /dev/null 2>&1
 check "a new branch is undone the same way" is "$(seen)" ""
+oldest=$(cloche snapshots steps --json | grep -o '"id":"sn_[a-z0-9]*"[^}]*"kind":"command"' | head -1 | cut -d '"' -f 4)
+within=() && [ "$MODE" = rootless ] || within=(nsenter --mount --target "$(pgrep -P "$(daemon_pid)" -f cloche-spawn | head -1)")
+on_disk() { "${within[@]}" test -d "$STATE/pool/snaps/$1"; }
+check "an automatic one is on disk" on_disk "$oldest"
 for i in $(seq 60); do inside steps true > /dev/null; done
+check "and is removed from it when it is old" until_true not on_disk "$oldest"
 try cloche snapshots steps --json
 check "automatic ones are pruned" is "$(grep -o '"kind":"command"' "$OUT" | wc -l)" 50
 refused not_found undo-command box
