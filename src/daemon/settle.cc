@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 // The next command may be on its way, and would make it for nothing.
 constexpr std::chrono::milliseconds kQuiet(10);
 // All sandboxes share the disk: however many commands end, it is written at most so often, and
-// never more than a sixth of the time.
+// never more than a third of the time.
 constexpr Clock::duration kPause = std::chrono::milliseconds(50);
-constexpr int kPauses = 5;
+constexpr int kPauses = 2;
 
 }  // namespace
 
