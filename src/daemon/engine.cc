@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <utility>
 
 #include "base/text.h"
 #include "policy/cures.h"
@@ -518,8 +517,10 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     ForgetOldValues();
     std::erase_if(unforgotten_,
                   [&](const std::string& id) { return registry_.Remove(id).has_value(); });
-    for (Dropped& each : std::exchange(undropped_, {}))
-      asio::co_spawn(io_, DropFiles(std::move(each)), asio::detached);
+    if (!undropped_.empty()) {  // one at a time: the disk may stay full for long
+      asio::co_spawn(io_, DropFiles(std::move(undropped_.front())), asio::detached);
+      undropped_.pop_front();
+    }
     bool busy = clients_.use_count() > 1;
     for (const auto& [id, sandbox] : sandboxes_)
       busy |= sandbox->state == Sandbox::State::kRunning ||

@@ -312,7 +312,7 @@ class Engine {
   std::set<std::string> unsettled_;  // saved before, and a command has ended since
   bool settling_ = false;
   std::chrono::steady_clock::time_point settle_again_{};  // not sooner
-  std::vector<Dropped> undropped_;  // without a record, but the full disk still has the files
+  std::deque<Dropped> undropped_;  // without a record, but the full disk still has the files
   bool spawn_lost_ = false;
 };
 

@@ -197,6 +197,15 @@ check "and is removed from it when it is old" until_true not on_disk "$oldest"
 try cloche snapshots steps --json
 check "automatic ones are pruned" is "$(grep -o '"kind":"command"' "$OUT" | wc -l)" 50
 refused not_found undo-command box
+if [ "$MODE" != rootless ]; then  # root's files only
+  snapshot steps
+  "${within[@]}" chattr +i "$STATE/pool/trash"
+  try cloche snapshots rm "$id"
+  check "files that cannot be removed now: it says so" not exits 0
+  check "they are still there" on_disk "$id"
+  "${within[@]}" chattr -i "$STATE/pool/trash"
+  check "and are removed as soon as they can be" until_true not on_disk "$id"
+fi
 
 # --- By time, only where something happened.
 cloche new --name clock --auto-snapshot 1s > /dev/null 2>&1
