@@ -36,6 +36,12 @@ std::unexpected<Error> Moved(const std::string& path) {
               "look again, then try again");
 }
 
+std::unexpected<Error> HasWriterNow(const std::string& path) {
+  return Fail(Code::kConflict,
+              fmt::format("{}: a process has it open for writing", ShownPath(path)),
+              OpenForWritingCure(path));
+}
+
 timespec TimeOf(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t rest = (ns % kSecond + kSecond) % kSecond;  // never negative, also before 1970
@@ -94,9 +100,17 @@ Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status
                                               : Status();
 }
 
+// What came out of reality is what was looked at. Of a directory, that it still is empty.
+bool CameOutAs(const Identity& expected, const HeldFile& held, const Step& step, int files,
+               const std::string& name) {
+  if (!SameFile(IdentityAt(files, name), expected)) return false;
+  if (step.forced) return true;
+  return step.directory ? sys::IsEmptyDirectory(files, name.c_str()) : held.IsUnchanged();
+}
+
 // A directory must be empty before it goes, and still be when it has gone.
 Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
-                const std::string& name, const Identity& expected) {
+                const std::string& name, const Identity& expected, const HeldFile& held) {
   const int files = entry.Of(step);
   if (step.directory && !step.forced &&
       !sys::IsEmptyDirectory(at.directory->get(), at.name.c_str()))
@@ -106,12 +120,19 @@ Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
                 "look at it, then try again");
   if (int error = Rename(at.directory->get(), at.name, files, name, RENAME_NOREPLACE); error < 0)
     return Failed("remove", step.path, -error);
-  const bool right = SameFile(IdentityAt(files, name), expected) &&
-                     (!step.directory || step.forced || sys::IsEmptyDirectory(files, name.c_str()));
-  if (right) return {};
+  if (CameOutAs(expected, held, step, files, name)) return {};
   if (Rename(files, name, at.directory->get(), at.name, RENAME_NOREPLACE) < 0)
     return LeftInStore(step, entry, name);
   return Moved(step.path);
+}
+
+// What a step made goes, unless somebody has written in it.
+Status TakeBack(const Step& step, const Name& at, const Store::Entry& entry,
+                const std::string& name) {
+  const HeldFile held(at);
+  if (IsWritten(step, at.directory->get(), at.name)) return Moved(step.path);
+  if (held.has_writer() && !step.forced) return HasWriterNow(step.path);
+  return TakeAway(step, at, entry, name, step.staged, held);
 }
 
 Status PutInPlace(const Step& step, const Name& at, int files, const std::string& name) {
@@ -143,7 +164,7 @@ bool HasStatus(const Name& at, const DirectoryStatus& status) {
 }  // namespace
 
 Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
-             std::set<FileNumber>& moved) {
+             Taken& taken) {
   ASSIGN_OR_RETURN(const Name at, realities.at(step.target).Find(step.path));
   const std::string name = std::to_string(step.number);
   const int files = entry.Of(step);
@@ -160,26 +181,49 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
     case StepKind::kDelete:
       break;
   }
-  // Whoever moves a file changes its time: of one that was moved, and of directories, the inode has
-  // to do.
-  // Held until it is done: as long as it is, no other file gets its number.
-  const sys::Fd held(openat(at.directory->get(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info;
-  const Identity now =
-      held.valid() && fstat(held.get(), &info) == 0 ? IdentityOf(info) : Identity();
+  const HeldFile held(at);
   const FileNumber number{step.before.device, step.before.inode};
-  const bool still =
-      step.directory || moved.contains(number) ? SameFile(now, step.before) : now == step.before;
+  const auto linked = taken.linked.find(number);
+  // A rename changes the time of a file: of one that was taken away by another name, what else is
+  // known of it has to do. Of a directory, its number.
+  const bool still = step.directory ? SameFile(held.identity(), step.before)
+                     : linked != taken.linked.end()
+                         ? SameFile(held.identity(), step.before) && held.facts() == linked->second
+                         : held.identity() == step.before;
   if (!still) return Moved(step.path);
-  moved.insert(number);
-  if (step.kind == StepKind::kDelete) return TakeAway(step, at, entry, name, step.before);
-  if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
-    return Failed("replace", step.path, -error);
-  // What came out is what really was there.
-  if (SameFile(IdentityAt(files, name), step.before)) return {};
-  if (Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE) < 0)
-    return LeftInStore(step, entry, name);
-  return Moved(step.path);
+  if (held.has_writer()) return HasWriterNow(step.path);
+  if (step.kind == StepKind::kDelete) {
+    CLOCHE_TRY(TakeAway(step, at, entry, name, step.before, held));
+  } else {
+    if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
+      return Failed("replace", step.path, -error);
+    if (!CameOutAs(step.before, held, step, files, name)) {
+      if (Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE) < 0)
+        return LeftInStore(step, entry, name);
+      return Moved(step.path);
+    }
+  }
+  if (step.directory) return {};
+  if (held.names() > 1) {
+    taken.linked.emplace(number, held.facts());
+    return {};
+  }
+  if (taken.changed_ns.size() <= step.number) taken.changed_ns.resize(step.number + 1);
+  taken.changed_ns[step.number] = IdentityAt(files, name).changed_ns;
+  return {};
+}
+
+Status CheckKept(const Step& step, const Store::Entry& entry, const Taken& taken) {
+  if (step.directory || (step.kind != StepKind::kReplace && step.kind != StepKind::kDelete))
+    return {};
+  const HeldFile held(entry.Of(step), std::to_string(step.number));
+  const auto linked = taken.linked.find({step.before.device, step.before.inode});
+  const bool still = linked != taken.linked.end()
+                         ? held.facts() == linked->second
+                         : step.number < taken.changed_ns.size() &&
+                               held.identity().changed_ns == taken.changed_ns[step.number];
+  if (!still) return Moved(step.path);
+  return held.has_writer() ? HasWriterNow(step.path) : Status();
 }
 
 Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root) {
@@ -205,8 +249,7 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
     case StepKind::kCreate:
       // Not done, or no longer ours.
       if (!real.exists() || !SameFile(real, step.staged)) return {};
-      if (IsWritten(step, at.directory->get(), at.name)) return Moved(step.path);
-      return TakeAway(step, at, entry, name, step.staged);
+      return TakeBack(step, at, entry, name);
     case StepKind::kDelete:
       // Also what somebody put there at the last moment, before we could look.
       if (!done) return {};
@@ -224,11 +267,17 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   }
   if (!done || !kept.exists()) return {};
   if (step.forced && !real.exists()) return PutInPlace(step, at, files, name);
-  if (!SameFile(real, step.staged) || IsWritten(step, at.directory->get(), at.name))
+  if (!SameFile(real, step.staged)) return LeftInStore(step, entry, name);
+  const HeldFile held(at);
+  if (!SameFile(held.identity(), step.staged) || IsWritten(step, at.directory->get(), at.name))
     return LeftInStore(step, entry, name);
+  if (held.has_writer() && !step.forced) return HasWriterNow(step.path);
   if (int error = Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE); error < 0)
     return Failed("restore", step.path, -error);
-  return {};
+  if (CameOutAs(step.staged, held, step, files, name)) return {};
+  if (Rename(files, name, at.directory->get(), at.name, RENAME_EXCHANGE) < 0)
+    return LeftInStore(step, entry, name);
+  return Moved(step.path);
 }
 
 Status SetAgain(const Step& step, const Realities& realities, bool root) {

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "promoter/held_file.h"
 #include "promoter/stage.h"
 
 namespace cloche::promoter {
@@ -15,11 +16,19 @@ using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode
 // Where a test may stop the world: called before every change of reality.
 extern std::function<void()> before_change;
 
+// What steps have taken away from reality so far.
+struct Taken {
+  std::map<FileNumber, FileFacts> linked;  // those with more names: a later step may meet another
+  std::vector<int64_t> changed_ns;  // of the others, by step: the time of change they got then
+};
+
 // Puts one step into place, in one rename, if reality still is what it was. What was there lies in
 // the store then.
-// `moved`: inodes that earlier steps took away; another name of one may still be in reality.
 Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
-             std::set<FileNumber>& moved);
+             Taken& taken);
+// Once all steps are done: whoever had found a file before it was taken away may have written in it
+// since, or be about to.
+Status CheckKept(const Step& step, const Store::Entry& entry, const Taken& taken);
 // Takes one step back, whether it was done or not. Not: somebody has changed it since.
 Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root);
 // What IsDone cannot see of a directory, once more; not if somebody has changed it since.

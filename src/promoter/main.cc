@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "diff/base64.h"
 #include "promoter/confine.h"
+#include "promoter/held_file.h"
 #include "promoter/promote.h"
 #include "promoter/prune.h"
 #include "promoter/rules.h"
@@ -232,6 +233,7 @@ int SayWithChanges(int fd, const Json& json, const std::vector<std::string>& cha
 int Main(int argc, char** argv) {
   // It is a transaction: who asked may leave.
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
+  IgnoreLeaseBreaks();
   if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));
   if (argc >= 4 && strcmp(argv[1], "undo") == 0)
     return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3], {argv + 4, argv + argc}));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -39,9 +40,38 @@ std::string DoubtCure(const std::string& id) {
       id);
 }
 
+Status ApplyAll(const Promotion& promotion, const Store::Entry& entry, const Realities& realities,
+                bool root) {
+  Taken taken;
+  for (const Step& step : promotion.steps) CLOCHE_TRY(Apply(step, entry, realities, root, taken));
+  for (const Step& step : promotion.steps) CLOCHE_TRY(CheckKept(step, entry, taken));
+  return {};
+}
+
+// The times of change that files got when they were put back, by step.
+using Restored = std::map<uint64_t, int64_t>;
+
+// An undo that cannot go on: what it took back is done again.
+Status ApplyAgain(const Promotion& promotion, const Restored& restored, const Store::Entry& entry,
+                  const Realities& realities, bool root) {
+  Taken taken;
+  std::vector<const Step*> again;
+  for (const Step& each : promotion.steps) {
+    if (each.kind != StepKind::kSetDir && IsDone(each, entry, realities)) continue;
+    Step step = each;
+    if (const auto found = restored.find(step.number); found != restored.end())
+      step.before.changed_ns = found->second;
+    CLOCHE_TRY(Apply(step, entry, realities, root, taken));
+    again.push_back(&each);
+  }
+  for (const Step* step : again) CLOCHE_TRY(CheckKept(*step, entry, taken));
+  return {};
+}
+
 std::vector<std::string> RevertAll(const std::deque<Step>& steps,
                                    const std::vector<Parent>& parents, const Store::Entry& entry,
-                                   const Realities& realities, bool root) {
+                                   const Realities& realities, bool root,
+                                   Restored* restored = nullptr) {
   std::vector<std::string> problems;
   const auto note = [&](const Status& status) {
     if (!status) problems.push_back(status.error().message);
@@ -49,7 +79,11 @@ std::vector<std::string> RevertAll(const std::deque<Step>& steps,
   const auto backwards = steps | std::views::reverse;
   for (const Step& step : backwards) note(Reopen(step, realities));
   for (const Step& step : backwards)
-    if (step.kind != StepKind::kSetDir) note(Revert(step, entry, realities, root));
+    if (step.kind != StepKind::kSetDir) {
+      note(Revert(step, entry, realities, root));
+      if (restored && !step.directory && step.before.exists())
+        (*restored)[step.number] = SettledAt(step, realities);
+    }
   // What went in and out changed their times.
   for (const Step& step : backwards)
     if (step.kind == StepKind::kSetDir) note(Revert(step, entry, realities, root));
@@ -251,12 +285,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   if (ready) ready = SyncStaged(promotion, entry, realities);
   if (!ready) return give_up(ready.error());
 
-  Status applied;
-  std::set<FileNumber> moved;
-  for (const Step& step : promotion.steps) {
-    applied = Apply(step, entry, realities, wish.root, moved);
-    if (!applied) break;
-  }
+  Status applied = ApplyAll(promotion, entry, realities, wish.root);
   if (applied) {
     Settle(promotion, entry, realities);
     applied = journal->WriteSettled(promotion);
@@ -344,8 +373,19 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     begun.error().cure = "nothing was undone";
     return std::unexpected(begun.error());
   }
+  Restored restored;
   const std::vector<std::string> problems =
-      RevertAll(promotion.steps, unmoved, entry, realities, root);
+      RevertAll(promotion.steps, unmoved, entry, realities, root, &restored);
+  if (!problems.empty() && !forced) {
+    Status again = ApplyAgain(promotion, restored, entry, realities, root);
+    Settle(promotion, entry, realities);
+    if (again) again = journal.WriteSettled(promotion);
+    if (again) again = journal.WriteState(PromotionState::kDone);
+    if (again) again = SyncReality(promotion, entry, realities);
+    if (again)
+      return Fail(Code::kConflict, "undo " + id + ": " + problems[0] + "; nothing was undone",
+                  "look at it, then try again");
+  }
   if (!problems.empty()) {
     (void)SyncReality(promotion, entry, realities);
     return Fail(Code::kConflict, "undo " + id + ": not yet as it was: " + problems[0],

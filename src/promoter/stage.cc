@@ -15,6 +15,7 @@
 
 #include "base/shown_path.h"
 #include "promoter/annex.h"
+#include "promoter/held_file.h"
 #include "promoter/witness.h"
 #include "sys/copy_tree.h"
 #include "sys/file.h"
@@ -33,19 +34,6 @@ std::unexpected<Error> Failed(const char* verb, const std::string& path, int err
 std::unexpected<Error> JustChanged(const std::string& path) {
   return Fail(Code::kConflict, fmt::format("{}: the sandbox has just changed it", ShownPath(path)),
               "look again, then try again; nothing was applied");
-}
-
-std::optional<diff::Sha256> HashOf(int file) {
-  diff::Sha256Stream stream;
-  static char piece[256 << 10];
-  for (off_t at = 0;;) {
-    const ssize_t size = pread(file, piece, sizeof piece, at);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return std::nullopt;
-    if (size == 0) return stream.Finish();
-    stream.Update(std::string_view(piece, static_cast<size_t>(size)));
-    at += size;
-  }
 }
 
 // One of what is wanted, while it is worked on.
@@ -129,7 +117,7 @@ class Stager {
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
     // What was shown, whoever could write in it since.
-    if (HashOf(to.get()) != side.sha256) return JustChanged(path);
+    if (ContentHash(to.get()) != side.sha256) return JustChanged(path);
     return to;
   }
 
@@ -249,6 +237,11 @@ Status Stage(const std::vector<std::string>& changes, std::deque<Wanted> all, co
         WasDirectory(change) ? now.inode == wanted.before.inode : now == wanted.before;
     if (!still) {
       conflicts.push_back({path, "reality has just changed it", "look again, then try again"});
+      continue;
+    }
+    if (at && now.exists() && !WasDirectory(change) && HasWriter(at->directory->get(), at->name)) {
+      conflicts.push_back(
+          {path, "a process has it open for writing in reality", OpenForWritingCure(path)});
       continue;
     }
     Step step;

@@ -217,6 +217,13 @@ namespace {
 
 uint64_t Bit(int capability) { return uint64_t{1} << capability; }
 
+bool Permits(int capability) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  return syscall(SYS_capget, &header, data) == 0 && capability < 32 &&
+         (data[0].permitted & Bit(capability)) != 0;
+}
+
 int BecomeCaller(const PeerIdentity& who, bool privileged, uint64_t keep) {
   if (int error = DropBoundingExcept(keep); error < 0) return error;
   if (privileged &&
@@ -257,6 +264,8 @@ int BecomeWriter(const PeerIdentity& who, bool privileged) {
   if (privileged && who.uid == 0)
     keep = Bit(CAP_CHOWN) | Bit(CAP_DAC_OVERRIDE) | Bit(CAP_DAC_READ_SEARCH) | Bit(CAP_FOWNER) |
            Bit(CAP_FSETID);
+  // Of files of others: a container's root may not have it.
+  if (privileged && who.uid == 0 && Permits(CAP_LEASE)) keep |= Bit(CAP_LEASE);
   return BecomeCaller(who, privileged, keep);
 }
 

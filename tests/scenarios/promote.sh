@@ -131,6 +131,37 @@ cloche stop hostile > "$T/log"
 try cloche promote hostile --dry-run --json
 check "a stopped one can be promoted, too" is "$(field error.code)" null
 
+# --- Somebody writes in a file of reality between the last look at it and the rename that takes it away.
+promotions=$CALLER_HOME/.local/state/cloche/promotions
+echo old > "$WORK/first" && echo old > "$WORK/second"
+[ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/first" "$WORK/second"
+sleep 0.1
+try cloche new --name overtaken
+inside overtaken 'echo new > first; echo new > second' > "$T/log" 2>&1
+mv "$BIN/cloche-promote" "$BIN/cloche-promote.real"
+printf '#!/bin/sh\nexec %s -f -o /dev/null -e trace=renameat2 -e inject=renameat2:delay_enter=2000000 %s "$@"\n' \
+  "$(command -v strace)" "$BIN/cloche-promote.real" > "$BIN/cloche-promote"
+chmod 755 "$BIN/cloche-promote"
+unfinished() { for each in "$promotions"/*/journal; do tail -n 1 "$each" | grep -q '"applying"' && return; done; return 1; }
+cloche promote overtaken first second --yes > "$OUT" 2> "$ERR" < /dev/null &
+promoting=$!
+check "it has begun" until_true unfinished
+echo mine >> "$WORK/first"  # waits, as long as it is held
+wait $promoting
+status=$?
+check "what was written in the moment of the rename is a conflict" exits 4
+check "and said to be one" says 'first: reality has changed it in between; everything is as it was'
+check "it is in reality" is "$(tr '\n' ' ' < "$WORK/first")" "old mine "
+check "all of it or nothing" is "$(cat "$WORK/second")" old
+exec 9>> "$WORK/second"
+try cloche promote overtaken second --yes
+exec 9>&-
+check "what somebody has open for writing is a conflict, too" exits 4
+check "with its reason" says 'a process has it open for writing'
+mv "$BIN/cloche-promote.real" "$BIN/cloche-promote"
+try cloche promote overtaken second --yes
+check "and none when it is closed" is "$status $(cat "$WORK/second")" "0 new"
+
 if [ "$MODE" = system ]; then
   cp /etc/motd "$T/motd" 2> /dev/null || : > "$T/motd"
   try cloche promote box /var/tmp/junk-of-box --yes --json
