@@ -25,6 +25,18 @@ bool IsCapital(std::string_view text) {
   return text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == text.npos;
 }
 
+// `CMAKE_${LANGUAGE}_COMPILER` -> `CMAKE__COMPILER`
+std::string WithoutVariables(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t begin = text.find("${");
+    out.append(text.substr(0, begin));
+    const size_t end = begin == text.npos ? text.npos : text.find('}', begin);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
 struct Call {
   std::string name;  // lower case
   std::vector<std::string> arguments;
@@ -35,13 +47,16 @@ class Arguments {
  public:
   Arguments(std::string_view text, size_t at) : text_(text), at_(at) {}
 
+  // The values: quotes and brackets are taken off, escaped characters stand for themselves.
   std::vector<std::string> Read() {
     std::vector<std::string> arguments;
     size_t depth = 1;
     std::string word;
+    bool any = false;
     const auto flush = [&] {
-      if (!word.empty()) arguments.push_back(std::move(word));
+      if (any) arguments.push_back(std::move(word));
       word.clear();
+      any = false;
     };
     while (at_ < text_.size() && depth > 0) {
       const char c = text_[at_];
@@ -49,70 +64,107 @@ class Arguments {
         flush();
         SkipComment();
       } else if (c == '"') {
-        word.append(Quoted());
-      } else if (c == '[' && BracketLevel() != text_.npos) {
-        word.append(Bracketed());
+        any = true;
+        Quoted(word);
+      } else if (c == '[' && !any && BracketLevel() != text_.npos) {
+        any = true;
+        Bracketed(word);
+      } else if (c == '\\') {
+        any = true;
+        Escaped(word);
       } else {
         depth += c == '(' ? 1 : 0;
         depth -= c == ')' ? 1 : 0;
-        if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')')
+        // ';' divides what is not quoted.
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')' || c == ';') {
           flush();
-        else
+        } else {
+          any = true;
           word.push_back(c);
+        }
         ++at_;
       }
     }
     flush();
+    if (depth > 0) ended_ = false;
     return arguments;
   }
   size_t at() const { return at_; }
+  bool ended() const { return ended_; }  // false: the end of the text came first
 
   void SkipComment() {
     ++at_;
+    std::string comment;
     if (at_ < text_.size() && text_[at_] == '[' && BracketLevel() != text_.npos)
-      Bracketed();
+      Bracketed(comment);
     else
       at_ = std::min(text_.find('\n', at_), text_.size());
   }
 
  private:
-  std::string_view Quoted() {
-    const size_t begin = at_++;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+  void Escaped(std::string& word) {
+    ++at_;
+    if (at_ < text_.size()) word.push_back(text_[at_++]);
+  }
+  void Quoted(std::string& word) {
+    ++at_;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\') {
+        // A line that goes on.
+        if (text_.substr(at_).starts_with("\\\n"))
+          at_ += 2;
+        else
+          Escaped(word);
+      } else {
+        word.push_back(text_[at_++]);
+      }
+    }
+    if (at_ >= text_.size()) ended_ = false;
     at_ = std::min(at_ + 1, text_.size());
-    return text_.substr(begin, at_ - begin);
   }
   // Of `[==[`: 2; npos when it is no such bracket.
   size_t BracketLevel() const {
     const size_t end = text_.find_first_not_of('=', at_ + 1);
     return end != text_.npos && text_[end] == '[' ? end - at_ - 1 : text_.npos;
   }
-  std::string_view Bracketed() {
-    const size_t begin = at_;
-    const std::string closing = "]" + std::string(BracketLevel(), '=') + "]";
-    const size_t end = text_.find(closing, at_);
+  void Bracketed(std::string& word) {
+    const size_t level = BracketLevel();
+    const std::string closing = "]" + std::string(level, '=') + "]";
+    const size_t begin = at_ + level + 2;
+    const size_t end = text_.find(closing, begin);
+    if (end == text_.npos) ended_ = false;
+    word.append(text_.substr(std::min(begin, text_.size()), end - begin));
     at_ = end == text_.npos ? text_.size() : end + closing.size();
-    return text_.substr(begin, at_ - begin);
   }
 
   std::string_view text_;
   size_t at_;
+  bool ended_ = true;
 };
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-std::vector<Call> Calls(std::string_view text) {
+struct Calls {
   std::vector<Call> calls;
+  bool refused = false;
+};
+
+Calls CallsIn(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  Calls all;
   for (size_t i = 0; i < text.size();) {
     if (text[i] == '#') {
       Arguments comment(text, i);
       comment.SkipComment();
       i = comment.at();
+      all.refused = all.refused || !comment.ended();
       continue;
     }
     if (!IsNameCharacter(text[i])) {
+      if (text[i] != ' ' && text[i] != '\t' && text[i] != '\n' && text[i] != '\r')
+        all.refused = true;
       ++i;
       continue;
     }
@@ -121,30 +173,43 @@ std::vector<Call> Calls(std::string_view text) {
     size_t open = end;
     while (open < text.size() && (text[open] == ' ' || text[open] == '\t')) ++open;
     if (open >= text.size() || text[open] != '(') {
+      all.refused = true;
       i = end;
       continue;
     }
     Arguments arguments(text, open + 1);
     Call call{Lowered(text.substr(i, end - i)), arguments.Read()};
     i = arguments.at();
-    calls.push_back(std::move(call));
+    all.refused = all.refused || !arguments.ended();
+    all.calls.push_back(std::move(call));
   }
-  return calls;
+  return all;
+}
+
+// Most commands write to a variable that they are given; these do not.
+bool MaySet(std::string_view name) {
+  return !AnyWord(
+      "if elseif else endif while endwhile message return project unset mark_as_advanced "
+      "target_compile_definitions target_compile_options target_link_libraries",
+      [&](auto each) { return each == name; });
 }
 
 bool Runs(const Call& call) {
   const std::string first = call.arguments.empty() ? "" : Lowered(call.arguments.front());
   // A module of CMake, or a file of the project, which is judged itself.
-  if (call.name == "include" && !first.starts_with('/') && !first.starts_with("\"/") &&
-      first.find("..") == first.npos && first.find("$env") == first.npos)
+  if (call.name == "include" && !first.starts_with('/') && first.find("..") == first.npos &&
+      first.find("$env") == first.npos)
     return false;
   if (AnyWord(kRuns, [&](auto name) { return name == call.name; })) return true;
+  // A variable whose name is only known when it runs may be any of those below.
+  if (call.name == "set" && !first.empty() && WithoutVariables(first).empty() &&
+      call.arguments.size() > 1)
+    return true;
   if (call.name == "file") return first == "download" || first == "upload" || first == "generate";
   for (const std::string& argument : call.arguments) {
     const std::string lower = Lowered(argument);
     if (call.name == "install" && (lower == "code" || lower == "script")) return true;
-    if ((call.name.starts_with("set") || call.name == "list" || call.name == "option") &&
-        IsCapital(argument) &&
+    if (MaySet(call.name) && IsCapital(WithoutVariables(argument)) &&
         AnyWord(kSteers, [&](auto part) { return lower.find(part) != lower.npos; }))
       return true;
   }
@@ -153,9 +218,19 @@ bool Runs(const Call& call) {
 
 }  // namespace
 
+bool CMakeRefuses(std::string_view text) {
+  const Calls all = CallsIn(text);
+  if (all.refused) return true;
+  return AnyWord("if foreach while function macro block", [&](std::string_view name) {
+    const auto is = [&](const Call& call) { return call.name == name; };
+    const auto ends = [&](const Call& call) { return call.name == "end" + std::string(name); };
+    return std::ranges::count_if(all.calls, is) != std::ranges::count_if(all.calls, ends);
+  });
+}
+
 Parts CMakeParts(std::string_view text) {
   Parts parts;
-  for (const Call& call : Calls(text)) {
+  for (const Call& call : CallsIn(text).calls) {
     std::string shown = call.name + "(";
     std::string same = shown;
     enum { kCounts, kVersion, kData } next = kCounts;
@@ -164,7 +239,7 @@ Parts CMakeParts(std::string_view text) {
       if (next == kData && IsCapital(argument)) next = kCounts;
       if (next == kCounts) {
         const std::string source = SourceOf(argument);
-        same.append(" ").append(source.empty() ? argument : source);
+        same.append("\x1f").append(source.empty() ? argument : source);
       }
       const std::string lower = Lowered(argument);
       const auto is_lower = [&](std::string_view word) { return word == lower; };

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <set>
 
+#include "promote/code_lines.h"
 #include "promote/glob.h"
 #include "promote/judges.h"
 #include "promote/key_values.h"
@@ -107,7 +107,12 @@ constexpr std::array kTakesFrom = {"url"sv,    "uri"sv, "maven"sv,      "source"
                                    "remote"sv, "git"sv, "repository"sv, "registry"sv};
 
 bool ReachesOut(std::string_view line) {
-  const std::string lower = Lowered(line);
+  std::string lower = Lowered(line);
+  // A word that is written in escapes, or in two lines, is not seen.
+  for (const std::string_view escape : {"\\u"sv, "\\x"sv})
+    if (lower.find(escape) != lower.npos) return true;
+  for (size_t at = lower.find("\\\n"); at != lower.npos; at = lower.find("\\\n", at))
+    lower.erase(at, 2);
   if (std::ranges::any_of(kReachingOut, [&](auto word) { return ContainsWord(lower, word); }))
     return true;
   return lower.find("://") != lower.npos &&
@@ -131,7 +136,8 @@ bool IsLiteral(std::string_view text) {
   const char quote = text.front();
   if ((quote != '"' && quote != '\'') || text.size() < 2 || text.back() != quote) return false;
   const std::string_view inside = text.substr(1, text.size() - 2);
-  return inside.find_first_of("\"'\\`") == inside.npos && inside.find("#{") == inside.npos;
+  // '$' and "#{" begin an expression in Groovy and Ruby.
+  return inside.find_first_of("\"'\\`$") == inside.npos && inside.find("#{") == inside.npos;
 }
 
 bool LooksLikeEntryPoint(std::string_view text) {
@@ -185,177 +191,35 @@ bool IsLiteralLine(std::string_view line) {
          }());
 }
 
-// Lines with a backslash at the end and the ones after them are one.
-std::vector<std::string> JoinedLines(std::string_view text) {
-  std::vector<std::string> joined;
-  bool more = false;
-  for (std::string_view line : Lines(text)) {
-    const bool continues = line.ends_with('\\');
-    if (continues) line.remove_suffix(1);
-    if (more)
-      joined.back().append(" ").append(Trim(line));
-    else
-      joined.emplace_back(line);
-    more = continues;
-  }
-  return joined;
-}
-
-constexpr auto kToolVariables =
-    "ar as cc cpp cxx fc go install jar java javac ld lex make maketargets node npm nvcc objcopy "
-    "perl pkg_config pkgconfig python python3 ranlib rm ruby rustc shell sh strip tar yacc "
-    ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path"sv;
-
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
-}
-
-// The variables that stand where a recipe expects a command: `$(TOOL) x && $(OTHER) y`.
-void CollectCommandVariables(std::string_view recipe, std::set<std::string>& names) {
-  bool expects = true;
-  for (size_t i = 0; i < recipe.size(); ++i) {
-    const char c = recipe[i];
-    if (expects && c == '$' && i + 1 < recipe.size() &&
-        (recipe[i + 1] == '(' || recipe[i + 1] == '{')) {
-      size_t end = i + 2;
-      while (end < recipe.size() && IsNameCharacter(recipe[end])) ++end;
-      names.insert(Lowered(recipe.substr(i + 2, end - i - 2)));
-      i = end;
-      expects = false;
-    } else if (c == ';' || c == '|' || c == '&' || c == '`' || c == '(') {
-      expects = true;
-    } else if (c != ' ' && c != '\t' && c != '@' && c != '-' && c != '+') {
-      expects = false;
-    }
-  }
-}
-
-struct Assignment {
-  std::string_view name;
-  std::string_view value;
-  bool shell = false;  // !=
-};
-
-std::optional<Assignment> AssignmentOf(std::string_view line) {
-  for (const std::string_view word : {"export "sv, "override "sv, "private "sv, "define "sv})
-    if (line.starts_with(word)) line = Trim(line.substr(word.size()));
-  const size_t equals = line.find('=');
-  if (equals == line.npos) return std::nullopt;
-  std::string_view name = line.substr(0, equals);
-  bool shell = false;
-  while (!name.empty() && std::string_view("+:?!").find(name.back()) != name.npos) {
-    shell = shell || name.back() == '!';
-    name.remove_suffix(1);
-  }
-  name = Trim(name);
-  // `target: VARIABLE = value` holds for the target.
-  if (const size_t colon = name.rfind(':'); colon != name.npos) name = Trim(name.substr(colon + 1));
-  if (name.empty() || !std::ranges::all_of(name, IsNameCharacter)) return std::nullopt;
-  return Assignment{name, Trim(line.substr(equals + 1)), shell};
-}
-
-// `@echo 'make test   runs the tests'`
-bool OnlySays(std::string_view recipe) {
-  while (recipe.starts_with('@') || recipe.starts_with('-')) recipe.remove_prefix(1);
-  return recipe.starts_with("echo ") && recipe.find_first_of("$`;|&<>\\\"(") == recipe.npos;
-}
-
-bool RunsInMake(std::string_view text) {
-  for (const std::string_view call : {"$(shell"sv, "${shell"sv, "$(eval"sv, "${eval"sv, "$(file"sv,
-                                      "$(guile"sv, "$(load"sv, "$(call"sv, "`"sv})
-    if (text.find(call) != text.npos) return true;
-  return false;
-}
-
 }  // namespace
 
-Parts ScriptParts(std::string_view text, bool slashes) {
+Parts ScriptParts(std::string_view text, Comments comments) {
   Parts parts;
-  for (const std::string_view line : CodeLines(text, slashes))
-    parts.commands.push_back({std::string(line)});
-  return parts;
-}
-
-Parts LiteralCodeParts(std::string_view text, bool slashes) {
-  Parts parts;
-  for (const std::string_view line : CodeLines(text, slashes))
-    (IsLiteralLine(line) ? parts.data : parts.commands).push_back({std::string(line)});
-  return parts;
-}
-
-Parts ToolCodeParts(std::string_view text, bool slashes) {
-  Parts parts;
-  for (const std::string_view line : CodeLines(text, slashes)) {
-    if (ReachesOut(line)) parts.commands.push_back({std::string(line)});
-    parts.data.push_back({std::string(line)});
+  for (CodeLine& line : CodeLines(text, comments)) {
+    std::string shown = Trim(line.text).empty() ? "(an empty line)" : line.text;
+    parts.commands.push_back({std::move(line.text), std::move(shown)});
   }
   return parts;
 }
 
-Parts MakeParts(std::string_view text, bool any_indent) {
+Parts LiteralCodeParts(std::string_view text, Comments comments) {
   Parts parts;
-  const std::vector<std::string> lines = JoinedLines(text);
-  std::set<std::string> command_variables;
-  bool odd_prefix = false;
-  for (const std::string& line : lines) {
-    if (line.starts_with('\t')) CollectCommandVariables(line, command_variables);
-    odd_prefix = odd_prefix || line.find(".RECIPEPREFIX") != line.npos;
-  }
-  bool in_define = false;  // whatever it is used for
-  for (const std::string& line : lines) {
-    const std::string_view trimmed = Trim(line);
+  for (const CodeLine& line : CodeLines(text, comments)) {
+    const std::string_view trimmed = Trim(line.text);
     if (trimmed.empty()) continue;
-    if (trimmed == "endef") in_define = false;
-    const bool recipe =
-        in_define || line.starts_with('\t') || odd_prefix || (any_indent && line.starts_with(' '));
-    in_define = in_define || trimmed.starts_with("define ");
-    if (trimmed.starts_with('#')) continue;
-    const Part part{std::string(trimmed)};
-    parts.data.push_back(part);
-    if (recipe || RunsInMake(trimmed)) {
-      if (!OnlySays(trimmed)) parts.commands.push_back(part);
-      continue;
-    }
-    if (trimmed.starts_with("include ") || trimmed.starts_with("-include ") ||
-        trimmed.starts_with("sinclude ") || trimmed.starts_with("load ") ||
-        trimmed.starts_with("define ")) {
-      parts.commands.push_back(part);
-    } else if (const auto assignment = AssignmentOf(trimmed)) {
-      const std::string name = Lowered(assignment->name);
-      const bool names_tool = command_variables.contains(name) ||
-                              AnyWord(kToolVariables, [&](auto word) { return word == name; });
-      // What a list of files does not have, a shell acts upon when the list is part of a recipe.
-      if (names_tool || assignment->shell ||
-          assignment->value.find_first_of(";|&<>") != std::string_view::npos)
-        parts.commands.push_back(part);
-    } else if (trimmed.find(';') != trimmed.npos) {
-      parts.commands.push_back(part);  // target: prerequisite ; recipe
-    }
+    const bool literal = !line.odd && IsLiteralLine(trimmed);
+    (literal ? parts.data : parts.commands).push_back({std::string(trimmed)});
   }
   return parts;
 }
 
-Parts DockerParts(std::string_view text) {
+Parts ToolCodeParts(std::string_view text, Comments comments) {
   Parts parts;
-  for (const std::string& line : JoinedLines(text)) {
-    const std::string_view trimmed = Trim(line);
-    if (trimmed.empty() || trimmed.starts_with('#')) continue;
+  for (const CodeLine& line : CodeLines(text, comments)) {
+    const std::string_view trimmed = Trim(line.text);
+    if (trimmed.empty()) continue;
+    if (line.odd || ReachesOut(trimmed)) parts.commands.push_back({std::string(trimmed)});
     parts.data.push_back({std::string(trimmed)});
-    const size_t end = trimmed.find_first_of(" \t");
-    const std::string word = Lowered(trimmed.substr(0, end));
-    if (AnyWord("label maintainer expose workdir stopsignal arg env volume user copy",
-                [&](auto each) { return each == word; }) &&
-        !(word == "env" && ContainsWord(Lowered(trimmed), "ld_preload")))
-      continue;
-    if (word == "from") {
-      std::string_view rest = Trim(trimmed.substr(std::min(end, trimmed.size())));
-      const size_t image = rest.find(' ');
-      parts.commands.push_back(
-          {"from " + WithoutVersion(rest.substr(0, image)), std::string(trimmed)});
-    } else {
-      parts.commands.push_back({std::string(trimmed)});  // and here-documents, line by line
-    }
   }
   return parts;
 }
@@ -369,7 +233,9 @@ Parts GitAttributeParts(std::string_view text) {
       "diff=rust diff=scheme diff=tex filter=lfs merge=binary merge=lfs merge=ours merge=text "
       "merge=union"sv;
   Parts parts;
-  for (const std::string_view line : CodeLines(text, /*slashes=*/false)) {
+  for (const std::string_view raw : Lines(text)) {
+    const std::string_view line = Trim(raw);
+    if (line.empty() || line.starts_with('#')) continue;
     parts.data.push_back({std::string(line)});
     std::string spaced(line);
     std::ranges::replace(spaced, '\t', ' ');
@@ -384,8 +250,11 @@ Parts GitAttributeParts(std::string_view text) {
 }
 
 Parts PathFileParts(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   Parts parts;
-  for (const std::string_view line : CodeLines(text, /*slashes=*/false)) {
+  for (const std::string_view line : Lines(text)) {
+    // Only the first character makes a comment.
+    if (line.starts_with('#') || Trim(line).empty()) continue;
     // Python executes such lines at every start.
     const bool code = line.starts_with("import ") || line.starts_with("import\t");
     (code ? parts.commands : parts.data).push_back({std::string(line)});

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "promote/code_lines.h"
 #include "promote/line_sets.h"
+#include "promote/triggers.h"
 
 namespace cloche::promote {
 
@@ -15,14 +17,28 @@ struct Parts {
   std::vector<Part> data;
 };
 
-Parts ScriptParts(std::string_view text, bool slashes);
-Parts LiteralCodeParts(std::string_view text, bool slashes);
-Parts ToolCodeParts(std::string_view text, bool slashes);
-Parts MakeParts(std::string_view text, bool any_indent);  // any_indent: just, not make
+Parts ScriptParts(std::string_view text, Comments comments);
+Parts LiteralCodeParts(std::string_view text, Comments comments);
+Parts ToolCodeParts(std::string_view text, Comments comments);
+Parts MakeParts(std::string_view text);
+Parts JustParts(std::string_view text);
 Parts CMakeParts(std::string_view text);
+bool CMakeRefuses(std::string_view text);  // a string, bracket or parenthesis never ends
 Parts DockerParts(std::string_view text);
 Parts GitAttributeParts(std::string_view text);
 Parts PathFileParts(std::string_view text);
+
+// What a judge found: reasons for an alarm, and the rest of the change.
+struct Verdict {
+  std::vector<std::string> alarms;
+  std::vector<std::string> notices;
+};
+
+// Compares the states of a file by what it says, where its class's judge looks at content. `before`
+// is absent for a new file. What cannot be read for sure is an alarm.
+Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
+                     std::optional<std::string_view> before, std::string_view after);
+Verdict JudgeScript(const Parts& before, const Parts& after);  // the order counts, too
 
 struct LockChange {
   std::vector<std::string> alarms;

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "promote/key_values.h"
 
@@ -39,7 +42,7 @@ std::optional<std::string> Strict(std::string_view text) {
       if (++depth > kMaxDepth) return std::nullopt;
     } else if (c == '}' || c == ']') {
       if (depth > 0) --depth;
-      if (comma != std::string::npos) out[comma] = ' ';
+      if (comma != std::string::npos && comma > 0) out[comma] = ' ';
     }
     if (c == ',')
       comma = out.size();
@@ -50,11 +53,23 @@ std::optional<std::string> Strict(std::string_view text) {
   return out;
 }
 
-// Follows the events of the parser, so that no tree is built and a key that is there twice is seen
-// twice.
+// Follows the events of the parser, so that no tree is built. A key that is there twice is seen
+// twice, or once: the last one, as JSON.parse has it.
 class Flattener : public nlohmann::json_sax<nlohmann::json> {
  public:
-  KeyValues Take() { return std::move(out_); }
+  explicit Flattener(bool last_wins) : last_wins_(last_wins) {}
+
+  KeyValues Take() {
+    if (dead_.empty()) return std::move(out_);
+    KeyValues left;
+    size_t at = 0;
+    for (const KeyValue& each : out_) {
+      const auto is_in = [&](const Range& range) { return range.first <= at && at < range.second; };
+      if (std::ranges::none_of(dead_, is_in)) left.push_back(each);
+      ++at;
+    }
+    return left;
+  }
 
   bool null() override { return Emit("null"); }
   bool boolean(bool value) override { return Emit(value ? "true" : "false"); }
@@ -68,9 +83,18 @@ class Flattener : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(size_t) override { return Open("[]"); }
   bool end_array() override { return Close(); }
   bool key(string_t& name) override {
-    path_.resize(starts_.back());
+    Level& level = levels_.back();
+    path_.resize(level.path);
     if (!path_.empty()) path_.push_back('.');
-    path_.append(name);
+    path_.append(NameInKey(name));
+    if (last_wins_) {
+      if (level.open != nullptr) level.open->second = out_.size();
+      Range& range = level.keys[name];
+      if (range.second > range.first) dead_.push_back(range);
+      if (dead_.size() > kMaxTwice) return false;
+      range = {out_.size(), out_.size()};
+      level.open = &range;
+    }
     return path_.size() <= kMaxKey;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override {
@@ -78,16 +102,27 @@ class Flattener : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
+  using Range = std::pair<size_t, size_t>;
+  static constexpr size_t kMaxTwice = 1000;
+  struct Level {
+    size_t path = 0;   // its length where the bracket opened
+    size_t first = 0;  // of its values
+    std::map<std::string, Range> keys;
+    Range* open = nullptr;
+  };
+
   bool Open(std::string_view suffix) {
-    if (starts_.size() > kMaxDepth) return false;
+    if (levels_.size() > kMaxDepth) return false;
     path_.append(suffix);
-    starts_.push_back(path_.size());
+    levels_.push_back({.path = path_.size(), .first = out_.size()});
     return path_.size() <= kMaxKey;
   }
   bool Close() {
-    starts_.pop_back();
-    if (starts_.empty()) return false;
-    path_.resize(starts_.back());
+    path_.resize(levels_.back().path);
+    if (levels_.back().first == out_.size() && !Emit("")) return false;
+    levels_.pop_back();
+    if (levels_.empty()) return false;
+    path_.resize(levels_.back().path);
     return true;
   }
   bool Emit(std::string value) {
@@ -96,19 +131,24 @@ class Flattener : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  bool last_wins_;
   std::string path_;
-  std::vector<size_t> starts_ = {0};  // length of the path at each open bracket
+  std::vector<Level> levels_ = std::vector<Level>(1);
+  std::vector<Range> dead_;
   KeyValues out_;
 };
 
 }  // namespace
 
-std::optional<KeyValues> ReadJson(std::string_view text) {
+std::optional<KeyValues> ReadJson(std::string_view text, bool lenient) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  Flattener flattener(/*last_wins=*/!lenient);  // has the limit of depth, too
+  if (!lenient) {
+    if (!nlohmann::json::sax_parse(text, &flattener)) return std::nullopt;
+    return flattener.Take();
+  }
   const std::optional<std::string> strict = Strict(text);
-  if (!strict) return std::nullopt;
-  Flattener flattener;
-  if (!nlohmann::json::sax_parse(*strict, &flattener)) return std::nullopt;
+  if (!strict || !nlohmann::json::sax_parse(*strict, &flattener)) return std::nullopt;
   return flattener.Take();
 }
 

@@ -60,15 +60,4 @@ std::vector<std::string> More(const std::vector<Part>& now, const std::vector<Pa
   return more;
 }
 
-std::vector<std::string_view> CodeLines(std::string_view text, bool slashes) {
-  std::vector<std::string_view> code;
-  ForEachLine(text, [&](std::string_view line) {
-    const std::string_view trimmed = Trim(line);
-    const bool comment = slashes ? trimmed.starts_with("//")
-                                 : trimmed.starts_with('#') && !trimmed.starts_with("#!");
-    if (!trimmed.empty() && !comment) code.push_back(trimmed);
-  });
-  return code;
-}
-
 }  // namespace cloche::promote

@@ -32,8 +32,4 @@ struct Part {
 // What is in `now` more often than in `before`, as it is shown, in the order of `now`.
 std::vector<std::string> More(const std::vector<Part>& now, const std::vector<Part>& before);
 
-// The trimmed lines that hold something and are no comment. '#' and, if asked for, "//" begin one;
-// "#!" does not.
-std::vector<std::string_view> CodeLines(std::string_view text, bool slashes);
-
 }  // namespace cloche::promote

@@ -100,7 +100,7 @@ Lock FromKeyValues(const KeyValues& values) {
     const bool list_item = field == Field::kName;
     if (above != open || list_item) {
       const size_t slash = above.rfind("node_modules/");
-      collector.Begin(std::string(slash == above.npos ? above : above.substr(slash)));
+      collector.Begin(ShownKey(slash == above.npos ? above : above.substr(slash)));
       open = above;
     }
     collector.Set(field, value);
@@ -108,12 +108,39 @@ Lock FromKeyValues(const KeyValues& values) {
   return collector.Take();
 }
 
+// `https\://` of .properties is read; other escapes are not.
+bool HasEscapes(std::string_view line) {
+  for (size_t at = line.find('\\'); at != line.npos; at = line.find('\\', at + 1))
+    if (at + 1 == line.size() || ":=#! "sv.find(line[at + 1]) == std::string_view::npos)
+      return true;
+  return false;
+}
+
+// pip joins a line that ends with a backslash with the next one; no tool does so with a comment.
+std::vector<std::string> WholeLines(std::string_view text) {
+  std::vector<std::string> whole;
+  bool more = false;
+  ForEachLine(text, [&](std::string_view line) {
+    const bool comment = Trim(line).starts_with('#');
+    const bool joins = line.ends_with('\\') && !comment;
+    const std::string_view kept = line.substr(0, line.size() - (joins ? 1 : 0));
+    if (more)
+      whole.back().append(kept);
+    else
+      whole.emplace_back(kept);
+    more = joins;
+  });
+  return whole;
+}
+
 // yarn.lock, pnpm-lock.yaml, Gemfile.lock, go.sum, requirements.txt, *.properties: by lines.
 Lock FromLines(std::string_view text, bool module_sums) {
   Collector collector;
-  for (const std::string_view raw : Lines(text)) {
+  for (const std::string& raw : WholeLines(text)) {
     std::string_view line = Trim(raw);
     if (line.empty() || line.starts_with('#') || line.starts_with("//")) continue;
+    // What is written in escapes may be a URL.
+    if (HasEscapes(line)) collector.Bare(line);
     const size_t word_end = std::min(line.find_first_of(" \t=:"), line.size());
     std::string_view rest = Trim(line.substr(word_end));
     if (module_sums) {
@@ -124,7 +151,7 @@ Lock FromLines(std::string_view text, bool module_sums) {
       collector.Set(Field::kChecksum, rest.substr(hash + 1));
       continue;
     }
-    if (const size_t arrow = line.find("=> "); arrow != line.npos) {
+    if (line.find("=>") != line.npos) {
       collector.Bare(line);
       continue;
     }
@@ -149,7 +176,12 @@ Lock FromLines(std::string_view text, bool module_sums) {
     } else if (line.starts_with("trusted-host")) {
       collector.Bare(line);
     } else {
-      collector.Source(line);
+      std::string spaced(line);
+      std::ranges::replace(spaced, '\t', ' ');
+      AnyWord(spaced, [&](std::string_view word) {
+        collector.Source(word);
+        return false;
+      });
     }
   }
   return collector.Take();

@@ -140,17 +140,21 @@ TEST(Robust, NoParserFallsOverMutatedFiles) {
     }
     // Each parser gets each text, whatever its name is.
     const std::string& text = *file.after;
-    for (const Format format : {Format::kJson, Format::kYaml, Format::kIni, Format::kToml,
-                                Format::kXml, Format::kWords}) {
-      const auto values = ReadKeyValues(format, text);
-      ASSERT_LE(values ? values->size() : 0, kMaxKeyValues + text.size());
+    for (const Format format : {Format::kJson, Format::kYaml, Format::kGitConfig, Format::kIni,
+                                Format::kToml, Format::kXml, Format::kWords}) {
+      for (size_t reading = 0; reading < ReadingsOf(format); ++reading) {
+        const auto values = ReadKeyValues(format, text, reading);
+        ASSERT_LE(values ? values->size() : 0, kMaxKeyValues + text.size());
+      }
     }
-    for (const bool yes : {false, true}) {
-      LiteralCodeParts(text, yes);
-      ToolCodeParts(text, yes);
-      MakeParts(text, yes);
-      UnseenLines(file.before, text, yes);
+    for (const Comments comments : {Comments::kNone, Comments::kHash, Comments::kSpacedHash,
+                                    Comments::kSlashes, Comments::kGroovy, Comments::kPython}) {
+      LiteralCodeParts(text, comments);
+      ToolCodeParts(text, comments);
     }
+    for (const bool prose : {false, true}) UnseenLines(file.before, text, prose);
+    MakeParts(text);
+    JustParts(text);
     CMakeParts(text);
     DockerParts(text);
     GitAttributeParts(text);

@@ -25,7 +25,7 @@ constexpr std::array kTable = {
         "**/.git/config **/.git/config.worktree **/.git/modules/**/config "
         "**/.git/worktrees/**/config.worktree **/*.git/config **/.gitconfig "
         "~/.config/git/config /etc/gitconfig",
-        kKeys, kIni,
+        kKeys, kGitConfig,
         "core.hookspath core.fsmonitor core.sshcommand core.pager core.editor core.askpass "
         "core.gitproxy core.worktree core.attributesfile core.alternaterefscommand core.commentchar "
         "sequence.editor gpg.*program gpg*.program credential.* *.textconv diff.external "
@@ -42,7 +42,7 @@ constexpr std::array kTable = {
         kGitAttributes},
     TriggerClass{
         "git-modules", "Says from where further repositories are fetched, and how.",
-        "**/.gitmodules", kKeys, kIni, "submodule.*.url submodule.*.update"},
+        "**/.gitmodules", kKeys, kGitConfig, "submodule.*.url submodule.*.update"},
     TriggerClass{
         "git-redirect", "Makes git read objects and settings from another place.",
         "**/objects/info/alternates **/objects/info/http-alternates **/.git/commondir "

@@ -6,7 +6,6 @@
 
 #include "promote/glob.h"
 #include "promote/judges.h"
-#include "promote/key_values.h"
 
 namespace cloche::promote {
 namespace {
@@ -106,122 +105,10 @@ bool RuleHolds(const Rule& rule, const Location& at) {
   return holds;
 }
 
-// What a judge found: reasons for an alarm, and the rest of the change.
-struct Verdict {
-  std::vector<std::string> alarms;
-  std::vector<std::string> notices;
-};
-
 bool IsProse(std::string_view name) {
   const std::string lower = Lowered(name);
   return AnyWord(".md .markdown .txt .rst .adoc .html .po .pot .xliff .srt .tex .org .csv .strings",
                  [&](auto ending) { return lower.ends_with(ending); });
-}
-
-bool HasSlashComments(std::string_view name) {
-  const std::string lower = Lowered(name);
-  return AnyWord(".rs .js .cjs .mjs .ts .mts .cts .gradle .kts .groovy .go .java jenkinsfile",
-                 [&](auto ending) { return lower.ends_with(ending); });
-}
-
-// A key pattern holds for the key and everything below it.
-bool KeyHolds(std::string_view pattern, const KeyValue& each) {
-  const size_t equals = pattern.find('=');
-  const std::string_view name = pattern.substr(0, equals);
-  if (equals != pattern.npos && !StarMatches(pattern.substr(equals + 1), each.value)) return false;
-  return StarMatches(name, each.key) || StarMatches(std::string(name) + ".*", each.key) ||
-         StarMatches(std::string(name) + "[]*", each.key);
-}
-
-std::optional<Parts> KeyParts(const TriggerClass& rule, std::string_view text) {
-  const std::optional<KeyValues> values = ReadKeyValues(rule.format, text);
-  if (!values) return std::nullopt;
-  Parts parts;
-  for (const KeyValue& each : *values) {
-    std::string shown = each.key + " = " + each.value;
-    bool version_is_data = false;
-    const bool doubtful = each.key.find(kDoubtful) != each.key.npos;
-    const bool command = AnyWord(rule.keys, [&](std::string_view pattern) {
-      version_is_data = pattern.starts_with('@');
-      return KeyHolds(pattern.substr(version_is_data ? 1 : 0), each);
-    });
-    if (doubtful || (command && !version_is_data))
-      parts.commands.push_back({shown});
-    else if (command)
-      parts.commands.push_back({each.key + " = " + WithoutVersion(each.value), shown});
-    parts.data.push_back({std::move(shown)});
-  }
-  return parts;
-}
-
-std::optional<Parts> PartsOf(const TriggerClass& rule, const Location& at, std::string_view text) {
-  switch (rule.judge) {
-    case Judge::kKeys:
-      return KeyParts(rule, text);
-    case Judge::kScript:
-      return ScriptParts(text, HasSlashComments(at.name));
-    case Judge::kLiteralCode:
-      return LiteralCodeParts(text, HasSlashComments(at.name));
-    case Judge::kToolCode:
-      return ToolCodeParts(text, HasSlashComments(at.name));
-    case Judge::kMake:
-      return MakeParts(text, Lowered(at.name).ends_with("justfile"));
-    case Judge::kCMake:
-      return CMakeParts(text);
-    case Judge::kDocker:
-      return DockerParts(text);
-    case Judge::kGitAttributes:
-      return GitAttributeParts(text);
-    case Judge::kPathFile:
-      return PathFileParts(text);
-    default:
-      return ScriptParts(text, false);
-  }
-}
-
-std::vector<std::string> Prefixed(std::string_view prefix, std::vector<std::string> lines) {
-  for (std::string& line : lines) line.insert(0, prefix);
-  return lines;
-}
-
-void Append(std::vector<std::string>& to, std::vector<std::string> from) {
-  std::ranges::move(from, std::back_inserter(to));
-}
-
-Verdict JudgeScript(const Parts& before, const Parts& after) {
-  Verdict verdict;
-  Append(verdict.alarms, Prefixed("+ ", More(after.commands, before.commands)));
-  Append(verdict.alarms, Prefixed("- ", More(before.commands, after.commands)));
-  if (verdict.alarms.empty() &&
-      !std::ranges::equal(before.commands, after.commands, {}, &Part::same, &Part::same))
-    verdict.alarms.emplace_back("the same lines in another order");
-  return verdict;
-}
-
-// `before` and `after` were read; a missing file is empty.
-Verdict JudgeContent(const TriggerClass& rule, const Location& at, const FileChange& change) {
-  const std::string_view now = *change.after->content;
-  const std::optional<std::string_view> then =
-      change.before ? change.before->content : std::nullopt;
-  if (rule.judge == Judge::kLock) {
-    LockChange compared = CompareLocks(at.name, then, now);
-    return {std::move(compared.alarms), std::move(compared.notices)};
-  }
-  const std::optional<Parts> after = PartsOf(rule, at, now);
-  std::optional<Parts> before = PartsOf(rule, at, then.value_or(""));
-  if (!before && !then) before.emplace();  // nothing is not JSON
-  if (!after || !before) {
-    // Not in its format: every new line may be what runs.
-    const Parts lines = ScriptParts(now, false);
-    return {Prefixed("cannot be understood: ",
-                     More(lines.commands, ScriptParts(then.value_or(""), false).commands)),
-            {}};
-  }
-  if (rule.judge == Judge::kScript) return JudgeScript(*before, *after);
-  Verdict verdict;
-  verdict.alarms = More(after->commands, before->commands);
-  verdict.notices = More(after->data, before->data);
-  return verdict;
 }
 
 std::string LinkText(const Version& version) {
@@ -304,7 +191,7 @@ Verdict JudgeUnseen(const Location& at, const FileChange& change) {
   // Instructions are read by agents, who see what people do not.
   const bool prose = IsProse(at.name) && !Lowered(at.nearest).ends_with("agents.md") &&
                      !Lowered(at.nearest).ends_with("claude.md");
-  Append(verdict.alarms, UnseenLines(then, now, prose));
+  std::ranges::move(UnseenLines(then, now, prose), std::back_inserter(verdict.alarms));
   return verdict;
 }
 
@@ -385,14 +272,14 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
     if (unread) return Verdict{{}, {"not read"}};
     const auto then = change.before ? change.before->content : std::nullopt;
     return Verdict{{},
-                   More(ScriptParts(*after.content, true).commands,
-                        ScriptParts(then.value_or(""), true).commands)};
+                   More(ScriptParts(*after.content, Comments::kNone).commands,
+                        ScriptParts(then.value_or(""), Comments::kNone).commands)};
   }
   if (unread) return Verdict{{"too large or not readable: nobody looked at it"}, {}};
   if (rule.judge == Judge::kAny) {
-    Verdict verdict =
-        JudgeScript(ScriptParts(change.before ? change.before->content.value_or("") : "", true),
-                    ScriptParts(*after.content, true));
+    Verdict verdict = JudgeScript(
+        ScriptParts(change.before ? change.before->content.value_or("") : "", Comments::kNone),
+        ScriptParts(*after.content, Comments::kNone));
     if (verdict.alarms.empty()) verdict.alarms.emplace_back("changed");
     if (IsBinaryProgram(*after.content)) verdict.alarms = {"another binary"};
     return verdict;
@@ -403,9 +290,9 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
   if (rule.id == "python-setup" && at.nearest.find('/') != at.nearest.npos &&
       !SetsUpAPackage(*after.content))
     return Verdict{{}, {"sets up no package"}};
-  FileChange readable = change;
-  if (readable.before && readable.before->type != FileType::kFile) readable.before.reset();
-  return JudgeContent(rule, at, readable);
+  const bool was_file = change.before && change.before->type == FileType::kFile;
+  return JudgeContent(rule, at.name, was_file ? change.before->content : std::nullopt,
+                      *after.content);
 }
 
 std::string Cut(std::string line) {

@@ -32,7 +32,7 @@ enum class Judge : uint8_t {
   kUnseen,         // characters and names that do not look like what they are
 };
 
-enum class Format : uint8_t { kNone, kJson, kYaml, kIni, kToml, kXml, kWords };
+enum class Format : uint8_t { kNone, kJson, kYaml, kGitConfig, kIni, kToml, kXml, kWords };
 
 // One class of files that make something run, or change what runs, later, on the user's machine.
 // Lists are words with spaces between. A glob that begins with "~/" is of the home, with "/" of the

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "promote/certainty.h"
+#include "promote/glob.h"
+#include "promote/judges.h"
+#include "promote/key_values.h"
+
+namespace cloche::promote {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+std::vector<std::string> Prefixed(std::string_view prefix, std::vector<std::string> lines) {
+  for (std::string& line : lines) line.insert(0, prefix);
+  return lines;
+}
+
+void Append(std::vector<std::string>& to, std::vector<std::string> from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+Comments CommentsIn(const TriggerClass& rule, std::string_view name) {
+  const Comments comments = CommentsOf(name);
+  // sudoers and apt have directives that begin with '#'.
+  if (comments == Comments::kHash && (rule.id == "access" || rule.id == "package-manager"))
+    return Comments::kSpacedHash;
+  return comments;
+}
+
+Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view text) {
+  switch (rule.judge) {
+    case Judge::kLiteralCode:
+      return LiteralCodeParts(text, CommentsIn(rule, name));
+    case Judge::kToolCode:
+      return ToolCodeParts(text, CommentsIn(rule, name));
+    case Judge::kMake:
+      return Lowered(name).ends_with("justfile") ? JustParts(text) : MakeParts(text);
+    case Judge::kCMake:
+      return CMakeParts(text);
+    case Judge::kDocker:
+      return DockerParts(text);
+    case Judge::kGitAttributes:
+      return GitAttributeParts(text);
+    case Judge::kPathFile:
+      return PathFileParts(text);
+    default:
+      return ScriptParts(text, CommentsIn(rule, name));
+  }
+}
+
+// A key pattern holds for the key and everything below it.
+bool KeyHolds(std::string_view pattern, const KeyValue& each) {
+  const size_t equals = pattern.find('=');
+  const std::string_view name = pattern.substr(0, equals);
+  if (equals != pattern.npos && !StarMatches(pattern.substr(equals + 1), each.value)) return false;
+  return StarMatches(name, each.key) || StarMatches(std::string(name) + ".*", each.key) ||
+         StarMatches(std::string(name) + "[]*", each.key);
+}
+
+// A key and a value with what the class's keys say of it.
+struct Setting {
+  std::string_view key;
+  std::string same;
+  std::string value;
+  bool command = false;
+};
+
+std::vector<Setting> SettingsOf(const TriggerClass& rule, const KeyValues& values) {
+  std::vector<Setting> settings;
+  settings.reserve(values.size());
+  for (const KeyValue& each : values) {
+    bool version_is_data = false;
+    const bool doubtful = each.key.find(kDoubtful) != each.key.npos;
+    const KeyValue shown{ShownKey(each.key), each.value};
+    const bool command = AnyWord(rule.keys, [&](std::string_view pattern) {
+      version_is_data = pattern.starts_with('@');
+      return KeyHolds(pattern.substr(version_is_data ? 1 : 0), shown);
+    });
+    const bool loose = command && version_is_data && !doubtful;
+    settings.push_back({each.key,
+                        each.key + " = " + (loose ? WithoutVersion(each.value) : each.value),
+                        each.value, doubtful || command});
+  }
+  return settings;
+}
+
+using Sequences = std::map<std::string_view, std::vector<std::string_view>>;
+
+// Which of several values of one key wins depends on their order. Items of lists have no such
+// rivals.
+Sequences RivalsOf(const std::vector<Setting>& settings,
+                   const std::set<std::string_view>& command_keys) {
+  Sequences rivals;
+  for (const Setting& each : settings)
+    if (command_keys.contains(each.key) && each.key.find("[]") == each.key.npos)
+      rivals[each.key].push_back(each.same);
+  return rivals;
+}
+
+// The lines of a long value that no earlier value of this key has; all of it, if there are none.
+void Show(const Setting& setting, const std::multimap<std::string_view, std::string_view>& earlier,
+          std::vector<std::string>& out) {
+  const std::string key = ShownKey(setting.key) + " = ";
+  if (setting.value.find('\n') == std::string::npos) {
+    out.push_back(key + setting.value);
+    return;
+  }
+  std::set<std::string_view> known;
+  const auto [first, end] = earlier.equal_range(setting.key);
+  size_t looked = 0;
+  for (auto it = first; it != end && looked < 64; ++it, ++looked)
+    for (const std::string_view line : Lines(it->second)) known.insert(Trim(line));
+  const size_t shown_before = out.size();
+  for (const std::string_view line : Lines(setting.value))
+    if (!Trim(line).empty() && !known.contains(Trim(line))) out.push_back(key + std::string(line));
+  if (out.size() == shown_before) out.push_back(key + "(lines left out or moved) " + setting.value);
+}
+
+Verdict CompareSettings(const std::vector<Setting>& before, const std::vector<Setting>& after) {
+  Verdict verdict;
+  std::multimap<std::string_view, std::string_view> earlier;
+  std::set<std::string_view> command_keys;
+  std::map<std::string_view, size_t> commands;
+  std::map<std::string_view, size_t> data;
+  std::vector<std::string> whole;
+  for (const Setting& each : before) {
+    earlier.emplace(each.key, each.value);
+    if (each.command) command_keys.insert(each.key);
+    if (each.command) ++commands[each.same];
+  }
+  for (const Setting& each : before) whole.push_back(std::string(each.key) + " = " + each.value);
+  for (const std::string& each : whole) ++data[each];
+  std::set<std::string_view> changed;
+  for (const Setting& each : after) {
+    if (each.command) {
+      command_keys.insert(each.key);
+      const auto known = commands.find(each.same);
+      if (known != commands.end() && known->second > 0) {
+        --known->second;
+      } else {
+        Show(each, earlier, verdict.alarms);
+        changed.insert(each.key);
+      }
+    }
+    const auto known = data.find(std::string(each.key) + " = " + each.value);
+    if (known != data.end() && known->second > 0)
+      --known->second;
+    else
+      Show(each, earlier, verdict.notices);
+  }
+  const Sequences then = RivalsOf(before, command_keys);
+  for (const auto& [key, values] : RivalsOf(after, command_keys)) {
+    const auto old = then.find(key);
+    if (old == then.end() || changed.contains(key) || old->second == values) continue;
+    verdict.alarms.push_back(ShownKey(values.back()) + " (another one of several values wins)");
+  }
+  return verdict;
+}
+
+Verdict NotUnderstood(std::string_view why, std::optional<std::string_view> before,
+                      std::string_view after) {
+  const Parts lines = ScriptParts(after, Comments::kNone);
+  Verdict verdict;
+  verdict.alarms.emplace_back(why);
+  Append(verdict.alarms,
+         More(lines.commands, ScriptParts(before.value_or(""), Comments::kNone).commands));
+  return verdict;
+}
+
+Verdict JudgeKeys(const TriggerClass& rule, std::optional<std::string_view> before,
+                  std::string_view after) {
+  Verdict verdict;
+  std::set<std::string> known;
+  for (size_t reading = 0; reading < ReadingsOf(rule.format); ++reading) {
+    auto now = ReadKeyValues(rule.format, after, reading);
+    auto then = ReadKeyValues(rule.format, before.value_or(""), reading);
+    if (!then && (!before || reading > 0)) then.emplace();  // nothing is not JSON
+    if (!now && reading > 0) now.emplace();
+    if (!now || !then)
+      return NotUnderstood("could not be read with certainty: every new line may be what runs",
+                           before, after);
+    Verdict one = CompareSettings(SettingsOf(rule, *then), SettingsOf(rule, *now));
+    for (std::string& alarm : one.alarms)
+      if (known.insert(alarm).second) verdict.alarms.push_back(std::move(alarm));
+    if (reading == 0) verdict.notices = std::move(one.notices);
+  }
+  return verdict;
+}
+
+// "" = every tool sees the lines that we see.
+std::string DoubtAboutFile(const TriggerClass& rule, std::string_view name, std::string_view text) {
+  std::string doubt = DoubtAbout(text);
+  if (doubt.empty() && rule.judge != Judge::kKeys && CommentsOf(name) == Comments::kPython)
+    if (const std::string encoding = OddPythonEncoding(text); !encoding.empty())
+      doubt = "the encoding " + encoding;
+  return doubt;
+}
+
+}  // namespace
+
+Verdict JudgeScript(const Parts& before, const Parts& after) {
+  Verdict verdict;
+  Append(verdict.alarms, Prefixed("+ ", More(after.commands, before.commands)));
+  Append(verdict.alarms, Prefixed("- ", More(before.commands, after.commands)));
+  if (verdict.alarms.empty() &&
+      !std::ranges::equal(before.commands, after.commands, {}, &Part::same, &Part::same))
+    verdict.alarms.emplace_back("the same lines in another order");
+  return verdict;
+}
+
+Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
+                     std::optional<std::string_view> before, std::string_view after) {
+  const std::string now_doubt = DoubtAboutFile(rule, name, after);
+  const std::string then_doubt = before ? DoubtAboutFile(rule, name, *before) : "";
+  if (!now_doubt.empty() || !then_doubt.empty())
+    return NotUnderstood("could not be read with certainty: " +
+                             (now_doubt.empty() ? then_doubt + " before the change" : now_doubt),
+                         before, after);
+  // To some tools this mark is part of the first word, to others it is nothing.
+  const bool mark_changed =
+      after.starts_with(kByteOrderMark) != before.value_or("").starts_with(kByteOrderMark);
+  if (mark_changed && rule.format != Format::kJson && rule.format != Format::kXml)
+    return NotUnderstood("could not be read with certainty: a mark of byte order", before, after);
+  if (rule.judge == Judge::kLock) {
+    LockChange compared = CompareLocks(name, before, after);
+    return {std::move(compared.alarms), std::move(compared.notices)};
+  }
+  if (rule.judge == Judge::kKeys) return JudgeKeys(rule, before, after);
+  const Parts now = PartsOf(rule, name, after);
+  Parts then = PartsOf(rule, name, before.value_or(""));
+  // A file that was refused as a whole ran nothing.
+  if (rule.judge == Judge::kCMake && CMakeRefuses(before.value_or(""))) then = {};
+  if (rule.judge == Judge::kScript) return JudgeScript(then, now);
+  return {More(now.commands, then.commands), More(now.data, then.data)};
+}
+
+}  // namespace cloche::promote

@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "promote/glob.h"
+#include "promote/judges.h"
+
+namespace cloche::promote {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr auto kToolVariables =
+    "ar as cc cpp cxx fc go install jar java javac ld lex make maketargets node npm nvcc objcopy "
+    "perl pkg_config pkgconfig python python3 ranlib rm ruby rustc shell sh strip tar yacc "
+    ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path"sv;
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+std::string_view FirstWord(std::string_view text) {
+  return text.substr(0, text.find_first_of(" \t"));
+}
+
+std::string_view AfterFirstWord(std::string_view text) {
+  return Trim(text.substr(FirstWord(text).size()));
+}
+
+bool IsOneOf(std::string_view words, std::string_view word) {
+  return AnyWord(words, [&](auto each) { return each == word; });
+}
+
+// An odd number of backslashes at the end of a line joins it with the next one, in a comment, too.
+bool Continues(std::string_view line) {
+  const size_t last = line.find_last_not_of('\\');
+  return (line.size() - (last == line.npos ? 0 : last + 1)) % 2 == 1;
+}
+
+struct Logical {
+  std::string text;  // with the backslashes and line ends that a recipe keeps
+  bool joined = false;
+};
+
+std::vector<Logical> LogicalLines(std::string_view text) {
+  std::vector<Logical> logical;
+  bool more = false;
+  ForEachLine(text, [&](std::string_view line) {
+    if (more) {
+      logical.back().text.append("\n").append(line);
+      logical.back().joined = true;
+    } else {
+      logical.push_back({std::string(line)});
+    }
+    more = Continues(line);
+  });
+  return logical;
+}
+
+// As make reads it outside of recipes: a blank where lines were joined.
+std::string Plain(const Logical& line) {
+  if (!line.joined) return line.text;
+  std::string out;
+  for (const std::string_view each : Lines(line.text)) {
+    const bool first = out.empty();
+    std::string_view part = each;
+    if (part.ends_with('\\')) part.remove_suffix(1);
+    if (!first) out.push_back(' ');
+    out.append(first ? part : Trim(part));
+  }
+  return out;
+}
+
+// The variables that stand where a recipe expects a command: `$(TOOL) x && $(OTHER) y`.
+void CollectCommandVariables(std::string_view recipe, std::set<std::string>& names) {
+  bool expects = true;
+  for (size_t i = 0; i < recipe.size(); ++i) {
+    const char c = recipe[i];
+    if (expects && c == '$' && i + 1 < recipe.size() &&
+        (recipe[i + 1] == '(' || recipe[i + 1] == '{')) {
+      size_t end = i + 2;
+      while (end < recipe.size() && IsNameCharacter(recipe[end])) ++end;
+      names.insert(Lowered(recipe.substr(i + 2, end - i - 2)));
+      i = end;
+      expects = false;
+    } else if (c == ';' || c == '|' || c == '&' || c == '`' || c == '(') {
+      expects = true;
+    } else if (c != ' ' && c != '\t' && c != '@' && c != '-' && c != '+' && c != '\\' &&
+               c != '\n') {
+      expects = false;
+    }
+  }
+}
+
+std::string_view WithoutModifiers(std::string_view line) {
+  while (IsOneOf("export override private unexport", FirstWord(line))) line = AfterFirstWord(line);
+  return line;
+}
+
+struct Assignment {
+  std::string name;  // lower case; "*" for what only make can compute
+  std::string_view value;
+  bool shell = false;  // !=
+};
+
+// `obj-$(CONFIG_X)` -> "obj-*"
+std::optional<std::string> NamePattern(std::string_view name) {
+  std::string pattern;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] != '$') {
+      if (!IsNameCharacter(name[i])) return std::nullopt;
+      pattern.push_back(name[i]);
+      continue;
+    }
+    pattern.push_back('*');
+    if (++i >= name.size() || (name[i] != '(' && name[i] != '{')) continue;
+    int depth = 0;
+    for (; i < name.size(); ++i) {
+      depth += name[i] == '(' || name[i] == '{' ? 1 : 0;
+      depth -= name[i] == ')' || name[i] == '}' ? 1 : 0;
+      if (depth == 0) break;
+    }
+  }
+  return Lowered(pattern);
+}
+
+std::optional<Assignment> AssignmentOf(std::string_view line) {
+  line = WithoutModifiers(line);
+  const size_t equals = line.find('=');
+  if (equals == line.npos) return std::nullopt;
+  std::string_view name = line.substr(0, equals);
+  bool shell = false;
+  while (!name.empty() && "+:?!"sv.find(name.back()) != name.npos) {
+    shell = shell || name.back() == '!';
+    name.remove_suffix(1);
+  }
+  name = Trim(name);
+  // `target: VARIABLE = value` holds for the target.
+  if (const size_t colon = name.rfind(':'); colon != name.npos) name = Trim(name.substr(colon + 1));
+  name = WithoutModifiers(name);
+  std::optional<std::string> pattern = NamePattern(name);
+  if (!pattern || pattern->empty()) return std::nullopt;
+  return Assignment{std::move(*pattern), Trim(line.substr(equals + 1)), shell};
+}
+
+// `@echo 'make test   runs the tests'`
+bool OnlySays(std::string_view recipe) {
+  while (recipe.starts_with('@') || recipe.starts_with('-')) recipe.remove_prefix(1);
+  return recipe.starts_with("echo ") && recipe.find_first_of("$`;|&<>\\\"(") == recipe.npos;
+}
+
+bool RunsInMake(std::string_view text) {
+  for (const std::string_view call :
+       {"$(shell"sv, "${shell"sv, "$(eval"sv, "${eval"sv, "$(file"sv, "${file"sv, "$(guile"sv,
+        "${guile"sv, "$(load"sv, "$(call"sv, "${call"sv, "`"sv})
+    if (text.find(call) != text.npos) return true;
+  return false;
+}
+
+// `SHELL := /bin/bash`: a comment of such a shell is one.
+bool SetsAShell(const Logical& line) {
+  const std::string plain = Plain(line);
+  const auto assignment = AssignmentOf(Trim(plain));
+  return assignment && assignment->name == "shell" &&
+         (assignment->value == "/usr/bin/env bash" ||
+          IsOneOf("sh bash dash /bin/sh /bin/bash /bin/dash /usr/bin/bash", assignment->value));
+}
+
+class Makefile {
+ public:
+  explicit Makefile(std::vector<Logical> lines) : lines_(std::move(lines)) {
+    for (const Logical& line : lines_) {
+      if (line.text.starts_with('\t')) CollectCommandVariables(line.text, command_variables_);
+      // Another first character of recipes, or another shell: then '#' may begin a command.
+      all_recipe_ = all_recipe_ || line.text.find("RECIPEPREFIX") != line.text.npos;
+      own_shell_ = own_shell_ || (line.text.find("SHELL") != line.text.npos && !SetsAShell(line));
+    }
+  }
+
+  Parts Read() {
+    for (const Logical& line : lines_) Take(line);
+    return std::move(parts_);
+  }
+
+ private:
+  void Take(const Logical& line) {
+    const std::string_view whole = Trim(line.text);
+    if (whole.empty() && defines_ == 0) return;
+    if (defines_ > 0) {
+      FollowDefine(line);
+      Command(whole);
+    } else if (all_recipe_) {
+      Command(whole);
+    } else if (line.text.starts_with('\t')) {
+      Recipe(line, whole);
+    } else {
+      Statement(Plain(line), whole);
+    }
+  }
+
+  void FollowDefine(const Logical& line) {
+    if (line.text.starts_with('\t')) return;
+    const std::string plain = Plain(line);
+    const std::string_view word = FirstWord(Trim(plain));
+    if (word == "define") ++defines_;
+    if (word == "endef" || word.starts_with("endef#")) --defines_;
+  }
+
+  void Recipe(const Logical& line, std::string_view whole) {
+    // The shell's comment ends with the line though make's continues, and make expands it first.
+    const bool comment =
+        whole.starts_with('#') && !line.joined && !own_shell_ && whole.find('$') == whole.npos;
+    if (comment) return;
+    // Without a target before it this is no recipe; then nobody follows what it defines.
+    if (WithoutModifiers(whole).starts_with("define")) all_recipe_ = true;
+    if (OnlySays(whole))
+      parts_.data.push_back({std::string(whole)});
+    else
+      Command(whole);
+  }
+
+  void Statement(const std::string& plain, std::string_view whole) {
+    const std::string_view text = Trim(plain);
+    if (text.starts_with('#')) return;
+    const std::string_view word = FirstWord(WithoutModifiers(text));
+    if (word == "define") ++defines_;
+    if (RunsInMake(text) || IsOneOf("include -include sinclude load -load define .ONESHELL:", word))
+      return Command(whole);
+    if (const auto assignment = AssignmentOf(text)) {
+      const auto matches = [&](std::string_view name) {
+        return StarMatches(assignment->name, name);
+      };
+      const bool names_tool = AnyWord(kToolVariables, matches) ||
+                              (assignment->name.find('*') == std::string::npos
+                                   ? command_variables_.contains(assignment->name)
+                                   : std::ranges::any_of(command_variables_, matches));
+      // What a list of files does not have, a shell acts upon when the list is part of a recipe.
+      if (names_tool || assignment->shell ||
+          assignment->value.find_first_of(";|&<>") != std::string_view::npos)
+        return Command(whole);
+    } else if (text.find(';') != text.npos) {
+      return Command(whole);  // target: prerequisite ; recipe
+    }
+    parts_.data.push_back({std::string(whole)});
+  }
+
+  void Command(std::string_view whole) {
+    const std::string shown(whole.empty() ? "(an empty line)" : whole);
+    parts_.data.push_back({std::string(whole), shown});
+    parts_.commands.push_back({std::string(whole), shown});
+  }
+
+  std::vector<Logical> lines_;
+  std::set<std::string> command_variables_;
+  size_t defines_ = 0;  // nested ones that are open: their lines are used for anything
+  bool all_recipe_ = false;
+  bool own_shell_ = false;
+  Parts parts_;
+};
+
+}  // namespace
+
+Parts MakeParts(std::string_view text) { return Makefile(LogicalLines(text)).Read(); }
+
+// just joins no comments, and what a recipe's lines are its first line says.
+Parts JustParts(std::string_view text) {
+  Parts parts;
+  ForEachLine(text, [&](std::string_view line) {
+    const std::string_view trimmed = Trim(line);
+    if (trimmed.empty() || line.starts_with('#')) return;
+    const Part part{std::string(trimmed)};
+    parts.data.push_back(part);
+    const bool indented = line.starts_with(' ') || line.starts_with('\t');
+    const bool plain = !trimmed.starts_with('#') && OnlySays(trimmed);
+    if ((indented && !plain) || RunsInMake(trimmed) || trimmed.find('\\') != trimmed.npos ||
+        IsOneOf("set import import? mod mod? export", FirstWord(trimmed)) ||
+        trimmed.find_first_of(";|&<>`") != trimmed.npos)
+      parts.commands.push_back(part);
+  });
+  return parts;
+}
+
+}  // namespace cloche::promote
