@@ -10,7 +10,8 @@ test=(libgtest-dev libgmock-dev clang-format-14
       apparmor systemd  # parse the profiles and units that are installed
       bubblewrap sqlite3 tmux patch procps attr strace redis-server postgresql
       openssh-server openssh-client  # of tests/scenarios/signing.sh
-      nftables iproute2 curl openssl)  # the sandbox of tests/egress
+      nftables iproute2 curl openssl  # the sandbox of tests/egress
+      python3-yaml)  # reads what tests/property/readers.py makes, as a tool would
 bench=(bubblewrap runc runsc firejail squid tinyproxy nginx-light wrk openssl)
 tidy=(clang-tidy-19)
 fuzz=(clang-19 libclang-rt-19-dev)
