@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "policy/environment.h"
 #include "promote/glob.h"
@@ -308,6 +309,15 @@ class Scanner {
 std::vector<Credential> FindCredentials(std::string_view path,
                                         std::optional<std::string_view> before,
                                         std::string_view after) {
+  // UTF-16: every credential is ASCII.
+  std::string narrow;
+  std::string narrow_before;
+  if (after.starts_with("\xff\xfe") || after.starts_with("\xfe\xff")) {
+    std::ranges::remove_copy(after, std::back_inserter(narrow), '\0');
+    std::ranges::remove_copy(before.value_or(""), std::back_inserter(narrow_before), '\0');
+    after = narrow;
+    before = narrow_before;
+  }
   if (after.substr(0, 8000).find('\0') != after.npos) return {};
   std::vector<std::string_view> known = Lines(before.value_or(""));
   std::ranges::sort(known);

@@ -42,6 +42,14 @@ TEST(Credentials, EachKindIsFoundAndMasked) {
   }
 }
 
+TEST(Credentials, AreFoundInUtf16) {
+  std::string wide = "\xff\xfe";
+  for (const char c : "a\nx = " + Token("ghp_", 36) + "\n") wide.append({c, '\0'});
+  const auto found = In(wide);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].line, 2u);
+}
+
 TEST(Credentials, PrivateKeysWithAKeyInThem) {
   const std::string header = std::string("-----BEGIN RSA PRIVATE") + " KEY-----\n";
   const auto found = In(header + kDrawn + kDrawn + "\n");

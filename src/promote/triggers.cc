@@ -186,8 +186,14 @@ Verdict JudgeUnseen(const Location& at, const FileChange& change) {
   if (!change.after->content || change.after->type != FileType::kFile || change.same_content)
     return verdict;
   const std::string_view now = *change.after->content;
-  if (now.substr(0, 8000).find('\0') != now.npos) return verdict;
   const auto then = change.before ? change.before->content : std::nullopt;
+  const auto nuls = std::ranges::count(now.substr(0, 8000), '\0');
+  // Compilers pass over a NUL byte; with one a text would be taken for binary, and not be looked
+  // at.
+  if (nuls > 0 && then && !then->empty() && then->find('\0') == then->npos)
+    verdict.alarms.emplace_back("NUL bytes in what was text");
+  constexpr int kStray = 8;
+  if (nuls > kStray) return verdict;
   // Instructions are read by agents, who see what people do not.
   const bool prose = IsProse(at.name) && !Lowered(at.nearest).ends_with("agents.md") &&
                      !Lowered(at.nearest).ends_with("claude.md");
