@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "promote/code_lines.h"
 #include "promote/glob.h"
@@ -191,6 +192,61 @@ bool IsLiteralLine(std::string_view line) {
          }());
 }
 
+// What brackets are open: a literal among the arguments of a call is what the call acts upon.
+class Brackets {
+ public:
+  bool Plain() const { return plain_.empty() || plain_.back(); }
+
+  void Follow(std::string_view line) {
+    char quote = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
+      if (quote != 0) {
+        if (c == '\\') ++i;
+        if (c == quote) quote = 0;
+      } else if (c == '"' || c == '\'') {
+        quote = c;
+      } else if (c == '#') {
+        return;
+      } else if (c == '(' || c == '[' || c == '{') {
+        plain_.push_back(Plain() && OpensPlainly(line.substr(0, i), c));
+        if (plain_.size() > kMaxDepth) plain_.front() = plain_.back() = false;
+      } else if ((c == ')' || c == ']' || c == '}') && !plain_.empty()) {
+        plain_.pop_back();
+      }
+    }
+  }
+
+ private:
+  // `setup(`, `classifiers=[`, `"x": {`; not `run([`, `scripts=[`.
+  static bool OpensPlainly(std::string_view before, char bracket) {
+    before = Trim(before);
+    if (bracket == '(') {
+      size_t begin = before.size();
+      while (begin > 0 && (IsWord(before[begin - 1]) || before[begin - 1] == '.')) --begin;
+      const std::string_view name = before.substr(begin);
+      return name.empty() || AnyWord(kPlainCalls, [&](auto each) { return each == name; });
+    }
+    if (!before.ends_with('=') && !before.ends_with(':')) return true;
+    before = Trim(before.substr(0, before.size() - 1));
+    size_t begin = before.size();
+    while (begin > 0 &&
+           (IsWord(before[begin - 1]) || before[begin - 1] == '"' || before[begin - 1] == '\''))
+      --begin;
+    const std::string name = Lowered(Unquoted(before.substr(begin)));
+    return !AnyWord(kCommandNames, [&](auto each) { return each == name; });
+  }
+  static bool IsWord(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
+  static constexpr auto kPlainCalls =
+      "setup setuptools.setup dict list set tuple Extension setuptools.Extension find_packages "
+      "find_namespace_packages setuptools.find_packages parameters choice string booleanParam "
+      "options triggers"sv;
+
+  std::vector<bool> plain_;
+};
+
 }  // namespace
 
 Parts ScriptParts(std::string_view text, Comments comments) {
@@ -204,11 +260,14 @@ Parts ScriptParts(std::string_view text, Comments comments) {
 
 Parts LiteralCodeParts(std::string_view text, Comments comments) {
   Parts parts;
+  Brackets brackets;
   for (const CodeLine& line : CodeLines(text, comments)) {
     const std::string_view trimmed = Trim(line.text);
     if (trimmed.empty()) continue;
-    const bool literal = !line.odd && IsLiteralLine(trimmed);
+    const bool closes = trimmed.find_first_not_of(")]},") == trimmed.npos;
+    const bool literal = !line.odd && IsLiteralLine(trimmed) && (brackets.Plain() || closes);
     (literal ? parts.data : parts.commands).push_back({std::string(trimmed)});
+    brackets.Follow(line.text);
   }
   return parts;
 }
@@ -233,18 +292,24 @@ Parts GitAttributeParts(std::string_view text) {
       "diff=rust diff=scheme diff=tex filter=lfs merge=binary merge=lfs merge=ours merge=text "
       "merge=union"sv;
   Parts parts;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::set<std::string, std::less<>> macros;  // `[attr]name filter=x`: the name stands for it
   for (const std::string_view raw : Lines(text)) {
     const std::string_view line = Trim(raw);
     if (line.empty() || line.starts_with('#')) continue;
     parts.data.push_back({std::string(line)});
     std::string spaced(line);
     std::ranges::replace(spaced, '\t', ' ');
-    if (AnyWord(spaced, [&](auto word) {
-          return (word.starts_with("filter=") || word.starts_with("diff=") ||
-                  word.starts_with("merge=")) &&
-                 !AnyWord(kKnown, [&](auto known) { return known == word; });
+    if (!AnyWord(spaced, [&](auto word) {
+          return macros.contains(word) ||
+                 ((word.starts_with("filter=") || word.starts_with("diff=") ||
+                   word.starts_with("merge=")) &&
+                  !AnyWord(kKnown, [&](auto known) { return known == word; }));
         }))
-      parts.commands.push_back({std::string(line)});
+      continue;
+    parts.commands.push_back({std::string(line)});
+    if (line.starts_with("[attr]"))
+      macros.emplace(spaced.substr(6, spaced.find(' ') - std::min<size_t>(6, spaced.find(' '))));
   }
   return parts;
 }

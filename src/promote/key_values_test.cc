@@ -50,12 +50,29 @@ TEST(Yaml, AnchorsMergeKeysAndDocuments) {
 }
 
 TEST(Yaml, RefusesWhatParsersDisagreeAbout) {
-  for (const char* text : {"? run\n: x",  "%TAG ! x",  "\trun: x",   "*a : x",
-                           "a: [b",       "&x a: b",   "a: b: c",    "a:\tb",
-                           "a: \"b",      "a: 'b\nc'", "a: *b",      "a: |\n    b\n  c\n",
-                           "a: b\n c: d", "a: - b",    "{a: b}: c",  "a: `b`",
-                           "a: @b",       "--- a",     "a: |x\n  b", "a: &x 1\nb: &x 2",
-                           "{a:}",        "a: \"\\q\""})
+  for (const char* text : {"? run\n: x",
+                           "%TAG ! x",
+                           "\trun: x",
+                           "*a : x",
+                           "a: [b",
+                           "&x a: b",
+                           "a: b: c",
+                           "a:\tb",
+                           "a: \"b",
+                           "a: 'b\nc'",
+                           "a: *b",
+                           "a: |\n    b\n  c\n",
+                           "a: b\n c: d",
+                           "a: - b",
+                           "{a: b}: c",
+                           "a: `b`",
+                           "a: @b",
+                           "--- a",
+                           "a: |x\n  b",
+                           "a: &x 1\nb: &x 2",
+                           "a:\n   - b\n- c: d",
+                           "{a:}",
+                           "a: \"\\q\""})
     EXPECT_EQ(ReadYaml(text), std::nullopt) << text;
 }
 
@@ -106,7 +123,7 @@ TEST(Xml, TextAttributesAndComments) {
 TEST(Make, LinesOfADefinitionAreCommands) {
   const Parts parts = MakeParts("define go\ncurl x\nendef\nS = a.c\n");
   ASSERT_EQ(parts.commands.size(), 3u);
-  EXPECT_EQ(parts.commands[1].same, "curl x");
+  EXPECT_EQ(parts.commands[1].shown, "curl x");
 }
 
 TEST(Sources, HostsRegistriesAndRepositories) {

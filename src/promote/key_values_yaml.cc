@@ -167,7 +167,7 @@ class Reader : private YamlScanner {
     std::set<std::string> keys;
     while (true) {
       constexpr std::string_view kNoKeys = "&!*{}[],|>%@`#?";
-      if (kNoKeys.find(Peek()) != kNoKeys.npos) return Fail();
+      if (kNoKeys.find(Peek()) != kNoKeys.npos || AtDash()) return Fail();
       std::string key;
       // Of two equal keys the last one counts, or the file is refused.
       if (!Key(key) || !keys.insert(key).second) return Fail();

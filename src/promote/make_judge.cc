@@ -189,9 +189,9 @@ class Makefile {
     if (whole.empty() && defines_ == 0) return;
     if (defines_ > 0) {
       FollowDefine(line);
-      Command(whole);
+      Command(whole, "define");
     } else if (all_recipe_) {
-      Command(whole);
+      Command(whole, "anything");
     } else if (line.text.starts_with('\t')) {
       Recipe(line, whole);
     } else {
@@ -217,7 +217,7 @@ class Makefile {
     if (OnlySays(whole))
       parts_.data.push_back({std::string(whole)});
     else
-      Command(whole);
+      Command(whole, "recipe");
   }
 
   void Statement(const std::string& plain, std::string_view whole) {
@@ -226,7 +226,7 @@ class Makefile {
     const std::string_view word = FirstWord(WithoutModifiers(text));
     if (word == "define") ++defines_;
     if (RunsInMake(text) || IsOneOf("include -include sinclude load -load define .ONESHELL:", word))
-      return Command(whole);
+      return Command(whole, "statement");
     if (const auto assignment = AssignmentOf(text)) {
       const auto matches = [&](std::string_view name) {
         return StarMatches(assignment->name, name);
@@ -238,17 +238,18 @@ class Makefile {
       // What a list of files does not have, a shell acts upon when the list is part of a recipe.
       if (names_tool || assignment->shell ||
           assignment->value.find_first_of(";|&<>") != std::string_view::npos)
-        return Command(whole);
+        return Command(whole, "statement");
     } else if (text.find(';') != text.npos) {
-      return Command(whole);  // target: prerequisite ; recipe
+      return Command(whole, "statement");  // target: prerequisite ; recipe
     }
     parts_.data.push_back({std::string(whole)});
   }
 
-  void Command(std::string_view whole) {
+  // The same line in another place is another command.
+  void Command(std::string_view whole, std::string_view place) {
     const std::string shown(whole.empty() ? "(an empty line)" : whole);
     parts_.data.push_back({std::string(whole), shown});
-    parts_.commands.push_back({std::string(whole), shown});
+    parts_.commands.push_back({std::string(place) + "\n" + std::string(whole), shown});
   }
 
   std::vector<Logical> lines_;

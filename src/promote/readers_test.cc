@@ -60,6 +60,12 @@ TEST(Readers, SeeWhatTheToolSees) {
       {"a.pth", "lib\n", "lib\rimport x\n"},
       {"a.pth", "\xef\xbb\xbfimport x\n", "import x\n"},
       {"a.pth", "lib\n", "lib\x0cimport x\n"},
+      // A literal is no data where a command takes it.
+      {"setup.py", "import setuptools\nrun([\n  'make',\n])\n",
+       "import setuptools\nrun([\n  'evil',\n])\n"},
+      {"setup.py", "setup(\n  scripts=[\n    'a',\n  ],\n)\n",
+       "setup(\n  scripts=[\n    'a',\n    'b',\n  ],\n)\n"},
+      {".gitattributes", "[attr]x filter=y\n", "[attr]x filter=y\n* x\n"},
       // JavaScript, Rust, Groovy: strings and comments over several lines.
       {".pnpmfile.cjs", "/*\n*/\n", "/*\n// */ id()\n"},
       {".pnpmfile.cjs", "x = `\n`\n", "x = `\n// c ${id()}\n`\n"},
@@ -153,6 +159,11 @@ TEST(Readers, LeaveEverydayEditsAlone) {
        "# c\n\"\"\"Doc.\"\"\"\n\nx = f'{1}'  # c\n"},
       {"setup.py", "# -*- coding: utf-8 -*-\nsetup(\n    version='1',\n)\n",
        "# -*- coding: utf-8 -*-\n# c\nsetup(\n    version='2',\n)\n"},
+      {"setup.py",
+       "setup(\n  packages=find_packages(\n    where='a',\n  ),\n  extras_require={\n    'b': [\n  "
+       "  ],\n  },\n)\n",
+       "setup(\n  packages=find_packages(\n    where='c',\n  ),\n  extras_require={\n    'b': [\n  "
+       "    'd>=1',\n    ],\n  },\n)\n"},
       {".pnpmfile.cjs", "a('b')\n", "// say 'c'\na('b')\n"},
       {"/h/u/.bashrc", "alias a=\"b\"\nx=$(y)\nif z; then\n  w 'v'\nfi\n",
        "alias a=\"b\"\n# c\nx=$(y)\n\nif z; then\n  # don't\n  w 'v'\nfi\n"},
@@ -195,6 +206,20 @@ TEST(Readers, SayWhyTheyAreNotSure) {
             "could not be read with certainty: UTF-16 or UTF-32");
   // What the state before says is not sure either.
   EXPECT_FALSE(Alarmed("Makefile", "a:\n# b\r\tid\n", "a:\n# b\n\tid\n").empty());
+}
+
+TEST(Readers, NulBytesDoNotMakeATextUnseen) {
+  const auto unseen = [](std::string_view before, std::string_view after) {
+    return !FindTriggers({.path = "/h/u/app/a.c",
+                          .before = Version{.content = before},
+                          .after = Version{.content = after}},
+                         corpus::kRoots)
+                .empty();
+  };
+  EXPECT_TRUE(unseen("int a;\n", "int a;\0\n"sv));
+  EXPECT_TRUE(unseen("", "int a;\0 // \xe2\x80\xae\n"sv));
+  EXPECT_FALSE(unseen("", "\0\0\0\0\0\0\0\0\0\xe2\x80\xae"sv));
+  EXPECT_FALSE(unseen("a\0b"sv, "a\0c"sv));
 }
 
 TEST(Certainty, EveryToolSeesTheSameLines) {
