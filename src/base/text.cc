@@ -142,21 +142,28 @@ std::string FormatBytes(uint64_t bytes) {
 }
 
 Result<double> ParseDuration(std::string_view text) {
-  constexpr const char* kExample = "60s, 5m, 1h or 250ms";
-  const auto quantity = SplitQuantity(text);
-  if (!quantity) return BadQuantity("duration", text, kExample);
-  const std::string_view unit = quantity->unit;
-  double seconds = quantity->value;
-  if (unit == "ms") {
-    seconds /= 1000;
-  } else if (unit == "m" || unit == "min") {
-    seconds *= 60;
-  } else if (unit == "h") {
-    seconds *= 3600;
-  } else if (unit == "d") {
-    seconds *= 86400;
-  } else if (!unit.empty() && unit != "s") {
-    return BadQuantity("duration", text, kExample);
+  constexpr const char* kExample = "60s, 5m, 1h30m, 2d or 250ms";
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr std::array kUnits = {Unit{"d", 86400}, Unit{"h", 3600}, Unit{"min", 60},
+                                 Unit{"m", 60},    Unit{"s", 1},    Unit{"ms", 0.001}};
+  const auto first = SplitQuantity(text);
+  if (!first) return BadQuantity("duration", text, kExample);
+  double seconds = first->unit.empty() ? first->value : 0;
+  double last = std::numeric_limits<double>::max();  // larger units come first, each once
+  for (std::string_view rest = first->unit.empty() ? "" : text; !rest.empty();) {
+    const auto quantity = SplitQuantity(rest);
+    if (!quantity) return BadQuantity("duration", text, kExample);
+    const size_t length =
+        std::min(quantity->unit.find_first_of("0123456789"), quantity->unit.size());
+    const auto unit = std::ranges::find(kUnits, quantity->unit.substr(0, length), &Unit::name);
+    if (unit == kUnits.end() || unit->seconds >= last)
+      return BadQuantity("duration", text, kExample);
+    seconds += quantity->value * unit->seconds;
+    last = unit->seconds;
+    rest = quantity->unit.substr(length);
   }
   constexpr double kLongest = 100.0 * 366 * 86400;
   if (!(seconds <= kLongest))
@@ -189,12 +196,22 @@ Result<double> ParseCpu(std::string_view text) {
 }
 
 Result<uint64_t> ParseCount(std::string_view text) {
+  constexpr const char* kExample = "100, 20k or 1.5M";
   const auto quantity = SplitQuantity(text);
-  if (!quantity || !quantity->whole || !quantity->unit.empty())
-    return BadQuantity("number", text, "100");
-  if (*quantity->whole > std::numeric_limits<int64_t>::max())
+  const std::string_view unit = quantity ? quantity->unit : "?";
+  const uint64_t factor = unit.empty()                 ? 1
+                          : unit == "k" || unit == "K" ? 1000
+                          : unit == "m" || unit == "M" ? 1'000'000
+                                                       : 0;
+  if (factor == 0 || (!quantity->whole && factor == 1))
+    return BadQuantity("number", text, kExample);
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const double product = quantity->value * static_cast<double>(factor);
+  if (product >= static_cast<double>(kMax))
     return OutOfRange(text, "too large", "give a smaller one");
-  return *quantity->whole;
+  if (quantity->whole) return *quantity->whole * factor;
+  if (product != std::floor(product)) return BadQuantity("number", text, kExample);
+  return static_cast<uint64_t>(product);
 }
 
 std::string EscapeForTerminal(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/frames.h"
+#include "base/nearest_word.h"
 
 namespace cloche {
 namespace {
@@ -43,8 +44,37 @@ TEST(ParseDuration, ReadsOneNumberWithOneUnit) {
   EXPECT_DOUBLE_EQ(*ParseDuration("1h"), 3600);
   EXPECT_DOUBLE_EQ(*ParseDuration("1.5s"), 1.5);
   EXPECT_DOUBLE_EQ(*ParseDuration("250ms"), 0.25);
-  for (const char* text : {"", "-1s", "s", "1x", "1h30m", "inf", "nan", "1e3", "1 s", "999999999d"})
+  for (const char* text : {"", "-1s", "s", "1x", "inf", "nan", "1e3", "1 s", "999999999d"})
     EXPECT_FALSE(ParseDuration(text)) << text;
+}
+
+TEST(ParseDuration, ReadsSeveralUnitsTheLargestFirst) {
+  EXPECT_DOUBLE_EQ(*ParseDuration("1h30m"), 5400);
+  EXPECT_DOUBLE_EQ(*ParseDuration("2d"), 172800);
+  EXPECT_DOUBLE_EQ(*ParseDuration("1d12h"), 129600);
+  EXPECT_DOUBLE_EQ(*ParseDuration("1m1.5s"), 61.5);
+  EXPECT_DOUBLE_EQ(*ParseDuration("1min250ms"), 60.25);
+  for (const char* text : {"30m1h", "1h1h", "1h30", "1h30x", "1h-30m", "1h 30m", "h30m", "1hm"})
+    EXPECT_FALSE(ParseDuration(text)) << text;
+}
+
+TEST(ParseCount, ReadsThousandsAndMillions) {
+  EXPECT_EQ(*ParseCount("100"), 100u);
+  EXPECT_EQ(*ParseCount("20k"), 20'000u);
+  EXPECT_EQ(*ParseCount("1.5M"), 1'500'000u);
+  for (const char* text : {"1.5", "1.0005k", "k", "", "-1", "1G", "9999999999999999999", "1kk"})
+    EXPECT_FALSE(ParseCount(text)) << text;
+}
+
+TEST(NearestWord, FindsWhatWasProbablyMeant) {
+  const std::vector<std::string> known = {"run", "promote", "promotions", "snapshot", "ls"};
+  EXPECT_EQ(NearestWord("rnu", known), "run");
+  EXPECT_EQ(NearestWord("promte", known), "promote");
+  EXPECT_EQ(NearestWord("snapshto", known), "snapshot");
+  EXPECT_EQ(NearestWord("sl", known), "ls");
+  EXPECT_EQ(NearestWord("frobnicate", known), "");
+  EXPECT_EQ(NearestWord("x", known), "");
+  EXPECT_EQ(NearestWord("", known), "");
 }
 
 TEST(FormatDuration, IsExactInTheLargestUnitThatDivides) {
