@@ -30,13 +30,18 @@ SharedFd Reopen(int fd) {
   return here ? OpenDirectory(*here) : nullptr;
 }
 
-BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
+const LayoutSlot* SlotOf(const StateLayout& layout, const std::string& path) {
   const LayoutSlot* best = nullptr;
   for (const LayoutSlot& slot : layout.slots) {
     const bool within =
         slot.target == "/" || path == slot.target || path.starts_with(slot.target + "/");
     if (within && (!best || slot.target.size() > best->target.size())) best = &slot;
   }
+  return best;
+}
+
+BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
+  const LayoutSlot* best = SlotOf(layout, path);
   if (!best) return {};
   BaseDirectory base{Reopen(best->base), Reopen(best->mask)};
   size_t at = best->target == "/" ? 1 : std::min(best->target.size() + 1, path.size());
@@ -51,6 +56,43 @@ BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
     at = end + 1;
   }
   return base;
+}
+
+SharedFd FindUpper(const StateLayout& layout, const std::string& path) {
+  const LayoutSlot* slot = SlotOf(layout, path);
+  if (!slot) return nullptr;
+  SharedFd directory = Reopen(slot->state);
+  for (size_t at = slot->target == "/" ? 1 : slot->target.size() + 1;
+       at < path.size() && directory;) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const auto place = Look(directory, path.substr(at, end - at));
+    directory = place && place->IsDirectory() ? OpenDirectory(*place) : nullptr;
+    at = end + 1;
+  }
+  return directory;
+}
+
+// Reality has what the sandbox has: it was promoted from there. A promotion takes over size, mode
+// and time, so nothing has to be read.
+bool Agree(const Place& real, const Place& own) {
+  const struct stat &a = real.info, &b = own.info;
+  return !real.IsDirectory() && a.st_mode == b.st_mode && a.st_size == b.st_size &&
+         sys::Nanos(a.st_mtim) == sys::Nanos(b.st_mtim);
+}
+
+// What came to or went from this directory of reality was made or deleted in the sandbox, too.
+bool DirectoryAgrees(const StateLayout& layout, const std::string& path, int64_t since_ns) {
+  const SharedFd own = FindUpper(layout, path);
+  const SharedFd real = FindBase(layout, path).directory;
+  if (!own || !real) return false;
+  const auto self = Look(real, ".");
+  if (self && BornSince(*self, since_ns)) return true;
+  sys::Directory list(own->get(), ".");
+  while (const dirent* entry = list.Next()) {
+    const auto place = Look(own, entry->d_name);
+    if (place && place->IsWhiteout() && !Look(real, entry->d_name)) return true;
+  }
+  return false;
 }
 
 class Search {
@@ -106,6 +148,7 @@ class Search {
       const auto place = Look(base.directory, name);
       if (!place) continue;
       if (place->IsDirectory()) {
+        explained = explained || BornSince(*place, since_);
         pending_.push_back({*place, masked, full});
       } else if (sys::Nanos(place->info.st_ctim) >= since_) {
         moved.insert(full);
@@ -124,6 +167,28 @@ class Search {
   std::vector<Pending> pending_;
 };
 
+// What the sandbox changed, too. What both have alike leaves `moved`: nobody is behind there.
+Status FindBoth(const StateLayout& layout, int64_t since_ns, std::set<std::string>& moved,
+                Staleness& stale) {
+  MergedWalk walk(layout, Renames::kBrief);
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
+    if (!entry) break;
+    const bool merged = entry->before && entry->after && entry->before->IsDirectory() &&
+                        entry->after->IsDirectory();
+    if (merged || !moved.contains(entry->path)) continue;
+    if (entry->before && entry->after && Agree(*entry->before, *entry->after)) {
+      moved.erase(entry->path);
+      continue;
+    }
+    ++stale.both;
+    if (stale.both_paths.size() < kMostShown) stale.both_paths.push_back(entry->path);
+  }
+  std::erase_if(moved,
+                [&](const std::string& path) { return DirectoryAgrees(layout, path, since_ns); });
+  return {};
+}
+
 }  // namespace
 
 Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& project,
@@ -133,20 +198,11 @@ Result<Staleness> FindStaleness(const StateLayout& layout, const std::string& pr
   Search search(project, home, since_ns);
   search.Run(FindBase(layout, project));
   stale.complete = search.complete;
+  if (!search.moved.empty()) CLOCHE_TRY(FindBoth(layout, since_ns, search.moved, stale));
   stale.changed = search.moved.size();
   for (const std::string& path : search.moved)
     if (stale.paths.size() < kMostShown) stale.paths.push_back(path);
-  if (search.moved.empty()) return stale;
-  MergedWalk walk(layout, Renames::kBrief);
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::optional<Entry> entry, walk.Next());
-    if (!entry) return stale;
-    const bool merged = entry->before && entry->after && entry->before->IsDirectory() &&
-                        entry->after->IsDirectory();
-    if (merged || !search.moved.contains(entry->path)) continue;
-    ++stale.both;
-    if (stale.both_paths.size() < kMostShown) stale.both_paths.push_back(entry->path);
-  }
+  return stale;
 }
 
 Result<std::vector<std::string>> FindChangedByBoth(const StateLayout& layout, int64_t since_ns) {

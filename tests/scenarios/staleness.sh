@@ -55,3 +55,21 @@ as_caller sh -c 'echo again >> src/d'
 try cloche show twin --json
 check "a fork is as far behind as what it came from" field_is staleness.changed 1
 refused not_found refresh nobody
+
+# --- What a sandbox promoted itself is not behind it.
+as_caller sh -c 'mkdir lone; touch lone/x lone/y'
+sleep 0.1
+try cloche new --name own
+cloche exec own -- sh -c 'rm lone/x; echo edited > src/b; rm src/d; mkdir -p made/deep empty; echo x > made/deep/f; ln -s f made/l
+  mv src/a moved' > "$OUT" 2>&1
+try cloche promote own --yes --json
+check "own work is promoted" field_is state done
+try cloche show own --json
+check "own promotions are not staleness" field_is staleness.changed 0
+check "nor changed on both sides" field_is staleness.both 0
+try cloche ls
+check "ls does not say BEHIND" not mentions 'own .*changed'
+as_caller sh -c 'echo outside > src/b; echo z > lone/z'
+try cloche show own --json
+check "what others do afterwards is" field_is staleness.changed 2
+check "with what both changed" field_is staleness.both_paths.0 "$WORK/src/b"
