@@ -1,7 +1,14 @@
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "api/session.h"
+#include "policy/fields.h"
 
 namespace cloche::api {
 namespace {
+
+constexpr size_t kMostName = 4096;
 
 bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
   for (const auto& [key, value] : request.query) {
@@ -45,6 +52,43 @@ Response ServeProjectFile(Engine& engine, const Request& request, daemon::Sandbo
                        {"text", sandbox.request.project_file}});
 }
 
+Status Rename(Engine& engine, const Client& client, const nlohmann::json& body,
+              daemon::Sandbox& sandbox) {
+  std::string name;
+  FieldReader reader(body, "");
+  if (reader.Find("name") == nullptr) reader.Refuse("name", "it is not there", "give the new name");
+  reader.Text("name", name, kMostName);
+  CLOCHE_TRY(reader.Finish());
+  CLOCHE_TRY(CheckSandboxName(name));
+  if (!sandbox.keep)
+    return Fail(Code::kConflict, "rename " + sandbox.id + ": it goes with its command",
+                "keep it: cloche run --keep, or cloche new");
+  for (const auto& other : engine.List(client))
+    if (other->name == name && other.get() != &sandbox)
+      return Fail(Code::kConflict,
+                  fmt::format("rename {}: the name {} is taken by {}", sandbox.id, name, other->id),
+                  "choose another name");
+  const std::string before = std::exchange(sandbox.name, name);
+  sandbox.request.name = name;
+  sandbox.request_json["name"] = name;
+  const Status saved = engine.Save(sandbox);
+  if (saved) return {};
+  sandbox.name = sandbox.request.name = before;
+  sandbox.request_json["name"] = before;
+  return saved;
+}
+
+// What it takes of the machine now.
+Json UsageOf(const daemon::Sandbox& sandbox) {
+  const Json whole = sandbox.ToJson();
+  Json usage = {{"id", sandbox.id},
+                {"name", sandbox.name},
+                {"state", whole["state"]},
+                {"limits", whole["limits"]}};
+  if (whole.contains("usage")) usage.update(whole["usage"]);
+  return usage;
+}
+
 }  // namespace
 
 Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request) {
@@ -69,6 +113,22 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     json["state"] = "removed";
     co_return JsonResponse(json);
   }
+  if (path.size() == 2 && request.method == "PATCH") {
+    auto body = request.ParseBody();
+    if (!body) co_return ErrorResponse(body.error());
+    const Status renamed = Rename(engine, client, *body, **sandbox);
+    co_return renamed ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(renamed.error());
+  }
+  if (path.size() == 3 && path[2] == "start" && request.method == "POST") {
+    if ((*sandbox)->state == daemon::Sandbox::State::kEnded) {
+      Error ended{Code::kConflict, "start " + (*sandbox)->id + ": it has ended", "cloche new"};
+      co_return ErrorResponse(ended);
+    }
+    Status started = co_await engine.Wake(*sandbox, client);
+    co_return started ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(started.error());
+  }
+  if (path.size() == 3 && path[2] == "usage" && request.method == "GET")
+    co_return JsonResponse(UsageOf(**sandbox));
   if (path.size() == 3 && path[2] == "stop" && request.method == "POST") {
     Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
     co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());

@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "policy/cures.h"
 #include "policy/environment.h"
@@ -434,8 +435,14 @@ Result<std::shared_ptr<Sandbox>> Engine::Find(const std::string& ref, const Clie
                 fmt::format("find sandbox: {} is the beginning of {} ids", EscapeForTerminal(ref),
                             found.size()),
                 "give more of the id");
+  std::vector<std::string> names;
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->owner == client.peer.uid)
+      names.push_back(sandbox->name.empty() ? id : sandbox->name);
+  const std::string near = NearestWord(ref, names);
   return Fail(Code::kNotFound, fmt::format("find sandbox: there is no {}", EscapeForTerminal(ref)),
-              "cloche ls shows the ones there are");
+              near.empty() ? "cloche ls shows the ones there are"
+                           : fmt::format("did you mean {}? cloche ls shows all", near));
 }
 
 std::vector<std::shared_ptr<Sandbox>> Engine::List(const Client& client) const {

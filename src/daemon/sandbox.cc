@@ -519,6 +519,7 @@ Json Sandbox::ToJson() const {
                {"head", head},
                {"forked_from", origin},
                {"project", request.project},
+               {"cwd", request.cwd},
                {"project_file", project_file_digest},
                {"services", ServicesJson()}};
   json["secrets"] = Json::array();
