@@ -7,7 +7,11 @@
 namespace cloche::project {
 namespace {
 
-constexpr std::array kTopKeys = {"promote", "stage"};
+constexpr std::array kTopKeys = {"promote", "sandbox", "stage"};
+constexpr std::array kSettingsKeys = {"sandbox"};
+constexpr std::array kSandboxKeys = {"allow", "secrets", "hide", "limits"};
+constexpr std::array kLimitKeys = {"cpu",    "memory", "disk", "inodes", "pids",     "files",
+                                   "output", "wall",   "idle", "life",   "commands", "denials"};
 constexpr std::array kPromoteKeys = {"allow", "deny", "read_only"};
 constexpr std::array kStageKeys = {
     "name",     "verify", "apply",         "check",      "on_host",      "deploy",   "environment",
@@ -26,11 +30,70 @@ class Reader : public TomlReader {
     CLOCHE_TRY(CheckKeys(top, kTopKeys, "the file"));
     ProjectFile file;
     CLOCHE_TRY(Patterns(top, file.promote));
+    CLOCHE_TRY(Sandbox(top, file.sandbox));
     CLOCHE_TRY(Stages(top, file.stages));
     return file;
   }
 
+  Result<SandboxDefaults> ReadSettings(std::string_view text) const {
+    ASSIGN_OR_RETURN(const toml::table top, Parse(text, "docs/settings.md"));
+    CLOCHE_TRY(CheckKeys(top, kSettingsKeys, "the file"));
+    SandboxDefaults defaults;
+    CLOCHE_TRY(Sandbox(top, defaults));
+    return defaults;
+  }
+
  private:
+  Status OptionalList(const toml::table& table, const char* key,
+                      std::optional<std::vector<std::string>>& out) const {
+    if (table.get(key) == nullptr) return {};
+    return List(table, key, kMostPatterns, out.emplace());
+  }
+
+  Status Sandbox(const toml::table& top, SandboxDefaults& out) const {
+    const toml::node* node = top.get("sandbox");
+    if (node == nullptr) return {};
+    const toml::table* table = node->as_table();
+    if (table == nullptr)
+      return Complain(*node, "sandbox is not a table", "write [sandbox] and its keys below it");
+    CLOCHE_TRY(CheckKeys(*table, kSandboxKeys, "sandbox"));
+    CLOCHE_TRY(OptionalList(*table, "allow", out.allow));
+    CLOCHE_TRY(OptionalList(*table, "secrets", out.secrets));
+    CLOCHE_TRY(List(*table, "hide", kMostPatterns, out.hide));
+    return LimitsOf(*table, out.limits);
+  }
+
+  // "512M" or a plain number, as on the command line.
+  Status LimitsOf(const toml::table& table, Limits& out) const {
+    const toml::node* node = table.get("limits");
+    if (node == nullptr) return {};
+    const toml::table* limits = node->as_table();
+    if (limits == nullptr)
+      return Complain(*node, "limits is not a table",
+                      "write it like limits = { memory = \"2G\", wall = \"1h30m\" }");
+    CLOCHE_TRY(CheckKeys(*limits, kLimitKeys, "limits"));
+    nlohmann::json all = nlohmann::json::object();
+    for (const auto& [key, value] : *limits) {
+      const std::string name(key.str());
+      const auto parsed = ParseLimitText(name, Written(value));
+      if (!parsed)
+        return Complain(value, name + ": " + parsed.error().message, parsed.error().cure);
+      // Alone, so that what is out of range is told with its line.
+      if (const auto one = ParseLimits({{name, *parsed}}); !one)
+        return Complain(value, one.error().message, one.error().cure);
+      all[name] = *parsed;
+    }
+    ASSIGN_OR_RETURN(out, ParseLimits(all));
+    return {};
+  }
+
+  static std::string Written(const toml::node& value) {
+    if (const auto* text = value.as_string()) return text->get();
+    if (const auto* integer = value.as_integer()) return fmt::format("{}", integer->get());
+    if (const auto* number = value.as_floating_point()) return fmt::format("{}", number->get());
+    return "";
+  }
+
   Status Text(const toml::table& table, const char* key, std::string& out) const {
     const toml::node* node = table.get(key);
     if (node == nullptr) return {};
@@ -44,12 +107,14 @@ class Reader : public TomlReader {
     std::optional<double> seconds;
     if (const auto* whole = node->as_integer()) seconds = static_cast<double>(whole->get());
     if (const auto* number = node->as_floating_point()) seconds = number->get();
+    if (const auto* text = node->as_string())
+      if (const auto parsed = ParseDuration(text->get())) seconds = *parsed;
     // Not a number is in no range.
     if (!seconds || !(*seconds >= least && *seconds <= kMostSeconds))
       return Complain(*node,
                       fmt::format("{} is not a number of seconds from {} to {}", key, least,
                                   static_cast<int>(kMostSeconds)),
-                      fmt::format("write it like {} = 60", key));
+                      fmt::format("write it like {} = 60, or {} = \"1h30m\"", key, key));
     out = *seconds;
     return {};
   }
@@ -185,6 +250,10 @@ bool IsKnownEnvironment(std::string_view environment) {
 
 Result<ProjectFile> ReadProjectFile(std::string_view toml, const std::string& file) {
   return Reader(file).Read(toml);
+}
+
+Result<SandboxDefaults> ReadSettings(std::string_view toml, const std::string& file) {
+  return Reader(file).ReadSettings(toml);
 }
 
 }  // namespace cloche::project

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policy/limits.h"
 
 namespace cloche::project {
 
@@ -48,8 +49,18 @@ struct Stage {
   bool HealthOnHost() const { return on_host || !deploy.empty(); }
 };
 
+// [sandbox]: what sandboxes are made with. Of a person's own file it is what they get; of a
+// project's it is a wish, which can only make that less.
+struct SandboxDefaults {
+  std::optional<std::vector<std::string>> allow;    // rules of docs/network.md
+  std::optional<std::vector<std::string>> secrets;  // NAME or NAME:VARIABLE
+  std::vector<std::string> hide;                    // as written
+  Limits limits;
+};
+
 struct ProjectFile {
   PathPatterns promote;
+  SandboxDefaults sandbox;
   std::vector<Stage> stages;
 };
 
@@ -57,5 +68,8 @@ bool IsKnownEnvironment(std::string_view environment);
 
 // Strict: what is not known is an error, which names its line. `file` is what it is called there.
 Result<ProjectFile> ReadProjectFile(std::string_view toml, const std::string& file = kFileName);
+
+// A person's own settings, ~/.config/cloche/config.toml.
+Result<SandboxDefaults> ReadSettings(std::string_view toml, const std::string& file);
 
 }  // namespace cloche::project

@@ -125,6 +125,42 @@ TEST(ProjectFile, EveryMistakeNamesItsLine) {
   EXPECT_THAT(Refusal(std::string(kMostFileBytes + 1, '#')), HasSubstr("longer than 64 KiB"));
 }
 
+TEST(ProjectFile, WhatSandboxesAreMadeWithIsRead) {
+  const auto file = ReadProjectFile(R"([sandbox]
+allow = ["registry.npmjs.org:443"]
+secrets = []
+hide = ["keys"]
+limits = { memory = "1.5G", wall = "1h30m", pids = 50 }
+)");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->sandbox.allow, std::vector<std::string>{"registry.npmjs.org:443"});
+  EXPECT_TRUE(file->sandbox.secrets && file->sandbox.secrets->empty());
+  EXPECT_EQ(file->sandbox.hide, std::vector<std::string>{"keys"});
+  EXPECT_EQ(file->sandbox.limits.memory, uint64_t{3} << 29);
+  EXPECT_EQ(file->sandbox.limits.wall, 5400);
+  EXPECT_EQ(file->sandbox.limits.pids, 50u);
+  EXPECT_FALSE(ReadProjectFile("[promote]")->sandbox.allow);
+  for (const char* text : {"[sandbox]\nrw = ['/']", "[sandbox]\nlimits = { memory = 'much' }",
+                           "[sandbox]\nlimits = { pids = 1 }", "[sandbox]\nallow = [1]"}) {
+    const auto read = ReadProjectFile(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().message.find("cloche.toml:2: "), std::string::npos)
+        << read.error().message;
+  }
+}
+
+TEST(Settings, HoldNothingButWhatSandboxesAreMadeWith) {
+  EXPECT_EQ(ReadSettings("[sandbox]\nhide = '~/x'", "c.toml")->hide,
+            std::vector<std::string>{"~/x"});
+  EXPECT_FALSE(ReadSettings("[promote]\nallow = ['x']", "c.toml"));
+}
+
+TEST(ProjectFile, TimesMayHaveUnits) {
+  const auto file = ReadProjectFile("[[stage]]\nname = 'a'\napply = true\ncancel_window = '1m30s'");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->stages[0].cancel_window, 90);
+}
+
 TEST(ProjectFile, ItsOwnWordsCannotReachATerminalRaw) {
   EXPECT_EQ(Refusal("\"\\u001b[31m\" = 1\n").find('\x1b'), std::string::npos);
 }

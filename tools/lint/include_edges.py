@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "git": set(),
     "sign": {"base", "sys", "diff"},
     "service": {"base", "sys", "policy"},
-    "project": {"base"},  # pure
+    "project": {"base", "policy"},  # pure
     "race": {"base", "policy"},
     "cli": {"base", "policy", "diff", "race"},
     "pipeline": {"base", "sys", "policy", "diff", "project", "promote", "cli"},
