@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMostForks = 1000;
 constexpr size_t kMaxNote = 1000;
 constexpr size_t kMaxName = 4096;
+constexpr size_t kMaxGlobs = 1024;
+constexpr size_t kMaxGlob = 4096;
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -66,7 +68,7 @@ Result<LookRequest> ParseLookRequest(
 Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   LookRequest request;
   std::string digest;
-  std::vector<std::string> paths, exclude, leave, ours, theirs;
+  std::vector<std::string> paths, exclude, path_globs, exclude_globs, leave, ours, theirs;
   std::string to;
   bool dry_run = false, allow_triggers = false, with_texts = false;
   FieldReader reader(body, "");
@@ -74,6 +76,8 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   reader.Text("snapshot", request.snapshot, 128);
   reader.Paths("paths", paths);
   reader.Paths("exclude", exclude);
+  reader.Texts("path_globs", path_globs, kMaxGlobs, kMaxGlob);
+  reader.Texts("exclude_globs", exclude_globs, kMaxGlobs, kMaxGlob);
   reader.Paths("leave", leave);
   reader.Paths("ours", ours);
   reader.Paths("theirs", theirs);
@@ -89,6 +93,8 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   request.promote = {{"digest", digest},
                      {"paths", paths},
                      {"exclude", exclude},
+                     {"path_globs", path_globs},
+                     {"exclude_globs", exclude_globs},
                      {"leave", leave},
                      {"ours", ours},
                      {"theirs", theirs},

@@ -12,11 +12,59 @@ bool Covers(const std::vector<std::string>& directories, const std::string& path
                              [&](const std::string& each) { return IsAtOrBelow(path, each); });
 }
 
+namespace {
+
+// As a pattern, or as the name it may be, too: "[id].tsx".
+bool Stands(const promote::Glob& glob, const std::string& path) {
+  if (glob.Forbids(path.substr(1))) return true;
+  const std::string& name = glob.pattern();
+  return name.starts_with('/') ? IsAtOrBelow(path, name)
+                               : (path + "/").find("/" + name + "/") != std::string::npos;
+}
+
+}  // namespace
+
+bool Matches(const std::vector<promote::Glob>& globs, const std::string& path) {
+  return std::ranges::any_of(globs, [&](const promote::Glob& each) { return Stands(each, path); });
+}
+
 bool Asked(const Wish& wish, const std::string& path) {
-  if (Covers(wish.exclude, path) || std::ranges::find(wish.leave, path) != wish.leave.end())
+  if (Covers(wish.exclude, path) || Matches(wish.exclude_globs, path) ||
+      std::ranges::find(wish.leave, path) != wish.leave.end())
     return false;
   if (!wish.to.empty() && !IsAtOrBelow(path, wish.project)) return false;
-  return wish.paths.empty() || Covers(wish.paths, path);
+  if (wish.paths.empty() && wish.path_globs.empty()) return true;
+  return Covers(wish.paths, path) ||
+         std::ranges::any_of(wish.path_globs, [&](const promote::Glob& each) {
+           return Stands(each, path) && IsAtOrBelow(path, RootOf(each, wish.project));
+         });
+}
+
+std::string RootOf(const promote::Glob& glob, const std::string& project) {
+  const std::string& pattern = glob.pattern();
+  if (!pattern.starts_with('/')) return project.empty() ? "/" : project;
+  const size_t special = std::min(pattern.find_first_of("*?[\\"), pattern.size());
+  const size_t slash = pattern.rfind('/', special == 0 ? 0 : special - 1);
+  return slash == 0 || slash == std::string::npos ? "/" : pattern.substr(0, slash);
+}
+
+Unmatched::Unmatched(const Wish& wish) {
+  for (const auto* list : {&wish.paths, &wish.exclude, &wish.keep_ours, &wish.take_theirs})
+    for (const std::string& each : *list) paths_.push_back(&each);
+  for (const auto* list : {&wish.path_globs, &wish.exclude_globs})
+    for (const promote::Glob& each : *list) globs_.push_back(&each);
+}
+
+void Unmatched::See(const std::string& path) {
+  std::erase_if(paths_, [&](const std::string* each) { return IsAtOrBelow(path, *each); });
+  std::erase_if(globs_, [&](const promote::Glob* each) { return Stands(*each, path); });
+}
+
+std::vector<std::string> Unmatched::List() const {
+  std::vector<std::string> list;
+  for (const std::string* each : paths_) list.push_back(*each);
+  for (const promote::Glob* each : globs_) list.push_back(each->pattern());
+  return list;
 }
 
 bool IsKept(const Wish& wish, const std::string& path) {

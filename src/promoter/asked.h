@@ -10,8 +10,25 @@ namespace cloche::promoter {
 
 bool Covers(const std::vector<std::string>& directories, const std::string& path);
 
+bool Matches(const std::vector<promote::Glob>& globs, const std::string& path);
+
 // Whether a promotion is about this path.
 bool Asked(const Wish& wish, const std::string& path);
+
+// The directory that everything a pattern can match is in.
+std::string RootOf(const promote::Glob& glob, const std::string& project);
+
+// Which paths and patterns of a wish have led to nothing: somebody mistyped them.
+class Unmatched {
+ public:
+  explicit Unmatched(const Wish& wish);
+  void See(const std::string& path);  // the sandbox changed it
+  std::vector<std::string> List() const;
+
+ private:
+  std::vector<const std::string*> paths_;
+  std::vector<const promote::Glob*> globs_;
+};
 
 // Promotions keep what they replaced there: it is nobody else's to change.
 bool IsKept(const Wish& wish, const std::string& path);

@@ -30,10 +30,15 @@ sys::Fd OpenDirectory(const std::string& path) {
 std::vector<std::string> Roots(const StateLayout& layout, const Wish& wish) {
   if (!wish.to.empty()) return {wish.to};
   std::vector<std::string> roots;
-  if (wish.paths.empty())
+  if (wish.paths.empty() && wish.path_globs.empty())
     for (const LayoutSlot& slot : layout.slots) roots.push_back(slot.target);
   for (const std::string& path : wish.paths) {
     std::string root = path == wish.project ? path : Above(path);
+    while (root != "/" && !OpenDirectory(root).valid()) root = Above(root);
+    roots.push_back(std::move(root));
+  }
+  for (const promote::Glob& glob : wish.path_globs) {
+    std::string root = RootOf(glob, wish.project);
     while (root != "/" && !OpenDirectory(root).valid()) root = Above(root);
     roots.push_back(std::move(root));
   }

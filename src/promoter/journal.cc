@@ -178,6 +178,7 @@ Status Take(const Json& line, Promotion& promotion) {
       return Fail(Code::kUnavailable, "read journal: it is of a later version of Cloche",
                   "use that version");
     promotion.sandbox = line.value("sandbox", "");
+    promotion.project = line.value("project", "");
     promotion.digest = line.value("digest", "");
     promotion.created = line.value("created", "");
   } else if (line.contains("step")) {
@@ -311,6 +312,7 @@ Status Journal::WritePlan(const Promotion& promotion) {
   std::string text = Json{{"promotion", promotion.annexes.empty() ? kFormat : kWithAnnexes},
                           {"id", promotion.id},
                           {"sandbox", promotion.sandbox},
+                          {"project", promotion.project},
                           {"digest", promotion.digest},
                           {"created", promotion.created}}
                          .dump() +

@@ -106,6 +106,7 @@ const char* StateName(PromotionState state);
 struct Promotion {
   std::string id;
   std::string sandbox;
+  std::string project;  // what it was about; "" in journals of older versions
   std::string digest;
   std::string created;  // RFC 3339
   PromotionState state = PromotionState::kPlanned;

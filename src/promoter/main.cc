@@ -38,11 +38,9 @@ std::string Dump(const Json& json) {
 }
 
 Json PromotionJson(const Promotion& promotion) {
-  return {{"id", promotion.id},
-          {"created", promotion.created},
-          {"sandbox", promotion.sandbox},
-          {"digest", promotion.digest},
-          {"state", StateName(promotion.state)},
+  return {{"id", promotion.id},           {"created", promotion.created},
+          {"sandbox", promotion.sandbox}, {"project", promotion.project},
+          {"digest", promotion.digest},   {"state", StateName(promotion.state)},
           {"steps", promotion.step_count}};
 }
 
@@ -89,6 +87,7 @@ Json OutcomeJson(const Outcome& outcome, bool dry_run) {
     if (texts.base) each["base"] = *texts.base;
   }
   json["notes"] = outcome.notes;
+  json["unmatched"] = outcome.unmatched;
   return json;
 }
 
@@ -105,6 +104,15 @@ BirthNote ReadNote(const nlohmann::json& question) {
 Result<Json> TakeNote(const std::string& project, int64_t since_ns) {
   ASSIGN_OR_RETURN(const BirthNote note, NoteBirth(project, since_ns));
   return Json{{"project", note.project}, {"commit", note.commit}, {"dirty", note.dirty}};
+}
+
+Result<std::vector<promote::Glob>> ReadGlobs(const nlohmann::json& asked, const char* key) {
+  std::vector<promote::Glob> globs;
+  for (const std::string& pattern : asked.value(key, std::vector<std::string>())) {
+    ASSIGN_OR_RETURN(promote::Glob glob, promote::Glob::Parse(pattern));
+    globs.push_back(std::move(glob));
+  }
+  return globs;
 }
 
 // `changes` is set where they are part of the answer.
@@ -125,6 +133,8 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   Wish wish;
   wish.paths = asked.value("paths", std::vector<std::string>());
   wish.exclude = asked.value("exclude", std::vector<std::string>());
+  ASSIGN_OR_RETURN(wish.path_globs, ReadGlobs(asked, "path_globs"));
+  ASSIGN_OR_RETURN(wish.exclude_globs, ReadGlobs(asked, "exclude_globs"));
   wish.leave = asked.value("leave", std::vector<std::string>());
   wish.digest = asked.value("digest", "");
   wish.allow_triggers = asked.value("allow_triggers", false);

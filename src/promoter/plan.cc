@@ -63,7 +63,7 @@ std::string HashOf(const diff::Change& change) {
 class Planner {
  public:
   Planner(const StateLayout& layout, const Wish& wish, Base& base)
-      : layout_(layout), wish_(wish), past_(layout, wish, base, survey_) {
+      : layout_(layout), wish_(wish), past_(layout, wish, base, survey_), unmatched_(wish) {
     options_.one_owner = wish.one_owner;
     options_.texts = options_.lines = true;
   }
@@ -86,6 +86,7 @@ class Planner {
   differ::CompareOptions options_;
   Survey survey_;
   Past past_;
+  Unmatched unmatched_;
   std::unordered_set<std::string> removed_;  // directories
   std::unordered_set<std::string> made_;     // directories
   struct Link {
@@ -131,6 +132,7 @@ void Planner::Refuse(const promote::Case& which, const Situation& situation,
 }
 
 Status Planner::Take(differ::Entry entry) {
+  unmatched_.See(entry.path);
   if (!Asked(wish_, entry.path)) return {};
   if (plan_.wanted.size() + plan_.conflicts.size() >= wish_.most)
     return Fail(
@@ -142,7 +144,9 @@ Status Planner::Take(differ::Entry entry) {
   const std::string inside = entry.path;
   if (!wish_.to.empty()) {
     entry.path = wish_.to + entry.path.substr(wish_.project.size());
+    unmatched_.See(entry.path);
     if (entry.path == wish_.to || Covers(wish_.exclude, entry.path) ||
+        Matches(wish_.exclude_globs, entry.path) ||
         std::ranges::find(wish_.leave, entry.path) != wish_.leave.end())
       return {};
     target = wish_.to;
@@ -324,9 +328,9 @@ Status Planner::CheckNames() {
 // What was not asked for may be closed.
 Status Planner::CheckReadable(const differ::Unreadable& unreadable) const {
   const auto asked = [&](const std::string& path) {
-    return Asked(wish_, path) || std::ranges::any_of(wish_.paths, [&](const std::string& each) {
-             return IsAtOrBelow(each, path);
-           });
+    return Asked(wish_, path) || !wish_.path_globs.empty() ||
+           std::ranges::any_of(wish_.paths,
+                               [&](const std::string& each) { return IsAtOrBelow(each, path); });
   };
   const auto first = std::ranges::find_if(unreadable.paths, asked);
   if (first == unreadable.paths.end() && unreadable.count == unreadable.paths.size()) return {};
@@ -348,6 +352,7 @@ Result<Plan> Planner::Run() {
   CLOCHE_TRY(CheckNames());
   if (wish_.rules) CLOCHE_TRY(wish_.rules->Check(plan_.changes, wish_.to, plan_.conflicts));
   std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);
+  plan_.unmatched = unmatched_.List();
   if (whole_) {
     ASSIGN_OR_RETURN(plan_.digest, digest_.Finish());
   }

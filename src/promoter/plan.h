@@ -9,6 +9,7 @@
 
 #include "diff/change.h"
 #include "differ/merge.h"
+#include "promote/globs.h"
 #include "promoter/base.h"
 #include "promoter/journal.h"
 
@@ -29,13 +30,15 @@ inline constexpr size_t kMostChanges = 1'000'000;
 struct Wish {
   std::vector<std::string> paths;    // only these and what is below; none = all
   std::vector<std::string> exclude;  // not these and what is below
-  std::vector<std::string> leave;    // not these
-  std::string digest;                // of what was shown; "" = nothing was
-  int64_t since_ns = 0;              // what changed in reality since then was not seen
-  std::vector<std::string> moved;    // and these before then: a refresh said so
-  bool one_owner = false;            // everything belongs to whoever asks
-  uint32_t uid = 0, gid = 0;         // who that is
-  std::vector<uint32_t> groups;      // his others
+  // The same as patterns: of whole paths, or without a slash of names anywhere in the project.
+  std::vector<promote::Glob> path_globs, exclude_globs;
+  std::vector<std::string> leave;  // not these
+  std::string digest;              // of what was shown; "" = nothing was
+  int64_t since_ns = 0;            // what changed in reality since then was not seen
+  std::vector<std::string> moved;  // and these before then: a refresh said so
+  bool one_owner = false;          // everything belongs to whoever asks
+  uint32_t uid = 0, gid = 0;       // who that is
+  std::vector<uint32_t> groups;    // his others
   bool root = false;
   std::string project, home;
   bool allow_triggers = false;
@@ -102,7 +105,8 @@ struct Plan {
   std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why
   std::map<std::string, Texts> texts;
-  std::vector<std::string> merged;  // both sides changed these, in different places
+  std::vector<std::string> merged;     // both sides changed these, in different places
+  std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
 };
 
 // What is to be done to make reality what the sandbox shows. Nothing is touched.

@@ -251,11 +251,13 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   outcome.conflicts = std::move(plan.conflicts);
   outcome.alarms = plan.alarms;
   outcome.notes = plan.notes;
+  outcome.unmatched = plan.unmatched;
   outcome.merged = plan.merged;
   outcome.texts = std::move(plan.texts);
   outcome.changes = std::move(plan.changes);
   Promotion& promotion = outcome.promotion;
   promotion.sandbox = sandbox;
+  promotion.project = wish.to.empty() ? wish.project : wish.to;
   promotion.digest = plan.digest;
   promotion.created = Now();
   if (dry_run || !outcome.conflicts.empty() || plan.wanted.empty()) return outcome;

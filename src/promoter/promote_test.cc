@@ -169,6 +169,36 @@ TEST_F(Promotes, MoreThanCanBeHeldIsRefused) {
   EXPECT_TRUE(fs::exists(real_ / "many/c"));
 }
 
+promote::Glob GlobOf(const std::string& pattern) { return *promote::Glob::Parse(pattern); }
+
+TEST_F(Promotes, PatternsChooseAndLeaveOut) {
+  Put(upper_ / "a.log", "1");
+  Put(upper_ / "deep/b.log", "1");
+  Put(upper_ / "deep/c.txt", "1");
+  Wish wish = RootsWish();
+  wish.exclude_globs = {GlobOf("*.log")};
+  ASSERT_TRUE(Run(wish));
+  EXPECT_TRUE(fs::exists(real_ / "deep/c.txt"));
+  EXPECT_FALSE(fs::exists(real_ / "a.log") || fs::exists(real_ / "deep/b.log"));
+  Put(upper_ / "deep/d.txt", "1");
+  wish = RootsWish();
+  wish.paths = {};
+  wish.path_globs = {GlobOf(real_.string() + "/d*/*.log")};
+  ASSERT_TRUE(Run(wish));
+  EXPECT_TRUE(fs::exists(real_ / "deep/b.log"));
+  EXPECT_FALSE(fs::exists(real_ / "a.log") || fs::exists(real_ / "deep/d.txt"));
+}
+
+TEST_F(Promotes, WhatLeadsToNothingIsTold) {
+  Put(upper_ / "a.log", "1");
+  Wish wish = RootsWish();
+  wish.exclude = {(real_ / "a.log").string(), (real_ / "typo").string()};
+  wish.exclude_globs = {GlobOf("*.log"), GlobOf("*.lgo")};
+  const auto done = Run(wish);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->unmatched, (std::vector<std::string>{(real_ / "typo").string(), "*.lgo"}));
+}
+
 TEST_F(Promotes, SetuidDevicesPipesAndForeignAttributesStayOut) {
   Put(upper_ / "setuid", "x", 04755);
   const auto done = Run(RootsWish());
