@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
+#include "base/text.h"
 #include "cli/daemon_start.h"
 
 namespace cloche::cli {
@@ -40,6 +42,14 @@ OwnedFd TryConnect(const std::string& path) {
   if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return {};
   return fd;
+}
+
+// What starts a sandbox stays as the first of its processes.
+bool InsideSandbox() {
+  const OwnedFd file(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
+  char name[32] = {};
+  return file && read(file.get(), name, sizeof name - 1) > 0 &&
+         std::string_view(name) == "cloche-spawn\n";
 }
 
 bool NobodyListens(int error) { return error == ENOENT || error == ECONNREFUSED; }
@@ -113,6 +123,13 @@ Result<OwnedFd> StartAndConnect(const std::string& path) {
 Result<OwnedFd> ConnectToDaemon(StartDaemon start) {
   std::string path = Variable("CLOCHE_SOCKET");
   if (path.empty()) {
+    if (InsideSandbox()) {
+      const std::string id = Variable("CLOCHE_SANDBOX");
+      return Fail(Code::kUnavailable,
+                  fmt::format("you are inside {}: sandboxes do not nest",
+                              id.empty() ? "a sandbox" : EscapeForTerminal(id)),
+                  "run the command as it is; cloche itself is for the host, outside");
+    }
     if (geteuid() != 0 && Variable("CLOCHE_RUNTIME_DIR").empty())
       if (OwnedFd fd = TryConnect(std::string(kSystemDirectory) + kSocketName)) return fd;
     ASSIGN_OR_RETURN(const std::string directory, OwnDirectory());

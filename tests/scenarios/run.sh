@@ -120,3 +120,11 @@ try cloche run -- sh -c 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "'
 check "there is only a loopback device" prints lo
 try cloche ls --json
 check "a disposable sandbox leaves no entry" prints '[]'
+
+# Sandboxes do not nest.
+try cloche run -- "$BIN/cloche" run -- true
+check "inside a sandbox cloche says where it is" says 'you are inside sb_[a-z0-9]*: sandboxes do not nest'
+check "and what to do" says 'run the command as it is'
+check "and fails" exits 125
+try cloche run -- env -i "$BIN/cloche" ls
+check "also where the variable is gone" says 'you are inside a sandbox'
