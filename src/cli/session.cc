@@ -55,6 +55,7 @@ int RunSession(const std::string& target, const Body& body, const Streams& strea
   auto outcome = Relay(*std::move(connection), {.pty = streams.pty,
                                                 .read_stdin = streams.read_stdin,
                                                 .capture = output.json,
+                                                .escalate = !(streams.pty && streams.is_shell),
                                                 .quiet = output.quiet || output.json});
   if (!outcome) return FailSession(outcome.error(), output.json);
   if (outcome->left_status) return *outcome->left_status;

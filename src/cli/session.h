@@ -17,6 +17,7 @@ int FailSession(const Error& error, bool json);
 struct Streams {
   bool pty = false;
   bool read_stdin = false;
+  bool is_shell = false;  // a prompt answers to any number of Ctrl-C
 };
 Streams ChooseStreams(Terminal terminal, bool json);
 void Connect(CommandFlags& command, const Streams& streams);

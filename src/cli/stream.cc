@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -24,9 +25,11 @@ namespace {
 
 constexpr size_t kHighWater = 1 << 20;  // stop taking more until this much is written
 constexpr size_t kCaptureLimit = 64 << 20;
-constexpr double kSecondInterruptMs = 1000;
+constexpr double kNextInterruptMs = 2000;  // later it is a first one again
+constexpr double kTermPatienceMs = 2000;   // between TERM and KILL
 constexpr double kAfterBrokenPipeMs = 1000;
 constexpr int kTerminalRetryMs = 200;
+constexpr char kInterruptKey = '\x03';
 
 // The signals we answer for the command, blocked and read from a file descriptor.
 OwnedFd WatchSignals(bool follow_only) {
@@ -94,6 +97,16 @@ class Loop {
       }
       timeout = static_cast<int>(left) + 1;
     }
+    if (kill_at_ms_) {
+      const double left = *kill_at_ms_ - SinceStartMs();
+      if (left <= 0) {
+        kill_at_ms_.reset();
+        Kill();
+      } else {
+        timeout = timeout < 0 ? static_cast<int>(left) + 1
+                              : std::min(timeout, static_cast<int>(left) + 1);
+      }
+    }
     if (poll(fds.data(), fds.size(), timeout) <= 0) return;
     if (fds[kSignals].revents != 0) TakeSignals();
     if ((fds[kSocket].revents & POLLOUT) != 0) SendFrames();
@@ -114,7 +127,12 @@ class Loop {
     const ssize_t count = read(STDIN_FILENO, buffer, sizeof buffer);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (count > 0) {
-      Queue(FrameType::kStdin, {buffer, static_cast<size_t>(count)});
+      const std::string_view typed(buffer, static_cast<size_t>(count));
+      Queue(FrameType::kStdin, typed);
+      // Of a terminal of its own it is a key, which the kernel inside makes a signal of.
+      if (raw_)
+        for (const char c : typed)
+          if (c == kInterruptKey) Interrupted();
     } else {
       reading_stdin_ = false;
       Queue(FrameType::kStdinEnd, "");
@@ -148,16 +166,62 @@ class Loop {
         if (options_.pty) SendWindowSize();
         continue;
       }
-      if (number == SIGINT) {
-        const double now = SinceStartMs();
-        if (interrupted_ms_ && now - *interrupted_ms_ < kSecondInterruptMs)
-          outcome_.left_status = 128 + SIGINT;
-        interrupted_ms_ = now;
-      }
-      const char payload = static_cast<char>(number);
-      Queue(FrameType::kSignal, {&payload, 1});
+      SendSignal(number);
+      if (number == SIGINT) Interrupted();
       // With the terminal gone nobody waits for the rest.
       if (number == SIGHUP && options_.pty) outcome_.left_status = 128 + SIGHUP;
+    }
+  }
+
+  void SendSignal(int number) {
+    const char payload = static_cast<char>(number);
+    Queue(FrameType::kSignal, {&payload, 1});
+  }
+
+  // The first Ctrl-C is the command's to handle. The next one soon after it ends a command that
+  // ignores it: TERM, then KILL. One that has a terminal and answers (a prompt, an editor, a flood
+  // of output) is left alone for longer.
+  void Interrupted() {
+    if (!options_.escalate || ended_) return;
+    const double now = SinceStartMs();
+    const bool soon = interrupted_ms_ && now - *interrupted_ms_ < kNextInterruptMs;
+    interrupted_ms_ = now;
+    interrupts_ = soon ? interrupts_ + 1 : 1;
+    if (!soon) answered_ = false;
+    const int patience = raw_ && answered_ ? 5 : 2;
+    if (patience == 5 && interrupts_ == 4) Say("once more Ctrl-C ends the command");
+    if (interrupts_ < patience) return;
+    if (ending_ == 0) {
+      Say("the command does not end by Ctrl-C: ending it (TERM, in 2 s KILL)");
+      SendSignal(SIGTERM);
+      kill_at_ms_ = now + kTermPatienceMs;
+    } else if (ending_ == 1) {
+      Kill();
+    } else {
+      outcome_.left_status = 128 + SIGINT;  // not even the daemon does anything
+    }
+    ++ending_;
+  }
+
+  void Kill() {
+    kill_at_ms_.reset();
+    Say("killing the command");
+    SendSignal(SIGKILL);
+  }
+
+  void Say(const std::string& text) {
+    if (options_.quiet) return;
+    ErrorSink().Add(Coloured(colour_, "2", "cloche: " + text) + (raw_ ? "\r\n" : "\n"));
+  }
+
+  // Whether a command did anything about a key but for the terminal's own echo of it.
+  void NoteAnswer(std::string_view output) {
+    while (!output.empty()) {
+      if (!output.starts_with("^C")) {
+        answered_ = true;
+        return;
+      }
+      output.remove_prefix(2);
     }
   }
 
@@ -210,13 +274,13 @@ class Loop {
   void Take(FrameType type, std::string_view payload) {
     if (outcome_.first_frame_ms == 0) outcome_.first_frame_ms = SinceStartMs();
     if (type == FrameType::kStdout) {
+      if (raw_ && !answered_) NoteAnswer(payload);
       options_.capture ? Capture(outcome_.captured_stdout, payload) : out_.Add(payload);
     } else if (type == FrameType::kStderr) {
       options_.capture ? Capture(outcome_.captured_stderr, payload) : ErrorSink().Add(payload);
     } else if (type == FrameType::kNotice && !options_.quiet) {
       const Json notice = Json::parse(payload, nullptr, false);
-      const std::string line = "cloche: " + EscapeForTerminal(Text(notice, "message"));
-      ErrorSink().Add(Coloured(colour_, "2", line) + (raw_ ? "\r\n" : "\n"));
+      Say(EscapeForTerminal(Text(notice, "message")));
     } else if (type == FrameType::kResult) {
       outcome_.result = Json::parse(payload, nullptr, false);
       ended_ = true;
@@ -244,6 +308,10 @@ class Loop {
   bool stdin_is_terminal_;
   bool ended_ = false;
   std::optional<double> interrupted_ms_;
+  int interrupts_ = 0;     // in a row
+  bool answered_ = false;  // the command wrote something since the first of them
+  int ending_ = 0;         // TERM was sent, KILL was sent
+  std::optional<double> kill_at_ms_;
   std::optional<double> leave_at_ms_;
   StreamOutcome outcome_;
   Error error_;
