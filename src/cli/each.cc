@@ -17,14 +17,20 @@ Result<Json> CallOne(const EachSandbox& request, const std::string& ref) {
 
 }  // namespace
 
+Result<std::vector<std::string>> AllSandboxes(const char* listing) {
+  ASSIGN_OR_RETURN(const Json sandboxes, Call("GET", std::string("/v1/sandboxes") + listing));
+  std::vector<std::string> refs;
+  for (const Json& sandbox : sandboxes) refs.push_back(Text(sandbox, "id"));
+  return refs;
+}
+
 int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bool all, bool json) {
   if (refs.empty() && !all)
     return PrintError({Code::kInvalid, "no sandbox named", "name one, or give --all"}, json);
-  const bool single = !all && refs.size() == 1;
   if (all) {
-    const auto sandboxes = Call("GET", std::string("/v1/sandboxes") + request.listing);
-    if (!sandboxes) return PrintError(sandboxes.error(), json);
-    for (const Json& sandbox : *sandboxes) refs.push_back(Text(sandbox, "id"));
+    auto listed = AllSandboxes(request.listing);
+    if (!listed) return PrintError(listed.error(), json);
+    refs = *std::move(listed);
   }
   Json answers = Json::array();
   int status = 0;
@@ -39,7 +45,7 @@ int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bo
     if (!json) WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(*answer, "id", ref)) + "\n");
     answers.push_back(*std::move(answer));
   }
-  if (json) PrintJson(single ? answers[0] : answers);
+  if (json) PrintJson(answers);
   return status;
 }
 

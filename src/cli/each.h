@@ -9,12 +9,16 @@
 namespace cloche::cli {
 
 // Does one request for each sandbox named, or for `all` of them; goes on after a failure. With
-// `json`: one object for one name, an array otherwise. Returns the status of the first failure.
+// `json` it prints a list with an object for each, however many there are. Returns the status of
+// the first failure.
 struct EachSandbox {
   const char* method;
   const char* rest;     // of the target, behind the sandbox
   const char* listing;  // what --all means: "" or "?all=1"
 };
 int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bool all, bool json);
+
+// What --all means.
+Result<std::vector<std::string>> AllSandboxes(const char* listing);
 
 }  // namespace cloche::cli

@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -195,11 +196,18 @@ int Secret(Arguments arguments) {
     return PrintError(checked.error(), flags.json);
   if (words[0] == "ls") return ListSecrets(flags.json);
   Json answer = Json::array();
+  int status = 0;
   if (words[0] == "rm") {
     for (size_t i = 1; i < words.size(); ++i) {
       const auto removed = Call("DELETE", "/v1/secrets/" + words[i]);
-      if (!removed) return PrintError(removed.error(), flags.json);
-      answer.push_back(*removed);
+      if (removed) {
+        answer.push_back(*removed);
+        continue;
+      }
+      const int failure =
+          flags.json ? ExitStatus(removed.error().code) : PrintError(removed.error());
+      if (status == 0) status = failure;
+      answer.push_back({{"id", words[i]}, {"error", ErrorJson(removed.error())}});
     }
   } else {
     auto set = SetSecret(words[0], words[1], flags);
@@ -214,7 +222,7 @@ int Secret(Arguments arguments) {
                                         EscapeForTerminal(Joined(Field(answer, "hosts"))), words[1],
                                         EscapeForTerminal(Text(answer, "variable"))));
   }
-  return 0;
+  return status;
 }
 
 }  // namespace cloche::cli

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <functional>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -54,16 +55,22 @@ std::string Tree(const Json& snapshots, bool colour) {
 
 int RemoveSnapshots(const std::vector<std::string>& refs, bool json) {
   Json removed = Json::array();
+  int status = 0;
   for (const std::string& ref : refs) {
     const auto target = SnapshotTarget(ref);
-    if (!target) return PrintError(target.error(), json);
-    const auto answer = Call("DELETE", *target);
-    if (!answer) return PrintError(answer.error(), json);
+    const auto answer =
+        target ? Call("DELETE", *target) : Result<Json>(std::unexpected(target.error()));
+    if (!answer) {
+      const int failure = json ? ExitStatus(answer.error().code) : PrintError(answer.error());
+      if (status == 0) status = failure;
+      if (json) removed.push_back({{"id", ref}, {"error", ErrorJson(answer.error())}});
+      continue;
+    }
     if (!json) WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(*answer, "id")) + "\n");
     removed.push_back(*answer);
   }
-  if (json) PrintJson(refs.size() == 1 ? removed[0] : removed);
-  return 0;
+  if (json) PrintJson(removed);
+  return status;
 }
 
 int TagSnapshot(const std::string& ref, const std::string& name, bool json) {

@@ -347,7 +347,7 @@ if [ "$MODE" = shared ]; then
   try other_cloche run --json --secret token -- true
   check "nor use it" field_is error.code not_found
   try other_cloche secret rm token --json
-  check "nor remove it" field_is error.code not_found
+  check "nor remove it" field_is 0.error.code not_found
   printf 'of-somebody-else-0123456789\n' | other_cloche secret set git-token --host "git.test:$PORT" 2> "$T/log"
   try box sh -c "test -n \"\$GIT_TOKEN\" && curl -sS -m 30 -u \"x:\$GIT_TOKEN\" https://git.test:$PORT/basic"
   check "one of the same name is his own" prints right

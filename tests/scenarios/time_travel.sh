@@ -63,7 +63,7 @@ check "and keeps the rest" field_is parent "$one"
 refused conflict snapshots tag "$two" one
 refused conflict snapshot box --name one
 try cloche snapshots rm one --json
-check "rm --json prints what was removed" field_is id "$one"
+check "rm --json prints what was removed" field_is 0.id "$one"
 try cloche snapshots box --json
 check "its child hangs on its parent now" is "$("$PYTHON" -c 'import json,sys; print([s["parent"] for s in json.load(open(sys.argv[1])) if s["name"] == "renamed"])' "$OUT")" "['$empty']"
 refused not_found rollback box "$one"
