@@ -27,6 +27,19 @@ bool Confirmed(const std::string& question) {
   return ReadYes();
 }
 
+char AskLetter(const std::string& question, const std::string& letters, const std::string& help) {
+  for (;;) {
+    WriteAll(STDERR_FILENO, question + " [" + letters + ",?] ");
+    const std::optional<std::string> answer = ReadAnswer();
+    if (!answer) return letters.back();
+    if (answer->size() == 1 && *answer != "," && letters.contains((*answer)[0]))
+      return (*answer)[0];
+    WriteAll(STDERR_FILENO, help);
+  }
+}
+
+bool CanAsk(bool json) { return !json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1; }
+
 Result<Json> AskPromoter(std::vector<std::string> arguments) {
   ASSIGN_OR_RETURN(HelperProcess helper,
                    HelperProcess::Start("cloche-promote", std::move(arguments)));

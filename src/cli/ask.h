@@ -12,7 +12,11 @@ namespace cloche::cli {
 
 std::optional<std::string> ReadAnswer();      // a line; nothing: the input has ended
 bool Confirmed(const std::string& question);  // anything but a yes is a no
-bool ReadYes();                               // the answer, if somebody else has asked
+// One letter of `letters` ("y,n,q"), asked again with `help` until it is one; at the end of the
+// input the last of them.
+char AskLetter(const std::string& question, const std::string& letters, const std::string& help);
+bool CanAsk(bool json);  // somebody sits at a terminal, and did not ask for JSON
+bool ReadYes();          // the answer, if somebody else has asked
 
 // What cloche-promote says when it is started like this.
 Result<Json> AskPromoter(std::vector<std::string> arguments);

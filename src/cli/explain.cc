@@ -2,6 +2,7 @@
 
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/defaults.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/print.h"
@@ -21,8 +22,11 @@ int Explain(Arguments arguments) {
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "", arguments)) return *status;
 
-  const auto around = ReadSurroundings();
+  auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
+  if (const auto read = ReadProjectFile(*around); !read) return PrintError(read.error(), json);
+  if (const auto taken = TakeDefaults(sandbox, *around, {.json = json}); !taken)
+    return PrintError(taken.error(), json);
   const auto body = SandboxRequest(sandbox, *around);
   if (!body) return PrintError(body.error(), json);
   auto explanation = Call("POST", "/v1/explain", *body);

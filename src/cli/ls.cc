@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
 
 #include "base/text.h"
@@ -32,12 +33,13 @@ std::string DescribeBehind(const Json& sandbox) {
 
 int Ls(Arguments arguments) {
   bool all = false;
-  bool json = false;
+  bool json = false, quiet = false;
   std::string agent;
   std::string task;
   std::vector<std::string> labels;
   CLI::App app("Lists your sandboxes.", "cloche ls");
   app.add_flag("-a,--all", all, "those that ended, too");
+  app.add_flag("-q,--quiet", quiet, "ids only");
   app.add_option("--agent", agent, "only those of this agent")->type_name("NAME");
   app.add_option("--task", task, "only those of this task")->type_name("TEXT");
   AddList(app, "--label", labels, "only those with this label", "KEY=VALUE");
@@ -53,17 +55,24 @@ int Ls(Arguments arguments) {
     PrintJson(*sandboxes);
     return 0;
   }
+  if (quiet) {
+    for (const Json& sandbox : *sandboxes)
+      WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(sandbox, "id")) + "\n");
+    return 0;
+  }
+  const char* home = getenv("HOME");
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   const time_t now = time(nullptr);
-  Table table({"ID", "NAME", "STATE", "AGE", "BEHIND", "AGENT", "COMMANDS", "TASK"});
+  Table table({"ID", "NAME", "STATE", "AGE", "BEHIND", "AGENT", "COMMANDS", "PROJECT", "TASK"});
   table.AlignRight(6);
   size_t looked = 0;
   for (const Json& sandbox : *sandboxes)
-    table.AddRow({Text(sandbox, "id"), or_dash(Text(sandbox, "name")), DescribeState(sandbox),
-                  DescribeAge(Text(sandbox, "created"), now),
-                  ++looked > kMostLookedAt ? "?" : DescribeBehind(sandbox),
-                  or_dash(Text(sandbox, "agent")),
-                  fmt::format("{:.0f}", Number(sandbox, "commands")), Text(sandbox, "task")});
+    table.AddRow(
+        {Text(sandbox, "id"), or_dash(Text(sandbox, "name")), DescribeState(sandbox),
+         DescribeAge(Text(sandbox, "created"), now),
+         ++looked > kMostLookedAt ? "?" : DescribeBehind(sandbox), or_dash(Text(sandbox, "agent")),
+         fmt::format("{:.0f}", Number(sandbox, "commands")),
+         DescribePlace(PlaceOf(sandbox), home == nullptr ? "" : home), Text(sandbox, "task")});
   if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
   return 0;
 }

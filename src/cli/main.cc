@@ -2,10 +2,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/nearest_word.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -18,6 +21,7 @@ struct Entry {
   std::string_view name;
   std::string_view help;
   int (*function)(Arguments);
+  std::string_view others = "";  // names that people try as well, between spaces
 };
 
 constexpr std::array kCommands = {
@@ -25,11 +29,16 @@ constexpr std::array kCommands = {
     Entry{"new", "make a sandbox that stays", New},
     Entry{"exec", "run a command in a sandbox", Exec},
     Entry{"shell", "open a shell in a sandbox, or in a disposable one", Shell},
-    Entry{"ls", "list sandboxes", Ls},
+    Entry{"ls", "list sandboxes", Ls, "ps list"},
     Entry{"show", "show one sandbox: limits, what is enforced, what was denied", Show},
+    Entry{"inspect", "show one sandbox as JSON", Inspect},
+    Entry{"stats", "show what sandboxes use, live: CPU, memory, processes", Stats},
     Entry{"logs", "print the output of a command", Logs},
-    Entry{"stop", "end the processes of sandboxes, keep their files", Stop},
+    Entry{"start", "start sandboxes that are stopped", Start},
+    Entry{"stop", "end the processes of sandboxes, keep their files", Stop, "kill"},
+    Entry{"rename", "give a sandbox another name", Rename},
     Entry{"rm", "remove sandboxes", Rm},
+    Entry{"prune", "remove stopped sandboxes that hold no unpromoted work", Prune},
     Entry{"diff", "show what a sandbox changed", Diff},
     Entry{"refresh", "bring what a sandbox did not change up to date with reality", Refresh},
     Entry{"services", "list, read or restart the services of a sandbox", Services},
@@ -54,22 +63,51 @@ constexpr std::array kCommands = {
     Entry{"status", "show the daemon", ShowStatus},
 };
 
+template <typename Take>
+void ForEachOther(const Entry& entry, Take take) {
+  for (std::string_view rest = entry.others; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    take(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 std::string Help() {
   Table table({});
-  for (const Entry& entry : kCommands)
-    table.AddRow({std::string(entry.name), std::string(entry.help)});
+  for (const Entry& entry : kCommands) {
+    std::string names(entry.name);
+    ForEachOther(entry, [&](std::string_view other) { names.append(", ").append(other); });
+    table.AddRow({names, std::string(entry.help)});
+  }
   return "Usage: cloche COMMAND [OPTIONS]\n\n" + table.Render(false, "  ") +
          "\n`cloche COMMAND --help` lists the options of a command.\n";
 }
 
 const Entry* FindCommand(std::string_view name) {
-  for (const Entry& entry : kCommands)
+  const Entry* found = nullptr;
+  for (const Entry& entry : kCommands) {
     if (entry.name == name) return &entry;
-  return nullptr;
+    ForEachOther(entry, [&](std::string_view other) {
+      if (other == name) found = &entry;
+    });
+  }
+  return found;
 }
 
-int UnknownCommand(std::string_view name) {
-  return PrintError({Code::kInvalid, fmt::format("no such command: {}", name), "cloche help"});
+int UnknownCommand(std::string_view name, Arguments rest) {
+  std::vector<std::string> known = {"help", "version"};
+  for (const Entry& entry : kCommands) {
+    known.emplace_back(entry.name);
+    ForEachOther(entry, [&](std::string_view other) { known.emplace_back(other); });
+  }
+  const std::string near = NearestWord(name, known);
+  const bool json = name == "--json" || std::ranges::any_of(rest, [](std::string_view word) {
+                      return word == "--json";
+                    });
+  return PrintError(
+      {Code::kInvalid, fmt::format("no such command: {}", name),
+       near.empty() ? "cloche help lists them" : fmt::format("did you mean cloche {}?", near)},
+      json);
 }
 
 int PrintHelp(Arguments topic) {
@@ -78,7 +116,7 @@ int PrintHelp(Arguments topic) {
     return 0;
   }
   const Entry* entry = FindCommand(topic[0]);
-  if (entry == nullptr) return UnknownCommand(topic[0]);
+  if (entry == nullptr) return UnknownCommand(topic[0], topic.subspan(1));
   static char help[] = "--help";
   const std::array<char*, 1> arguments = {help};
   return entry->function(arguments);
@@ -105,7 +143,7 @@ int Main(Arguments arguments) {
     WriteAll(STDOUT_FILENO, "cloche " CLOCHE_VERSION "\n");
     return 0;
   }
-  return UnknownCommand(name);
+  return UnknownCommand(name, rest);
 }
 
 }  // namespace

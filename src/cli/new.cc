@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/defaults.h"
 #include "cli/git_head.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -47,8 +48,9 @@ int New(Arguments arguments) {
   auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
   around->base_commit = HeadCommit(around->project);
-  if (const auto read = ReadProjectFile(*around, true); !read)
-    return PrintError(read.error(), json);
+  if (const auto read = ReadProjectFile(*around); !read) return PrintError(read.error(), json);
+  if (const auto taken = TakeDefaults(sandbox, *around, {.keep = true, .json = json}); !taken)
+    return PrintError(taken.error(), json);
   const auto body = SandboxRequest(sandbox, *around);
   if (!body) return PrintError(body.error(), json);
   if (!service_flags.services.empty() &&

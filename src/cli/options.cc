@@ -87,7 +87,7 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
           "let it have signatures of this key of your ssh-agent (docs/signing.md)",
           "KEY[:git|:ssh]");
   AddText(app, "--sign-limit", flags.sign_limit, "signatures in a minute, by default 10", "N");
-  AddList(app, "--env", flags.env, kEnvHelp, "NAME[=VALUE]");
+  AddList(app, "-e,--env", flags.env, kEnvHelp, "NAME[=VALUE]");
   app.add_flag("--drop-root", flags.drop_root, "as root: do not be root inside");
   app.add_flag("--in-memory", flags.in_memory,
                "keep the changes in memory: fast with many small files, gone with the daemon");
@@ -98,6 +98,8 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
   AddText(app, "--agent", flags.agent, "the agent this is for; a sandbox serves one", "NAME");
   AddText(app, "--task", flags.task, "what it is for", "TEXT");
   AddList(app, "--label", flags.labels, "a label to filter by", "KEY=VALUE");
+  app.add_flag("--no-defaults", flags.no_defaults,
+               "leave out [sandbox] of cloche.toml and of your config.toml (docs/settings.md)");
   AddLimitFlags(app, flags.limits);
 }
 
@@ -107,7 +109,8 @@ void AddLimitFlags(CLI::App& app, LimitFlags& limits) {
 }
 
 void AddCommandFlags(CLI::App& app, CommandFlags& flags) {
-  AddList(app, "--env", flags.env, kEnvHelp, "NAME[=VALUE]");
+  AddList(app, "-e,--env", flags.env, kEnvHelp, "NAME[=VALUE]");
+  AddText(app, "-w,--workdir", flags.cwd, "run it in this directory of the sandbox", "DIR");
   AddText(app, "--agent", flags.agent, "refuse when the sandbox serves another agent", "NAME");
   app.add_flag("--fresh", flags.fresh, "run from the clean base, in a disposable twin");
   AddLimits(app, kCommandLimits, flags.limits);

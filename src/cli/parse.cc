@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -41,6 +42,21 @@ bool WantsJson(const std::vector<std::string>& words) {
   return std::ranges::find(words, "--json") != words.end();
 }
 
+// What CLI11 says of words it does not know helps nobody.
+Error UnknownWord(const CLI::App& app, const CLI::Error& error) {
+  const std::string help = app.get_name() + " --help lists them";
+  for (const std::string& word : app.remaining()) {
+    if (word.size() < 2 || word[0] != '-') continue;
+    std::vector<std::string> known = {"--help"};
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    const std::string near = NearestWord(word.substr(0, word.find('=')), known);
+    return {Code::kInvalid, fmt::format("no such option: {}", word),
+            near.empty() ? help : fmt::format("did you mean {}? {}", near, help)};
+  }
+  return {Code::kInvalid, error.what(), app.get_name() + " --help"};
+}
+
 std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<std::string> words,
                                int bad_usage) {
   const bool json = WantsJson(words);
@@ -52,6 +68,9 @@ std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<
   } catch (const CLI::CallForHelp&) {
     WriteAll(STDOUT_FILENO, HelpText(app, synopsis));
     return 0;
+  } catch (const CLI::ExtrasError& error) {
+    PrintError(UnknownWord(app, error), json);
+    return bad_usage;
   } catch (const CLI::Error& error) {
     PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"}, json);
     return bad_usage;
@@ -78,10 +97,16 @@ Boundary FindCommand(const CLI::App& app, const std::vector<std::string>& argume
     const std::string& word = arguments[i];
     if (word == "--") return {i, true};
     if (!IsOption(word)) return {i, false};
-    const bool long_option = word[1] == '-';
-    if (long_option && word.find('=') != std::string::npos) continue;
-    // All our short options are flags: a cluster of them never takes the next word.
-    if (long_option && TakesValue(app, word)) ++i;
+    if (word[1] == '-') {
+      if (word.find('=') == std::string::npos && TakesValue(app, word)) ++i;
+      continue;
+    }
+    // Of a cluster the first that takes a value takes the rest of the word, or else the next.
+    for (size_t at = 1; at < word.size(); ++at) {
+      if (!TakesValue(app, std::string("-") + word[at])) continue;
+      if (at + 1 == word.size()) ++i;
+      break;
+    }
   }
   return {arguments.size(), false};
 }

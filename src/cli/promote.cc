@@ -1,7 +1,11 @@
 #include <fmt/core.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "cli/ask.h"
@@ -21,7 +25,8 @@ namespace {
 struct PromoteFlags {
   std::string ref, to, merge_tool;
   std::vector<std::string> paths, exclude, ours, theirs;
-  bool dry_run = false, interactive = false, yes = false, allow_triggers = false, json = false;
+  bool dry_run = false, interactive = false, yes = false, json = false;
+  bool allow_triggers = false, skip_triggers = false;
 };
 
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
@@ -40,21 +45,60 @@ std::string TargetDirectory(const std::string& path, const Surroundings& around)
   return upwards && realpath(whole.c_str(), real) != nullptr ? real : whole;
 }
 
+bool HasWildcard(const std::string& word) { return word.find_first_of("*?[") != std::string::npos; }
+
+// Of whole paths if it has a slash, like a path it stands for; else of names anywhere.
+std::string Pattern(const std::string& word, const Surroundings& around) {
+  if (word.find('/') == std::string::npos || word.starts_with('/')) return word;
+  std::string pattern;
+  for (const char c : around.cwd == "/" ? "" : around.cwd) {
+    if (std::string_view("*?[\\").contains(c)) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "/" + (word.starts_with("./") ? word.substr(2) : word);
+}
+
 Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
   Json body = {{"dry_run", true}};
-  const auto put = [&](const char* key, const std::vector<std::string>& paths) {
+  const auto put = [&](const char* key, const char* globs, const std::vector<std::string>& words) {
     body[key] = Json::array();
-    for (const std::string& path : paths) body[key].push_back(AbsolutePath(path, around));
+    for (const std::string& word : words)
+      if (globs != nullptr && HasWildcard(word))
+        body[globs].push_back(Pattern(word, around));
+      else
+        body[key].push_back(AbsolutePath(word, around));
   };
-  put("paths", flags.paths);
-  put("exclude", flags.exclude);
-  put("ours", flags.ours);
-  put("theirs", flags.theirs);
+  put("paths", "path_globs", flags.paths);
+  put("exclude", "exclude_globs", flags.exclude);
+  put("ours", nullptr, flags.ours);
+  put("theirs", nullptr, flags.theirs);
   body["texts"] = Json::object();
   if (flags.paths.empty())
     body["paths"].push_back(around.project.empty() ? around.cwd : around.project);
   if (!flags.to.empty()) body["to"] = TargetDirectory(flags.to, around);
   return body;
+}
+
+// A word that stands for nothing is a mistake, and what it was to leave out would be applied.
+Status CheckWords(const Json& plan, const PromoteFlags& flags, const Surroundings& around) {
+  const Json& unmatched = Field(plan, "unmatched");
+  const auto missed = [&](const std::string& text) {
+    return std::ranges::find(unmatched, Json(text)) != unmatched.end();
+  };
+  struct stat info {};
+  for (const auto* words : {&flags.paths, &flags.exclude, &flags.ours, &flags.theirs})
+    for (const std::string& word : *words) {
+      const std::string path = AbsolutePath(word, around);
+      const bool pattern = HasWildcard(word) && (words == &flags.paths || words == &flags.exclude);
+      if (!missed(pattern ? Pattern(word, around) : path) || lstat(path.c_str(), &info) == 0)
+        continue;
+      return Fail(Code::kNotFound,
+                  fmt::format("promote: nothing that {} changed matches {}, nothing was applied",
+                              EscapeForTerminal(flags.ref), EscapeForTerminal(word)),
+                  fmt::format("cloche diff {} --all --name-only lists what it changed",
+                              EscapeForTerminal(flags.ref)));
+    }
+  return {};
 }
 
 bool Alarmed(const Json& plan) {
@@ -70,12 +114,25 @@ Error ConflictError(const Json& plan) {
           ""};
 }
 
+Result<PromoteAnswer> PlanWithoutTriggers(const std::string& target, const PromoteAnswer& plan,
+                                          Json& body) {
+  for (const Json& each : Field(plan.json, "triggers"))
+    if (Text(each, "severity") == "alarm")
+      WriteAll(STDERR_FILENO,
+               fmt::format("cloche: skipped: {}: {}\n", EscapeForTerminal(Text(each, "path")),
+                           EscapeForTerminal(Text(each, "reason"))));
+  SkipTriggers(plan, body);
+  return AskPromote(target, body);
+}
+
 // Looks, lets the person choose, and looks again at what was chosen.
-Result<PromoteAnswer> Plan(const std::string& target, const PromoteFlags& flags, Json& body) {
+Result<PromoteAnswer> ChosenPlan(const std::string& target, const PromoteFlags& flags,
+                                 const Surroundings& around, Json& body) {
   const bool choosing = flags.interactive || !flags.merge_tool.empty();
   if (choosing) body["with_texts"] = true;
   auto plan = AskPromote(target, body);
   body.erase("with_texts");
+  if (plan) CLOCHE_TRY(CheckWords(plan->json, flags, around));
   if (!plan || !choosing) return plan;
   if (!flags.merge_tool.empty() && !Field(plan->json, "conflicts").empty()) {
     const auto resolved = MergeByTool(flags.merge_tool, plan->json, body);
@@ -94,22 +151,77 @@ Result<PromoteAnswer> Plan(const std::string& target, const PromoteFlags& flags,
   return AskPromote(target, body);
 }
 
+Result<PromoteAnswer> Plan(const std::string& target, const PromoteFlags& flags,
+                           const Surroundings& around, Json& body) {
+  auto plan = ChosenPlan(target, flags, around, body);
+  if (!plan || !flags.skip_triggers || !Alarmed(plan->json)) return plan;
+  return PlanWithoutTriggers(target, *plan, body);
+}
+
+enum class Approval { kAll, kWithoutTriggers };
+
 // Whoever is there says yes; what makes something run later needs one of its own.
-Status Approve(const PromoteAnswer& plan, const PromoteFlags& flags) {
+Result<Approval> Approve(const PromoteAnswer& plan, const PromoteFlags& flags) {
   const bool asks = !flags.json && isatty(STDIN_FILENO) != 0;
-  const bool alarmed = Alarmed(plan.json) && !flags.allow_triggers;
   const size_t changes = plan.changes.size();
-  if (alarmed && !asks)
-    return Fail(Code::kDenied, "promote: some of it makes something run later, nothing was applied",
-                "look at it (--dry-run), then give --allow-triggers, or leave it out: --exclude");
-  if (alarmed && !Confirmed("Some of it makes something run later. Take that over, too?"))
-    return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
-  if (flags.yes) return {};
+  if (Alarmed(plan.json) && !flags.allow_triggers) {
+    if (!asks)
+      return Fail(Code::kDenied,
+                  "promote: some of it makes something run later, nothing was applied",
+                  "look at it (--dry-run), then give --allow-triggers, or leave it out: "
+                  "--skip-triggers, or --exclude PATH");
+    const char answer = AskLetter(
+        "Some of it makes something run later. Take that over, too, skip those, or abort?", "y,s,a",
+        "y: take it over, too; s: skip what makes something run later, apply the rest; a: abort, "
+        "nothing is applied\n");
+    if (answer == 'a') return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
+    if (answer == 's') return Approval::kWithoutTriggers;
+  }
+  if (flags.yes) return Approval::kAll;
   if (!asks)
-    return Fail(Code::kInvalid, "promote: nobody is there to say yes", "look, then give --yes");
+    return Fail(Code::kInvalid, "promote: confirmation needs a terminal", "look, then pass --yes");
   if (!Confirmed(fmt::format("Apply {} change{} to reality?", changes, changes == 1 ? "" : "s")))
     return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
-  return {};
+  return Approval::kAll;
+}
+
+// A value is the exit status to leave with: there is nothing to apply, or it cannot be.
+std::optional<int> ShowOrEnd(const PromoteAnswer& plan, const PromoteFlags& flags,
+                             const Surroundings& around) {
+  const bool conflicts = !Field(plan.json, "conflicts").empty();
+  const bool nothing = plan.changes.empty();
+  if (flags.json) {
+    if (conflicts || flags.dry_run || nothing) PrintAnswer(plan);
+    if (conflicts) return ExitStatus(Code::kConflict);
+  } else {
+    TellRecovered(plan.json);
+    ShowPlan(plan, around);
+    if (conflicts) ShowConflicts(plan.json);
+    if (conflicts) return PrintError(ConflictError(plan.json));
+    if (nothing) WriteAll(STDERR_FILENO, "cloche: nothing to apply\n");
+  }
+  return flags.dry_run || nothing ? std::optional(0) : std::nullopt;
+}
+
+int Apply(const std::string& target, const PromoteFlags& flags, const Json& body) {
+  const auto done = AskPromote(target, body);
+  if (!done) return PrintError(done.error(), flags.json);
+  const bool conflicts = !Field(done->json, "conflicts").empty();
+  const std::string id = EscapeForTerminal(Text(done->json, "id"));
+  if (flags.json) {
+    PrintAnswer(*done);
+    return conflicts ? ExitStatus(Code::kConflict) : id.empty() ? ExitStatus(Code::kDenied) : 0;
+  }
+  if (conflicts) {
+    ShowConflicts(done->json);
+    return PrintError(ConflictError(done->json));
+  }
+  if (id.empty())
+    return PrintError({Code::kDenied, "promote: it is not what was shown, nothing was applied",
+                       "look again: cloche promote " + EscapeForTerminal(flags.ref)});
+  WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
+  WriteAll(STDOUT_FILENO, id + "\n");
+  return 0;
 }
 
 }  // namespace
@@ -119,8 +231,10 @@ int Promote(Arguments arguments) {
   CLI::App app("Applies what a sandbox changed to reality: all of it or nothing.",
                "cloche promote");
   app.add_option("SANDBOX", flags.ref, "id, unique prefix of it, or name")->required();
-  app.add_option("PATH", flags.paths, "only these and what is below; default: the project");
-  AddList(app, "--exclude", flags.exclude, "not this and what is below");
+  app.add_option("PATH", flags.paths,
+                 "only these and what is below, or a pattern; default: the project");
+  AddList(app, "--exclude", flags.exclude,
+          "not this and what is below; or a pattern: '.git/**', '*.log'");
   app.add_flag("--dry-run", flags.dry_run, "say what would be done");
   app.add_flag("-i,--interactive", flags.interactive, "choose files and hunks");
   app.add_option("--to", flags.to, "onto this directory, not onto the project")
@@ -133,6 +247,8 @@ int Promote(Arguments arguments) {
   app.add_flag("-y,--yes", flags.yes, "do not ask, but for what makes something run later");
   app.add_flag("--allow-triggers", flags.allow_triggers,
                "take over what makes something run later, too");
+  app.add_flag("--skip-triggers", flags.skip_triggers,
+               "leave out what makes something run later, apply the rest");
   AddJsonFlag(app, flags.json);
   if (auto status = Parse(app, "SANDBOX [PATH...]", arguments)) return *status;
   const auto fail = [&](const Error& error) { return PrintError(error, flags.json); };
@@ -140,51 +256,30 @@ int Promote(Arguments arguments) {
     return fail({Code::kInvalid, "promote: --interactive needs a terminal and no --json",
                  "choose with PATH and --exclude"});
 
-  const auto around = ReadSurroundings();
+  if (flags.allow_triggers && flags.skip_triggers)
+    return fail({Code::kInvalid, "promote: --allow-triggers and --skip-triggers exclude each other",
+                 "leave out one of them"});
+
+  auto around = ReadSurroundings();
   if (!around) return fail(around.error());
+  if (const auto read = ReadProjectFile(*around); !read) return fail(read.error());
   const auto target = SandboxTarget(flags.ref, "/promote");
   if (!target) return fail(target.error());
   Json body = RequestBody(flags, *around);
-  auto plan = Plan(*target, flags, body);
-  if (!plan) return fail(plan.error());
-  const bool conflicts = !Field(plan->json, "conflicts").empty();
-  if (!flags.json) {
-    TellRecovered(plan->json);
-    ShowPlan(*plan, *around);
-    if (conflicts) ShowConflicts(plan->json);
+  auto plan = Plan(*target, flags, *around, body);
+  for (;;) {
+    if (!plan) return fail(plan.error());
+    if (const auto ended = ShowOrEnd(*plan, flags, *around)) return *ended;
+    const auto approved = Approve(*plan, flags);
+    if (!approved) return fail(approved.error());
+    if (*approved == Approval::kAll) break;
+    plan = PlanWithoutTriggers(*target, *plan, body);
   }
-  if (flags.json && (conflicts || flags.dry_run)) PrintAnswer(*plan);
-  if (conflicts) return flags.json ? ExitStatus(Code::kConflict) : fail(ConflictError(plan->json));
-  if (!flags.json && plan->changes.empty()) WriteAll(STDERR_FILENO, "cloche: nothing to apply\n");
-  if (flags.dry_run) return 0;
-  if (plan->changes.empty()) {
-    if (flags.json) PrintAnswer(*plan);
-    return 0;
-  }
-  if (Status approved = Approve(*plan, flags); !approved) return fail(approved.error());
-
   body["allow_triggers"] = Alarmed(plan->json);
   body["dry_run"] = false;
   body["digest"] = Field(plan->json, "digest");
   plan->changes = {};  // they come once more
-  const auto done = AskPromote(*target, body);
-  if (!done) return fail(done.error());
-  if (!Field(done->json, "conflicts").empty()) {
-    if (flags.json) {
-      PrintAnswer(*done);
-      return ExitStatus(Code::kConflict);
-    }
-    ShowConflicts(done->json);
-    return fail(ConflictError(done->json));
-  }
-  if (flags.json) {
-    PrintAnswer(*done);
-    return 0;
-  }
-  const std::string id = EscapeForTerminal(Text(done->json, "id"));
-  WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
-  WriteAll(STDOUT_FILENO, id + "\n");
-  return 0;
+  return Apply(*target, flags, body);
 }
 
 }  // namespace cloche::cli

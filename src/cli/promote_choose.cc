@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
@@ -25,17 +26,6 @@ namespace {
 constexpr uint32_t kContext = 3;
 
 void Say(const std::string& line) { WriteAll(STDERR_FILENO, line); }
-
-// One letter of `letters`; at the end of the input 'q'.
-char Ask(const std::string& question, const std::string& letters, const std::string& help) {
-  for (;;) {
-    Say(question + " [" + letters + ",?] ");
-    const std::optional<std::string> answer = ReadAnswer();
-    if (!answer) return 'q';
-    if (answer->size() == 1 && letters.contains((*answer)[0])) return (*answer)[0];
-    Say(help);
-  }
-}
 
 void ShowLine(char sign, std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
@@ -66,8 +56,8 @@ Choice ChooseHunks(const std::string& old_text, const std::string& new_text, std
   for (const diff::Block& block : lines->blocks) {
     ShowBlock(*lines, block);
     const char answer =
-        Ask(fmt::format("Take this hunk ({} of {})?", taken.size() + 1, lines->blocks.size()),
-            "y,n,q", "y: take it; n: leave it as it is; q: end, nothing is applied\n");
+        AskLetter(fmt::format("Take this hunk ({} of {})?", taken.size() + 1, lines->blocks.size()),
+                  "y,n,q", "y: take it; n: leave it as it is; q: end, nothing is applied\n");
     if (answer == 'q') return Choice::kQuit;
     taken.push_back(answer == 'y');
     count += answer == 'y';
@@ -155,11 +145,12 @@ bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
     const bool hunks = pair.is_object();
     char answer = rest;
     if (answer == 0)
-      answer = Ask(fmt::format("{} {}: take it?", diff::KindName(change->kind),
-                               EscapeForTerminal(change->path)),
-                   hunks ? "y,n,h,a,d,q" : "y,n,a,d,q",
-                   "y: take it; n: leave it out; h: choose hunks; a: it and all that follow; d: "
-                   "neither it nor any that follows; q: end, nothing is applied\n");
+      answer =
+          AskLetter(fmt::format("{} {}: take it?", diff::KindName(change->kind),
+                                EscapeForTerminal(change->path)),
+                    hunks ? "y,n,h,a,d,q" : "y,n,a,d,q",
+                    "y: take it; n: leave it out; h: choose hunks; a: it and all that follow; d: "
+                    "neither it nor any that follows; q: end, nothing is applied\n");
     if (answer == 'q') return false;
     if (answer == 'a' || answer == 'd') rest = answer;
     Choice choice = answer == 'y' || answer == 'a' ? Choice::kAll : Choice::kNone;
@@ -172,6 +163,28 @@ bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
   }
   ChooseDirectories(directories, taken, left, body);
   return !taken.empty() || (left.empty() && !directories.empty());
+}
+
+void SkipTriggers(const PromoteAnswer& plan, Json& body) {
+  std::set<std::string> taken, left;
+  std::vector<diff::Change> directories;
+  for (const Json& each : Field(plan.json, "triggers"))
+    if (Text(each, "severity") == "alarm") left.insert(Text(each, "path"));
+  for (const std::string& path : left) body["exclude"].push_back(path);
+  const auto skipped = [&](const std::string& path) {
+    return std::ranges::any_of(
+        left, [&](const std::string& each) { return path == each || IsBelow(path, each); });
+  };
+  for (const std::string& each : plan.changes) {
+    const auto change = diff::DecodeJsonLine(each);
+    if (!change || skipped(change->path)) continue;
+    const diff::Side& side = change->new_side ? *change->new_side : *change->old_side;
+    if (side.type == diff::FileType::kDirectory)
+      directories.push_back(*change);
+    else
+      taken.insert(change->path);
+  }
+  ChooseDirectories(directories, taken, left, body);
 }
 
 Result<size_t> MergeByTool(const std::string& tool, const Json& plan, Json& body) {

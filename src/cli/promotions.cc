@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <ctime>
+
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/command.h"
@@ -12,6 +14,36 @@
 #include "cli/surroundings.h"
 
 namespace cloche::cli {
+namespace {
+
+// The last one that is in place, confirmed by whoever is there.
+Result<std::string> LastPromotion(const Surroundings& around, bool yes, bool json) {
+  ASSIGN_OR_RETURN(const Json answer, AskPromoter({"list", around.home}));
+  if (!json) TellRecovered(answer);
+  const Json* last = nullptr;
+  for (const Json& each : Field(answer, "promotions"))
+    if (Text(each, "state") == "done") last = &each;
+  if (last == nullptr)
+    return Fail(Code::kNotFound, "undo: there is no promotion to take back",
+                "cloche promotions lists what was applied");
+  const std::string id = Text(*last, "id");
+  const std::string what =
+      fmt::format("{}, {} step{} in {}, from {}, {} ago", id, DescribeValue(Field(*last, "steps")),
+                  Number(*last, "steps") == 1 ? "" : "s",
+                  EscapeForTerminal(DescribePlace(Text(*last, "project"), around.home)),
+                  EscapeForTerminal(Text(*last, "sandbox")),
+                  DescribeAge(Text(*last, "created"), time(nullptr)));
+  if (yes) return id;
+  if (!CanAsk(json))
+    return Fail(Code::kInvalid, "undo: confirmation needs a terminal; the last is " + what,
+                "pass --yes, or its id: cloche undo " + id);
+  if (!Confirmed("Take back " + what + "?"))
+    return Fail(Code::kConflict, "undo: not confirmed, nothing was undone");
+  return id;
+}
+
+}  // namespace
+
 int Promotions(Arguments arguments) {
   bool json = false;
   CLI::App app("Lists what was applied to reality, newest last.", "cloche promotions");
@@ -26,11 +58,12 @@ int Promotions(Arguments arguments) {
     PrintJson(Field(*answer, "promotions"));
     return 0;
   }
-  Table table({"PROMOTION", "CREATED", "STATE", "STEPS", "SANDBOX"});
+  Table table({"PROMOTION", "CREATED", "STATE", "STEPS", "SANDBOX", "PROJECT"});
   table.AlignRight(3);
   for (const Json& each : Field(*answer, "promotions"))
     table.AddRow({Text(each, "id"), Text(each, "created"), Text(each, "state"),
-                  DescribeValue(Field(each, "steps")), Text(each, "sandbox")});
+                  DescribeValue(Field(each, "steps")), Text(each, "sandbox"),
+                  DescribePlace(Text(each, "project"), around->home)});
   if (!table.empty()) WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
   return 0;
 }
@@ -38,14 +71,20 @@ int Promotions(Arguments arguments) {
 int Undo(Arguments arguments) {
   std::string id;
   std::vector<std::string> force;
-  bool json = false;
+  bool json = false, yes = false;
   CLI::App app("Takes a promotion back, byte for byte.", "cloche undo");
-  app.add_option("PROMOTION", id, "its id: cloche promotions shows them")->required();
+  app.add_option("PROMOTION", id, "its id: cloche promotions shows them; default: the last");
+  app.add_flag("-y,--yes", yes, "without an id: do not ask");
   AddList(app, "--force-paths", force, "take this path back, whatever reality has there now");
   AddJsonFlag(app, json);
-  if (auto status = Parse(app, "PROMOTION", arguments)) return *status;
+  if (auto status = Parse(app, "[PROMOTION]", arguments)) return *status;
   const auto around = ReadSurroundings();
   if (!around) return PrintError(around.error(), json);
+  if (id.empty()) {
+    const auto last = LastPromotion(*around, yes, json);
+    if (!last) return PrintError(last.error(), json);
+    id = *last;
+  }
   std::vector<std::string> words = {"undo", around->home, id};
   for (const std::string& path : force)
     words.push_back(path.starts_with('/') ? path : around->cwd + "/" + path);
@@ -64,7 +103,10 @@ int Undo(Arguments arguments) {
          "promotion"},
         json);
   }
-  if (json) PrintJson(*answer);
+  if (json)
+    PrintJson(*answer);
+  else
+    WriteAll(STDERR_FILENO, fmt::format("cloche: {} is taken back\n", EscapeForTerminal(id)));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/error_json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/defaults.h"
 #include "cli/helper_process.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -293,8 +294,11 @@ int Race(Arguments arguments) {
   if (!report) return PrintError(report.error(), flags.json);
   auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), flags.json);
-  if (const auto read = ReadProjectFile(*around, true); !read)
+  if (const auto read = ReadProjectFile(*around); !read)
     return FailSession(read.error(), flags.json);
+  if (const auto taken = TakeDefaults(flags.sandbox, *around, {true, flags.json, flags.quiet});
+      !taken)
+    return FailSession(taken.error(), flags.json);
 
   const SignalWatch signals;
   RaceSandboxes sandboxes;  // removed while signals wait

@@ -206,6 +206,9 @@ Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& aroun
   body["env"] = std::move(environment.kept);
   if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);
   ASSIGN_OR_RETURN(Body limits, LimitsBody(flags.limits));
+  if (flags.setting_limits.is_object())
+    for (const auto& [name, value] : flags.setting_limits.items())
+      if (!limits.contains(name)) limits[name] = value;
   if (!limits.empty()) body["limits"] = std::move(limits);
   CLOCHE_TRY(AddPaths(body, "ro", flags.ro, around.cwd));
   CLOCHE_TRY(AddPaths(body, "rw", flags.rw, around.cwd));
@@ -241,8 +244,12 @@ Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& aroun
   ASSIGN_OR_RETURN(auto environment, ChooseEnvironment(around.environment, flags.env));
   body["env"] = std::move(environment.kept);
   if (!environment.asked_for.empty()) body["env_names"] = std::move(environment.asked_for);
-  AddText(body, "cwd", around.cwd);
-  body["cwd_optional"] = true;
+  if (flags.cwd.empty()) {
+    AddText(body, "cwd", around.cwd);
+    body["cwd_optional"] = true;
+  } else {
+    body["cwd"] = Absolute(around.cwd, flags.cwd);
+  }
   if (flags.pty) body["pty"] = {{"rows", flags.pty->rows}, {"columns", flags.pty->columns}};
   body["stdin"] = flags.read_stdin;
   if (flags.background) body["background"] = true;

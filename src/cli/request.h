@@ -18,10 +18,12 @@ namespace cloche::cli {
 
 struct Surroundings {
   std::string cwd;
-  std::string home;                      // empty when HOME is unset
-  std::string project;                   // empty when there is none
-  std::string base_commit;               // of the project, where somebody asked for it
-  std::string project_file;              // its cloche.toml, where a sandbox is made
+  std::string home;                 // empty when HOME is unset
+  std::string project;              // empty when there is none
+  std::string base_commit;          // of the project, where somebody asked for it
+  std::string project_file;         // its cloche.toml, where a sandbox is made
+  nlohmann::ordered_json wishes;    // its [sandbox]: {allow, secrets, hide, limits}; null: none
+  nlohmann::ordered_json settings;  // that of the person's own file
   std::vector<std::string> environment;  // NAME=value, unfiltered
 };
 
@@ -49,7 +51,9 @@ struct SandboxFlags {
   bool drop_root = false;
   bool in_memory = false;
   std::string on_violation;
-  std::string auto_snapshot;  // every-command, or a time
+  std::string auto_snapshot;              // every-command, or a time
+  nlohmann::ordered_json setting_limits;  // of settings and wishes, as numbers
+  bool no_defaults = false;               // neither the project's wishes nor the person's settings
 };
 
 struct WindowSize {
@@ -60,6 +64,7 @@ struct WindowSize {
 struct CommandFlags {
   std::vector<std::string> argv;
   std::vector<std::string> env;
+  std::string cwd;    // "" = where we are, if the sandbox has that, too
   LimitFlags limits;  // wall and output only
   std::string agent;
   std::optional<WindowSize> pty;

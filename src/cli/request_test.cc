@@ -18,6 +18,8 @@ const Surroundings kAround = {.cwd = "/home/u/src",
                               .project = "/home/u/src",
                               .base_commit = "",
                               .project_file = "",
+                              .wishes = {},
+                              .settings = {},
                               .environment = {"LANG=C"}};
 
 // What `cloche run WORDS...` would send.

@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/defaults.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/session.h"
@@ -29,8 +30,10 @@ int Run(Arguments arguments) {
   command.timing = output.timing;
   auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), output.json);
-  if (const auto read = ReadProjectFile(*around, keep); !read)
+  if (const auto read = ReadProjectFile(*around); !read)
     return FailSession(read.error(), output.json);
+  if (const auto taken = TakeDefaults(sandbox, *around, {keep, output.json, output.quiet}); !taken)
+    return FailSession(taken.error(), output.json);
   const auto body = RunRequest(sandbox, command, keep, *around);
   if (!body) return FailSession(body.error(), output.json);
   return RunSession("/v1/run", *body, streams, output, AfterCommand::kDiscarded);

@@ -110,6 +110,18 @@ std::string DescribeAge(const std::string& rfc3339_utc, time_t now) {
   return FormatAge(difftime(now, timegm(&parts)));
 }
 
+std::string DescribePlace(const std::string& path, const std::string& home) {
+  if (path.empty()) return "-";
+  if (home.size() < 2 || !path.starts_with(home)) return path;
+  const std::string rest = path.substr(home.size());
+  return rest.empty() || rest.starts_with('/') ? "~" + rest : path;
+}
+
+std::string PlaceOf(const Json& sandbox) {
+  const std::string project = Text(sandbox, "project");
+  return project.empty() ? Text(sandbox, "cwd") : project;
+}
+
 std::string DescribeLimit(const std::string& name, const Json& value) {
   if (!value.is_number()) return DescribeValue(value);
   const double number = value.get<double>();
@@ -147,6 +159,8 @@ std::string DescribeSandbox(const Json& sandbox, const Json& stale, time_t now, 
   Table facts({});
   facts.AddRow({"id", Text(sandbox, "id")});
   facts.AddRow({"state", DescribeState(sandbox)});
+  if (const std::string place = PlaceOf(sandbox); !place.empty())
+    facts.AddRow({Text(sandbox, "project").empty() ? "directory" : "project", place});
   for (const char* key : {"name", "base", "mode", "agent", "task", "labels", "commands"})
     if (const Json& value = Field(sandbox, key); !value.is_null() && value != "" && !value.empty())
       facts.AddRow({key, DescribeValue(value)});

@@ -11,6 +11,9 @@ namespace cloche::cli {
 
 std::string DescribeState(const Json& sandbox);                       // "stopped (life limit 1 h)"
 std::string DescribeAge(const std::string& rfc3339_utc, time_t now);  // "-" when it is no time
+// The directory it is about, "~/app"; `home` may be empty.
+std::string DescribePlace(const std::string& path, const std::string& home);
+std::string PlaceOf(const Json& sandbox);  // its project, else where it was made
 std::string DescribeLimit(const std::string& name, const Json& value);  // "512 MiB", "unlimited"
 std::string DescribeValue(const Json& value);                           // anything on one line
 

@@ -1,17 +1,33 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
+#include "base/text.h"
+#include "cli/ask.h"
+#include "cli/client.h"
 #include "cli/command.h"
+#include "cli/defaults.h"
+#include "cli/git_head.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/session.h"
+#include "cli/shell_mark.h"
 #include "cli/surroundings.h"
+#include "cli/unpromoted.h"
 
 namespace cloche::cli {
 namespace {
+
+struct ShellFlags {
+  SandboxFlags sandbox;
+  CommandFlags command;
+  OutputFlags output;
+  std::string ref;
+  bool keep = false, force = false;
+};
 
 std::string PreferredShell() {
   const char* shell = getenv("SHELL");
@@ -30,47 +46,143 @@ Status CheckFlagsForExisting(const CLI::App& app) {
   return {};
 }
 
+void TellShell(const std::string& text) {
+  WriteAll(STDERR_FILENO, Coloured(ColourWanted(STDERR_FILENO), "2", "cloche: " + text) + "\n");
+}
+
+// What to call it: the name is shorter.
+std::string LabelOf(const Json& sandbox) {
+  const std::string name = Text(sandbox, "name");
+  return EscapeForTerminal(name.empty() ? Text(sandbox, "id") : name);
+}
+
+int Remove(const std::string& id, int status) {
+  const auto target = SandboxTarget(id);
+  const auto removed =
+      target ? Call("DELETE", *target) : Result<Json>(std::unexpected(target.error()));
+  if (removed) return status;
+  PrintError(removed.error());
+  return kOwnFailure;
+}
+
+// Work that nobody promoted is not thrown away without a word. With nobody to ask it is kept.
+int LeaveDisposable(const Json& sandbox, const ShellFlags& flags, int status) {
+  const std::string id = Text(sandbox, "id"), label = LabelOf(sandbox);
+  const auto count = CountUnpromoted(id);
+  const auto stays = [&](const std::string& why) {
+    TellShell(fmt::format(
+        "{}; {} is kept: cloche shell {}, cloche diff {}, cloche promote {}, cloche rm {}", why,
+        label, label, label, label, label));
+    return status;
+  };
+  if (flags.keep) return stays("you are back on the real machine");
+  if (flags.force || (count && *count == 0)) return Remove(id, status);
+  const std::string what = count ? DescribeUnpromoted(*count) + " not promoted"
+                                 : "what changed cannot be told: " + count.error().message;
+  if (!CanAsk(flags.output.json)) return stays(what);
+  const char answer = AskLetter(
+      fmt::format("{}: {}. Discard, promote, or keep it?", label, EscapeForTerminal(what)), "d,p,k",
+      "d: discard the sandbox with all that changed in it; p: show the changes, ask, and apply "
+      "them to reality; k: keep the sandbox\n");
+  if (answer == 'd') return Remove(id, status);
+  if (answer == 'k') return stays("you are back on the real machine");
+  std::string word = id;
+  char* words[] = {word.data()};
+  const int promoted = Promote(words);
+  const auto left = CountUnpromoted(id);
+  if (promoted == 0 && left && *left == 0) return Remove(id, status);
+  return stays("not all of it was promoted");
+}
+
+// At a terminal a disposable one is made first and removed last: in between it has a name, and on
+// leaving there is something to ask about.
+int DisposableAtTerminal(ShellFlags& flags, const Streams& streams, Surroundings& around) {
+  const auto fail = [&](const Error& error) { return FailSession(error, flags.output.json); };
+  around.base_commit = HeadCommit(around.project);
+  const auto body = SandboxRequest(flags.sandbox, around);
+  if (!body) return fail(body.error());
+  const auto made = Call("POST", "/v1/sandboxes", *body);
+  if (!made) return fail(made.error());
+  const std::string id = Text(*made, "id"), label = LabelOf(*made);
+  if (!flags.output.quiet) {
+    TellShell(fmt::format("you are in {}, a copy of this machine: nothing here is real", label));
+    TellShell(flags.keep ? "leave with exit or Ctrl-D; the copy is kept"
+                         : "leave with exit or Ctrl-D; you are asked before work is discarded");
+  }
+  flags.command.env = flags.sandbox.env;
+  flags.command.argv = MarkedShell(flags.command.argv[0], label);
+  const auto target = SandboxTarget(id, "/commands");
+  const auto command = CommandRequest(flags.command, around);
+  if (!target || !command) return fail(target ? command.error() : target.error());
+  const int status = RunSession(*target, *command, streams, flags.output, AfterCommand::kStays);
+  return LeaveDisposable(*made, flags, status);
+}
+
+int InExisting(ShellFlags& flags, const Streams& streams, const Surroundings& around) {
+  const auto fail = [&](const Error& error) { return FailSession(error, flags.output.json); };
+  const auto found = SandboxTarget(flags.ref);
+  if (!found) return fail(found.error());
+  flags.command.env = flags.sandbox.env;
+  flags.command.agent = flags.sandbox.agent;
+  for (const char* name : {"wall", "output"})
+    flags.command.limits[name] = flags.sandbox.limits[name];
+  std::string label;
+  if (streams.pty) {
+    const auto sandbox = Call("GET", *found);
+    if (!sandbox) return fail(sandbox.error());
+    label = LabelOf(*sandbox);
+    flags.command.argv = MarkedShell(flags.command.argv[0], label);
+    if (!flags.output.quiet) {
+      TellShell(fmt::format("you are in {}, a copy of this machine: nothing here is real", label));
+      TellShell("leave with exit or Ctrl-D; the copy stays");
+    }
+  }
+  const auto body = CommandRequest(flags.command, around);
+  if (!body) return fail(body.error());
+  const int status =
+      RunSession(*found + "/commands", *body, streams, flags.output, AfterCommand::kStays);
+  if (streams.pty && !flags.output.quiet)
+    TellShell(
+        fmt::format("you are back on the real machine; {} stays: cloche diff {}, cloche promote {}",
+                    label, label, label));
+  return status;
+}
+
 }  // namespace
 
 int Shell(Arguments arguments) {
-  SandboxFlags sandbox;
-  CommandFlags command;
-  OutputFlags output;
+  ShellFlags flags;
   Terminal terminal = Terminal::kAuto;
-  std::string ref;
-  bool keep = false;
   CLI::App app("Opens your shell in a sandbox; without one, in a disposable copy of this machine.",
                "cloche shell");
-  app.add_option("SANDBOX", ref, "id, unique prefix of it, or name");
-  AddSandboxFlags(app, sandbox);
-  app.add_flag("--keep", keep, "keep the disposable sandbox");
+  app.add_option("SANDBOX", flags.ref, "id, unique prefix of it, or name");
+  AddSandboxFlags(app, flags.sandbox);
+  app.add_flag("--keep", flags.keep, "keep the disposable sandbox");
+  app.add_flag("--force", flags.force, "discard the disposable sandbox without asking");
   AddTerminalFlags(app, terminal);
-  AddSessionOutputFlags(app, output);
+  AddSessionOutputFlags(app, flags.output);
   if (auto status = Parse(app, "[SANDBOX]", arguments, kOwnFailure)) return *status;
+  const auto fail = [&](const Error& error) { return FailSession(error, flags.output.json); };
 
-  command.argv = {PreferredShell()};
-  const Streams streams = ChooseStreams(terminal, output.json);
-  Connect(command, streams);
-  command.timing = output.timing;
+  flags.command.argv = {PreferredShell()};
+  Streams streams = ChooseStreams(terminal, flags.output.json);
+  streams.is_shell = true;
+  Connect(flags.command, streams);
+  flags.command.timing = flags.output.timing;
   auto around = ReadSurroundings();
-  if (!around) return FailSession(around.error(), output.json);
-  if (ref.empty()) {
-    if (const auto read = ReadProjectFile(*around, keep); !read)
-      return FailSession(read.error(), output.json);
-    const auto body = RunRequest(sandbox, command, keep, *around);
-    if (!body) return FailSession(body.error(), output.json);
-    return RunSession("/v1/run", *body, streams, output, AfterCommand::kDiscarded);
+  if (!around) return fail(around.error());
+  if (!flags.ref.empty()) {
+    if (const auto fits = CheckFlagsForExisting(app); !fits) return fail(fits.error());
+    return InExisting(flags, streams, *around);
   }
-  const auto target = SandboxTarget(ref, "/commands");
-  if (!target) return FailSession(target.error(), output.json);
-  if (const auto fits = CheckFlagsForExisting(app); !fits)
-    return FailSession(fits.error(), output.json);
-  command.env = sandbox.env;
-  command.agent = sandbox.agent;
-  for (const char* name : {"wall", "output"}) command.limits[name] = sandbox.limits[name];
-  const auto body = CommandRequest(command, *around);
-  if (!body) return FailSession(body.error(), output.json);
-  return RunSession(*target, *body, streams, output, AfterCommand::kStays);
+  if (const auto read = ReadProjectFile(*around); !read) return fail(read.error());
+  const DefaultsFor which = {flags.keep, flags.output.json, flags.output.quiet};
+  if (const auto taken = TakeDefaults(flags.sandbox, *around, which); !taken)
+    return fail(taken.error());
+  if (streams.pty) return DisposableAtTerminal(flags, streams, *around);
+  const auto body = RunRequest(flags.sandbox, flags.command, flags.keep, *around);
+  if (!body) return fail(body.error());
+  return RunSession("/v1/run", *body, streams, flags.output, AfterCommand::kDiscarded);
 }
 
 }  // namespace cloche::cli

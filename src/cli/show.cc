@@ -1,6 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <string_view>
+#include <vector>
 
 #include "cli/client.h"
 #include "cli/command.h"
@@ -33,6 +36,13 @@ int Show(Arguments arguments) {
                                             ColourWanted(STDOUT_FILENO)));
   }
   return 0;
+}
+
+int Inspect(Arguments arguments) {
+  static char json[] = "--json";
+  std::vector<char*> words(arguments.begin(), arguments.end());
+  if (std::ranges::find(words, std::string_view(json)) == words.end()) words.push_back(json);
+  return Show(words);
 }
 
 }  // namespace cloche::cli

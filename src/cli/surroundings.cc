@@ -21,13 +21,49 @@ namespace {
 
 constexpr size_t kMostProjectFile = 64 << 10;
 
-// A program of its own knows what may stand there: most who start us have no such file.
-Status CheckProjectFile(const std::string& path) {
-  ASSIGN_OR_RETURN(HelperProcess helper, HelperProcess::Start("cloche-pipeline", {"check", path}));
+// A program of its own knows what may stand in them: most who start us have no such files.
+Status ReadDefaults(Surroundings& around, const std::string& project, const std::string& settings) {
+  ASSIGN_OR_RETURN(HelperProcess helper,
+                   HelperProcess::Start("cloche-pipeline", {"check", project, settings}));
   const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
   if (!answer.is_object()) return Fail(Code::kInternal, "cloche-pipeline gave no answer");
   if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
+  around.wishes = Field(answer, "wishes");
+  around.settings = Field(answer, "settings");
   return {};
+}
+
+// The person's own; "" when there is none.
+std::string SettingsPath(const std::string& home) {
+  const char* given = getenv("XDG_CONFIG_HOME");
+  const std::string directory = given != nullptr && given[0] == '/' ? given
+                                : home.empty()                      ? ""
+                                                                    : home + "/.config";
+  if (directory.empty()) return "";
+  const std::string path = directory + "/cloche/config.toml";
+  return access(path.c_str(), F_OK) == 0 ? path : "";
+}
+
+Result<std::string> ReadProjectText(const std::string& path) {
+  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file && errno == ENOENT) return "";
+  const auto fail = [&](const char* why) {
+    return Fail(Code::kInvalid, fmt::format("read {}: {}", EscapeForTerminal(path), why),
+                "what it says binds promotions: mend it, or remove it");
+  };
+  if (!file) return fail(strerror(errno));
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return fail("not a file");
+  std::string text;
+  char buffer[16 << 10];
+  ssize_t size = 0;
+  while (text.size() <= kMostProjectFile && (size = read(file.get(), buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<size_t>(size));
+  if (size < 0) return fail(strerror(errno));
+  if (text.size() > kMostProjectFile) return fail("longer than 64 KiB");
+  if (!IsUtf8(text)) return fail("it is not UTF-8");
+  if (text.find('\0') != std::string::npos) return fail("it holds a NUL");
+  return text;
 }
 
 }  // namespace
@@ -53,30 +89,14 @@ Result<Surroundings> ReadSurroundings() {
   return around;
 }
 
-Status ReadProjectFile(Surroundings& around, bool check) {
-  if (around.project.empty()) return {};
-  const std::string path = around.project + "/cloche.toml";
-  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file && errno == ENOENT) return {};
-  const auto fail = [&](const char* why) {
-    return Fail(Code::kInvalid, fmt::format("read {}: {}", EscapeForTerminal(path), why),
-                "what it says binds promotions: mend it, or remove it");
-  };
-  if (!file) return fail(strerror(errno));
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return fail("it is no file");
-  std::string text;
-  char buffer[16 << 10];
-  ssize_t size = 0;
-  while (text.size() <= kMostProjectFile && (size = read(file.get(), buffer, sizeof buffer)) > 0)
-    text.append(buffer, static_cast<size_t>(size));
-  if (size < 0) return fail(strerror(errno));
-  if (text.size() > kMostProjectFile) return fail("longer than 64 KiB");
-  if (!IsUtf8(text)) return fail("it is not UTF-8");
-  if (text.find('\0') != std::string::npos) return fail("it holds a NUL");
-  if (check) CLOCHE_TRY(CheckProjectFile(path));
-  around.project_file = std::move(text);
-  return {};
+Status ReadProjectFile(Surroundings& around) {
+  const std::string path = around.project.empty() ? "" : around.project + "/cloche.toml";
+  if (!path.empty()) {
+    ASSIGN_OR_RETURN(around.project_file, ReadProjectText(path));
+  }
+  const std::string settings = SettingsPath(around.home);
+  if (around.project_file.empty() && settings.empty()) return {};
+  return ReadDefaults(around, around.project_file.empty() ? "" : path, settings);
 }
 
 }  // namespace cloche::cli

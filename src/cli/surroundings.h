@@ -8,9 +8,9 @@ namespace cloche::cli {
 // This process as the daemon needs to know it: cwd, home, project, environment.
 Result<Surroundings> ReadSurroundings();
 
-// The project's cloche.toml, for whoever makes a sandbox: what it says now holds for as long as
-// that lives. With `check` it must make sense; a sandbox that is gone in a moment need not wait for
-// that, and whoever promotes from it reads it again.
-Status ReadProjectFile(Surroundings& around, bool check);
+// The person's settings, and the project's cloche.toml, for whoever makes a sandbox: what it says
+// now holds for as long as that lives. It must make sense, whatever is asked: what it says is
+// somebody's wish, and nobody goes on without it.
+Status ReadProjectFile(Surroundings& around);
 
 }  // namespace cloche::cli

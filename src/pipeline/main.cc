@@ -1,9 +1,13 @@
 // cloche-pipeline: lifts what a sandbox changed into reality, stage by stage. Started by cloche:
 //   --program CLOCHE ...    what was written after `cloche pipeline`
-//   check FILE              whether a cloche.toml makes sense, JSON
+//   check PROJECT SETTINGS  whether a cloche.toml and a config.toml make sense, and their
+//                           [sandbox], JSON; "" = there is none
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <string.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -42,22 +46,55 @@ struct Flags {
 };
 
 // Globs are part of the file, and a mistake in one of them is told as soon.
-Result<project::ProjectFile> ReadWhole(const std::string& text) {
-  ASSIGN_OR_RETURN(project::ProjectFile file, project::ReadProjectFile(text));
+Result<project::ProjectFile> ReadWhole(const std::string& text,
+                                       const std::string& name = project::kFileName) {
+  ASSIGN_OR_RETURN(project::ProjectFile file, project::ReadProjectFile(text, name));
   for (const auto* list : {&file.promote.allow, &file.promote.deny, &file.promote.read_only})
-    for (const std::string& pattern : *list) CLOCHE_TRY(promote::Glob::Parse(pattern));
+    for (const std::string& pattern : *list)
+      if (const auto glob = promote::Glob::Parse(pattern); !glob)
+        return Fail(glob.error().code, fmt::format("read {}: {}", name, glob.error().message),
+                    glob.error().cure);
   return file;
 }
 
-int CheckFile(const char* path) {
-  const sys::Fd file(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Json DefaultsJson(const project::SandboxDefaults& defaults) {
+  Json json = {{"hide", defaults.hide}, {"limits", LimitsToJson(defaults.limits)}};
+  if (defaults.allow) json["allow"] = *defaults.allow;
+  if (defaults.secrets) json["secrets"] = *defaults.secrets;
+  return json;
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  const sys::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;
-  Json answer = Json::object();
   if (!file.valid() || sys::ReadAll(file.get(), text, 1 << 20) < 0)
-    answer["error"] = ErrorJson({Code::kInvalid, "read cloche.toml: it cannot be read", ""});
-  else if (const auto read = ReadWhole(text); !read)
-    answer["error"] = ErrorJson(read.error());
-  cli::WriteAll(STDOUT_FILENO, answer.dump() + "\n");
+    return Fail(Code::kInvalid,
+                fmt::format("read {}: {}", EscapeForTerminal(path), strerror(errno)),
+                "make it a file that you may read, or remove it");
+  return text;
+}
+
+// What a project and a person want their sandboxes to be; "" where there is no such file.
+Result<Json> ReadDefaults(const std::string& project, const std::string& settings) {
+  Json answer = {{"wishes", nullptr}, {"settings", nullptr}};
+  if (!project.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadText(project));
+    ASSIGN_OR_RETURN(const project::ProjectFile file, ReadWhole(text, EscapeForTerminal(project)));
+    answer["wishes"] = DefaultsJson(file.sandbox);
+  }
+  if (!settings.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadText(settings));
+    ASSIGN_OR_RETURN(const project::SandboxDefaults read,
+                     project::ReadSettings(text, EscapeForTerminal(settings)));
+    answer["settings"] = DefaultsJson(read);
+  }
+  return answer;
+}
+
+int CheckFiles(const char* project, const char* settings) {
+  const auto read = ReadDefaults(project, settings);
+  const Json answer = read ? *read : Json{{"error", ErrorJson(read.error())}};
+  cli::WriteAll(STDOUT_FILENO, answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   return 0;
 }
 
@@ -301,7 +338,7 @@ Result<int> RollBackIt(const Session& session, Journal& journal) {
 
 Result<int> Repin(Session& session) {
   session.around.project_file.clear();
-  CLOCHE_TRY(cli::ReadProjectFile(session.around, false));
+  CLOCHE_TRY(cli::ReadProjectFile(session.around));
   const std::string& text = session.around.project_file;
   CLOCHE_TRY(ReadWhole(text));
   if (!session.flags.json)
@@ -321,6 +358,9 @@ Result<int> Act(const Flags& flags, const std::string& program) {
   ASSIGN_OR_RETURN(Session session, Open(flags, program));
   if (flags.action == "repin") return Repin(session);
   ASSIGN_OR_RETURN(Journal journal, Journal::Open(session.around.home, session.sandbox));
+  // What was decided goes by the pinned one; but nothing new begins beside one that is broken.
+  if (flags.action == "run" || flags.action == "approve")
+    CLOCHE_TRY(cli::ReadProjectFile(session.around));
   if (flags.action == "run") return RunIt(session, journal);
   if (flags.action == "approve") return ApproveIt(session, journal);
   if (flags.action == "cancel") return CancelIt(session, journal);
@@ -356,7 +396,7 @@ int main(int argc, char** argv) {
   using namespace cloche;
   const std::span<char*> words(argv, static_cast<size_t>(argc));
   const std::string_view first = argc > 1 ? words[1] : "";
-  if (argc == 3 && first == "check") return pipeline::CheckFile(words[2]);
+  if (argc == 4 && first == "check") return pipeline::CheckFiles(words[2], words[3]);
   if (argc < 3 || first != "--program") {
     cli::WriteAll(STDERR_FILENO, "cloche-pipeline is started by cloche; use cloche pipeline\n");
     return 2;

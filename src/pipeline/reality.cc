@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/client.h"
+#include "cli/defaults.h"
 
 namespace cloche::pipeline {
 namespace {
@@ -58,6 +59,7 @@ Result<std::string> ForkState(const std::string& snapshot, const std::string& na
 Result<std::string> NewSandbox(const std::string& name, const cli::Surroundings& around) {
   cli::SandboxFlags flags;
   flags.name = name;
+  CLOCHE_TRY(cli::TakeDefaults(flags, around, {.keep = true, .json = true, .quiet = true}));
   ASSIGN_OR_RETURN(const cli::Body body, cli::SandboxRequest(flags, around));
   ASSIGN_OR_RETURN(const Json made, Call("POST", "/v1/sandboxes", body));
   return Text(made, "id");

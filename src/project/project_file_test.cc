@@ -127,13 +127,13 @@ TEST(ProjectFile, EveryMistakeNamesItsLine) {
 
 TEST(ProjectFile, WhatSandboxesAreMadeWithIsRead) {
   const auto file = ReadProjectFile(R"([sandbox]
-allow = ["registry.npmjs.org:443"]
+allow = ["packages.example.com:443"]
 secrets = []
 hide = ["keys"]
 limits = { memory = "1.5G", wall = "1h30m", pids = 50 }
 )");
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->sandbox.allow, std::vector<std::string>{"registry.npmjs.org:443"});
+  EXPECT_EQ(file->sandbox.allow, std::vector<std::string>{"packages.example.com:443"});
   EXPECT_TRUE(file->sandbox.secrets && file->sandbox.secrets->empty());
   EXPECT_EQ(file->sandbox.hide, std::vector<std::string>{"keys"});
   EXPECT_EQ(file->sandbox.limits.memory, uint64_t{3} << 29);

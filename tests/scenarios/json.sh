@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# --json everywhere: one object with an id, or a list of such; errors are one object too.
+# --json everywhere: one object with an id, or a list of such; errors are one object too. What takes
+# SANDBOX... prints a list, however many there are.
 . "$(dirname "$0")/../harness/lib.sh"
 
 has_id() { local id; id=$(field "${1-}id"); [ -n "$id" ] && [ "$id" != null ]; }
@@ -59,12 +60,27 @@ check "doctor: has checks" not field_is checks.0.status null
 try cloche status --json
 check "status" has_id
 check "status: mode" field_is mode "$([ "$MODE" = rootless ] && echo rootless || echo system)"
+try cloche new --json --name two
 try cloche stop --json box
-check "stop" has_id
-try cloche rm --json box
-check "rm" has_id
-check "rm: state" field_is state removed
-for words in "show nothing" "logs nothing" "stop nothing" "rm nothing" "exec nothing -- true" \
+check "stop: a list of one" has_id 0.
+try cloche stop --json box two
+check "stop: a list of two" has_id 1.
+try cloche rm --json two
+check "rm: a list of one" has_id 0.
+check "rm: state" field_is 0.state removed
+try cloche rm --json box nothing
+check "rm: a list of two" field_is 0.state removed
+check "rm: an error has its place in it" field_is 1.error.code not_found
+check "rm: and is a failure" exits 3
+try cloche rm --json nothing
+check "rm: a list of one error" field_is 0.error.code not_found
+check "rm: is a failure, too" exits 3
+try cloche frobnicate --json
+check "an unknown command is one object" field_is error.code invalid
+check "and leaves standard error alone" says_nothing
+try cloche inspect nothing
+check "inspect of nothing is one object" field_is error.code not_found
+for words in "show nothing" "logs nothing" "rename nothing other" "exec nothing -- true" \
   "new --name=A/B" "run --memory=-1 -- true" "explain --base=nowhere" \
   "ls --nonsense" "run --nonsense -- true"; do
   # shellcheck disable=SC2086

@@ -117,7 +117,72 @@ check "the twin is gone" field_is '#' 2
 try cloche exec --fresh first -- sh -c 'exit 6'
 check "--fresh passes the exit status" exits 6
 
+# Verbs that people try, and words that they mistype.
+for verb in ps list; do
+  try cloche $verb
+  check "$verb is ls" mentions first
+done
+try cloche ls -q
+check "ls -q prints ids only" is "$(head -n 1 "$OUT")" "$id"
+try cloche ls
+check "ls names the directory" mentions "$WORK"
+try cloche show first
+check "show names it" mentions "^directory  *$WORK"
+try cloche inspect first
+check "inspect is show in JSON" field_is id "$id"
+try cloche exec first -w / -e "ONE=1 2" -eTWO=2 -- sh -c 'pwd; echo "$ONE $TWO"'
+check "exec -w DIR -e NAME=VALUE" prints "$(printf '/\n1 2 2')"
+try cloche exec first -w no-such-directory -- true
+check "a directory that is not there is an error" exits 125
+cloche kill first > "$OUT" 2> "$ERR"
+try cloche show first --json
+check "kill is stop" field_is state stopped
+try cloche start first
+check "start succeeds" exits 0
+try cloche show first --json
+check "and it runs" field_is state running
+try cloche stats --no-stream --json
+check "stats lists all" field_is '#' 2
+check "with what each takes" field_is 0.id "$id"
+[ "$MODE" = rootless ] || check "memory" not field_is 0.memory_bytes null
+try cloche stats first --no-stream
+check "stats as a table" mentions '^ID .*CPU .*MEMORY'
+try cloche rename second 2nd
+check "rename refuses what is not a name" exits 2
+refused conflict rename second first
+try cloche rename second other
+check "rename succeeds" exits 0
+try cloche show other --json
+check "it has the new name" field_is id "$second"
+try cloche show second
+check "and not the old one" exits 3
+cloche rename other second > "$OUT" 2> "$ERR"
+try cloche show secnod
+check "a mistyped name is guessed" says 'did you mean second?'
+try cloche promte
+check "a mistyped command is guessed" says 'did you mean cloche promote?'
+try cloche ls --jsno
+check "a mistyped option is guessed" says 'did you mean --json?'
+try cloche run --wal 1s -- true
+check "of run, too" says 'did you mean --wall?'
+try cloche new --name timed --life 1h30m --memory 1.5G --json
+[ "$MODE" = rootless ] || check "1h30m and 1.5G are understood" field_is limits.life 5400.0
+cloche rm timed > "$OUT" 2> "$ERR"
+
 # Removal.
+try cloche new --name idle
+cloche exec idle -- true > "$OUT" 2> "$ERR"
+cloche stop idle first > "$OUT" 2> "$ERR"
+try cloche prune
+check "prune needs a yes" exits 2
+try cloche prune --yes
+check "prune removes what is stopped and holds no work" exits 0
+try cloche show idle
+check "it is gone" exits 3
+try cloche show first --json
+check "what holds work stays" field_is id "$id"
+try cloche show second --json
+check "so does what runs" field_is id "$second"
 try cloche rm first
 check "rm succeeds" exits 0
 try cloche show first

@@ -101,13 +101,72 @@ check "an unknown key is an error" exits 2
 check "with its line" says 'cloche.toml:2: promote has no key'
 printf '[promote]\nallow = ["[a-"]\n' > "$WORK/cloche.toml"
 refused invalid new
-try cloche run -- true
-check "a command in a disposable one runs all the same" exits 0
+printf '[promote]\nalow = []\n' > "$WORK/cloche.toml"
+for words in "run -- true" "promote sly --dry-run" "explain" "shell -T" "pipeline sly run" "race --approach a=true"; do
+  # shellcheck disable=SC2086
+  try cloche $words
+  check "it is an error of: cloche $words" not exits 0
+  check "with file and line" says "$WORK/cloche.toml:2: promote has no key"
+  check "and what to do" says 'known here: allow, deny, read_only'
+done
+try cloche exec sly -- true
+check "what is there already goes on" exits 0
 head -c 70000 /dev/zero | tr '\0' '#' > "$WORK/cloche.toml"
 refused invalid new
 rm "$WORK/cloche.toml" && mkfifo "$WORK/cloche.toml"
 refused invalid new
 rm "$WORK/cloche.toml"
+
+# --- What sandboxes are made with: a project takes away, and gives nothing.
+limits() { cloche show "$1" --json > "$OUT" 2> "$ERR"; }
+cat > "$WORK/cloche.toml" << 'END'
+[sandbox]
+allow = ["api.example.com:443", "evil.example.com:443"]
+secrets = ["token"]
+hide = ["secrets"]
+limits = { pids = 60, files = 99999999, wall = "1h30m" }
+END
+try cloche new --name wish
+check "a wish of [sandbox] is an error where it is out of range" says 'cloche.toml:5: .*files'
+sed -i 's/99999999/1048576/' "$WORK/cloche.toml"
+try cloche new --name wish
+check "what is not granted is not" exits 0
+check "and named" says 'not granted: cloche.toml asks for --allow evil.example.com:443'
+check "secrets, too" says 'asks for --secret token'
+try cloche net wish --json
+check "nothing is allowed" field_is rules '[]'
+try cloche exec wish -- ls
+check "hide hides" not mentions secrets
+limits wish
+check "a limit is lowered" field_is limits.pids 60
+check "and not raised" field_is limits.files 65536
+check "of time, too" field_is limits.wall 5400.0
+try cloche new --name typed --allow evil.example.com:443 --pids 70
+limits typed
+check "what was typed holds" field_is limits.pids 70
+try cloche net typed --json
+check "and is granted" field_is rules.0.rule evil.example.com:443
+as_caller mkdir -p "$CALLER_HOME/.config/cloche"
+as_caller tee "$CALLER_HOME/.config/cloche/config.toml" > "$T/log" << 'END'
+[sandbox]
+allow = ["api.example.com:443", "other.example.com:443"]
+limits = { pids = 40 }
+END
+try cloche new --name own
+check "settings" exits 0
+try cloche net own --json
+check "of what they give the project names what it needs" field_is '#rules' null
+check "one rule" is "$(grep -o 'example.com:443' "$OUT" | sort -u | wc -l)" 1
+check "that of both" field_is rules.0.rule api.example.com:443
+limits own
+check "the smaller limit holds" field_is limits.pids 40
+try cloche new --name bare --no-defaults
+limits bare
+check "--no-defaults leaves both out" field_is limits.pids 1024
+printf '[sandbox]\nrw = ["/"]\n' | as_caller tee "$CALLER_HOME/.config/cloche/config.toml" > "$T/log"
+try cloche new
+check "broken settings are an error" says 'config.toml:2: sandbox has no key'
+rm "$CALLER_HOME/.config/cloche/config.toml" "$WORK/cloche.toml"
 try cloche new --name plain
 check "without a file there are no rules" exits 0
 inside plain 'echo free > b.txt'

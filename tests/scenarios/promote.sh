@@ -27,7 +27,7 @@ digest=$(field digest)
 check "without an id, for nothing was done" field_is id ''
 check "only the project, unless more is named" is "$(grep -c junk-of-box "$OUT")" 0
 try cloche promote box
-check "nobody is there to say yes" exits 2
+check "confirmation needs a terminal" exits 2
 check "so nothing was done" is "$(shape)" "$before"
 
 # --- All of it.
@@ -161,6 +161,62 @@ check "with its reason" says 'a process has it open for writing'
 mv "$BIN/cloche-promote.real" "$BIN/cloche-promote"
 try cloche promote overtaken second --yes
 check "and none when it is closed" is "$status $(cat "$WORK/second")" "0 new"
+
+# --- Patterns, and words that stand for nothing.
+try cloche new --name globs
+inside globs 'mkdir -p .git/info logs/deep; echo x > .git/info/exclude; echo l > logs/deep/a.log; echo k > "keep[1].txt"; echo t > logs/t' > "$T/log"
+for word in '*.lgo' '.gti/**' no-such 'logs/[x'; do
+  try cloche promote globs --yes --exclude "$word"
+  check "--exclude $word matches nothing: an error" not exits 0
+  check "nothing was applied" not test -e "$WORK/logs"
+done
+try cloche promote globs --yes --exclude '*.lgo' --json
+check "which is not_found" field_is error.code not_found
+try cloche promote globs no-such-path --yes --json
+check "a path that is nowhere is, too" field_is error.code not_found
+try cloche promote globs keep.json --yes --json
+check "one that is there, and unchanged, is not" field_is changes '[]'
+try cloche promote globs --yes --exclude '.git/**' --exclude '*.log' --exclude 'keep[1].txt' --json
+check "patterns leave out" field_is state done
+check "what is in .git" not test -e "$WORK/.git/info/exclude"
+check "names at any depth" not test -e "$WORK/logs/deep/a.log"
+check "a name that looks like a pattern" not test -e "$WORK/keep[1].txt"
+check "and nothing else" is "$(cat "$WORK/logs/t")" t
+try cloche promote globs 'logs/**/*.log' --yes --json
+check "a pattern chooses" field_is state done
+check "what it matches" is "$(cat "$WORK/logs/deep/a.log")" l
+check "and no more" not test -e "$WORK/keep[1].txt"
+
+# --- The last one is taken back without its name.
+try cloche promotions
+check "promotions name the project" mentions " $WORK\$"
+try cloche undo
+check "undo alone needs a yes" exits 2
+check "and says what it would take back" says "1 step in $WORK"
+try cloche undo --yes --json
+check "undo --yes takes back the last" field_is state undone
+check "that one" not test -e "$WORK/logs/deep/a.log"
+check "and no other" is "$(cat "$WORK/logs/t")" t
+
+# --- What makes something run later can be left out, and the rest applied.
+dialogue() { as_caller "$PYTHON" "$BIN/dialogue.py" "$@" > "$OUT" 2> "$ERR"; status=$?; }
+try cloche new --name mixed
+inside mixed 'mkdir -p .git/hooks; echo evil > .git/hooks/pre-push; chmod +x .git/hooks/pre-push; echo fine > fine.txt' > "$T/log"
+dialogue 'skip those, or abort?=a' -- "$BIN/cloche" promote mixed --yes
+check "abort applies nothing" exits 4
+check "at all" not test -e "$WORK/fine.txt"
+dialogue 'skip those, or abort?=x' '[y,s,a,?]=s' 'change to reality?=y' -- "$BIN/cloche" promote mixed
+check "skip those" exits 0
+check "applies the rest" is "$(cat "$WORK/fine.txt")" fine
+check "and not those" not test -e "$WORK/.git/hooks"
+inside mixed 'echo finer > fine.txt' > "$T/log"
+try cloche promote mixed --yes --skip-triggers
+check "the same without a terminal" is "$(cat "$WORK/fine.txt")" finer
+check "names what it skipped" says 'skipped: .*/.git/hooks/pre-push'
+refused invalid promote mixed --skip-triggers --allow-triggers
+dialogue 'skip those, or abort?=y' -- "$BIN/cloche" promote mixed --yes
+check "yes takes it over, too" test -e "$WORK/.git/hooks/pre-push"
+rm -rf "$WORK/.git/hooks"
 
 if [ "$MODE" = system ]; then
   cp /etc/motd "$T/motd" 2> /dev/null || : > "$T/motd"

@@ -46,6 +46,12 @@ class Terminal:
     def type(self, data):
         os.write(self.fd, data)
 
+    def read_more(self, seconds):
+        """What comes until then; an OSError: it has ended."""
+        ready, _, _ = select.select([self.fd], [], [], seconds)
+        if ready:
+            self.text += os.read(self.fd, 65536)
+
     def status(self):
         """Reads to the end; what a shell would say."""
         deadline = time.monotonic() + 30
@@ -170,6 +176,126 @@ def _():
     seen = subprocess.run([CLOCHE, "exec", "shelled", "--", "cat", "answer"],
                           stdin=subprocess.DEVNULL, capture_output=True)
     check("what it wrote stays in the sandbox", seen.stdout == b"42\n", seen)
+
+
+def press_until(terminal, wanted):
+    """Ctrl-C again and again: signals that come at once are one."""
+    while wanted not in terminal.text:
+        terminal.type(b"\x03")
+        terminal.read_more(0.3)
+
+
+@case("double Ctrl-C")
+def _():
+    stubborn = "trap '' INT; echo ready; while :; do sleep 0.05; done"
+    for words in (["-T"], []):
+        terminal = Terminal("run", *words, "--", "sh", "-c", stubborn)
+        terminal.read_until(b"ready")
+        press_until(terminal, b"does not end by Ctrl-C: ending it")
+        check(f"a second Ctrl-C ends what ignores the first {words}", terminal.status() == 143,
+              terminal.text)
+    terminal = Terminal("run", "-T", "--", "sh", "-c",
+                        "trap '' INT TERM; echo ready; while :; do sleep 0.05; done")
+    terminal.read_until(b"ready")
+    press_until(terminal, b"killing the command")
+    check("a third kills what ignores that", terminal.status() == 137, terminal.text)
+    terminal = Terminal("run", "--", "sh", "-c",
+                        "trap 'echo caught' INT; echo ready; while :; do sleep 0.05; done")
+    terminal.read_until(b"ready")
+    for count in range(1, 4):
+        terminal.type(b"\x03")
+        while terminal.text.count(b"caught") < count:
+            terminal.read_more(1)
+    check("what answers goes on", b"ending it" not in terminal.text, terminal.text)
+    os.kill(terminal.pid, signal.SIGTERM)
+    check("and ends by other signals", terminal.status() == 143, terminal.text)
+
+
+def prompt_of(shell, home_files, wanted, *, sandbox="shelled"):
+    def inside(*words, text=""):
+        subprocess.run([CLOCHE, "exec", sandbox, "--", *words], input=text.encode(), check=True,
+                       capture_output=True)
+    for name, text in home_files.items():
+        inside("sh", "-c", f"cat > ~/{name}", text=text)
+    os.environ["SHELL"] = shell
+    terminal = Terminal("shell", sandbox)
+    terminal.read_until(wanted)
+    terminal.type(b"echo $((40+2)); exit 0\n")
+    code = terminal.status()
+    for name in home_files:
+        inside("sh", "-c", f"rm ~/{name}")
+    return terminal, code
+
+
+@case("the shell says where one is")
+def _():
+    terminal, code = prompt_of("/bin/bash", {".bashrc": "PS1='mine> '\nalias x=y\n"},
+                               b"(cloche shelled) mine> ")
+    check("bash: the mark is before the person's own prompt", code == 0, terminal.text)
+    check("a banner says that nothing is real", b"you are in shelled" in terminal.text
+          and b"nothing here is real" in terminal.text, terminal.text)
+    check("and how to leave", b"leave with exit or Ctrl-D" in terminal.text, terminal.text)
+    check("leaving says so", b"back on the real machine" in terminal.text, terminal.text)
+    terminal, code = prompt_of(
+        "/bin/bash", {".bashrc": "PROMPT_COMMAND='PS1=\"made\\$ \"'\n"}, b"(cloche shelled) made$ ")
+    check("bash: also where the prompt is made anew each time", code == 0, terminal.text)
+    os.environ["ENV"] = "$HOME/.shrc"
+    terminal, code = prompt_of("/bin/sh", {".shrc": "PS1='own> '\n"}, b"(cloche shelled) ")
+    check("sh: the mark is there", code == 0, terminal.text)
+    del os.environ["ENV"]
+    if os.path.exists("/usr/bin/zsh"):
+        terminal, code = prompt_of("/usr/bin/zsh", {".zshrc": "PS1='z> '\n"}, b"(cloche shelled) z> ")
+        check("zsh: the mark is before the person's own prompt", code == 0, terminal.text)
+    seen = subprocess.run([CLOCHE, "diff", "shelled", "--all", "--name-only"], capture_output=True,
+                          stdin=subprocess.DEVNULL)
+    check("nothing of it is left in the sandbox", b"cloche." not in seen.stdout, seen.stdout)
+
+
+def names():
+    listed = subprocess.run([CLOCHE, "ls", "-q"], capture_output=True, stdin=subprocess.DEVNULL)
+    return listed.stdout.split()
+
+
+@case("leaving a disposable shell")
+def _():
+    os.environ["SHELL"] = "/bin/sh"
+    before = names()
+    terminal = Terminal("shell")
+    terminal.read_until(b"(cloche sb_")
+    terminal.type(b"exit 3\n")
+    check("nothing changed: it goes without a question", terminal.status() == 3, terminal.text)
+    check("and is gone", names() == before, names())
+    terminal = Terminal("shell")
+    terminal.read_until(b"(cloche sb_")
+    terminal.type(b"echo work > worked; exit 0\n")
+    terminal.read_until(b"1 change not promoted. Discard, promote, or keep it?")
+    terminal.type(b"d\n")
+    check("work is asked about", terminal.status() == 0, terminal.text)
+    check("and can be discarded", names() == before, names())
+    terminal = Terminal("shell", "--name", "stays")
+    terminal.read_until(b"(cloche stays) ")
+    terminal.type(b"echo work > worked; exit 0\n")
+    terminal.read_until(b"or keep it?")
+    terminal.type(b"k\n")
+    check("or kept", terminal.status() == 0 and len(names()) == len(before) + 1, terminal.text)
+    terminal = Terminal("rm", "stays")
+    terminal.read_until(b"1 change not promoted")
+    terminal.read_until(b"Remove it all the same? [y/N] ")
+    terminal.type(b"n\n")
+    check("rm asks before work is lost", terminal.status() == 4, terminal.text)
+    terminal = Terminal("rm", "--force", "stays")
+    check("--force does not", terminal.status() == 0, terminal.text)
+    check("it is gone", names() == before, names())
+    terminal = Terminal("shell")
+    terminal.read_until(b"(cloche sb_")
+    terminal.type(b"echo work > promoted-from-shell; exit 0\n")
+    terminal.read_until(b"or keep it?")
+    terminal.type(b"p\n")
+    terminal.read_until(b"Apply 1 change to reality?")
+    terminal.type(b"y\n")
+    check("or promoted", terminal.status() == 0, terminal.text)
+    check("and is real", os.path.exists("promoted-from-shell"), terminal.text)
+    check("then the sandbox goes", names() == before, names())
 
 
 @case("escape sequences")
