@@ -90,6 +90,16 @@ int MakeFileSystem(const std::string& path) {
   return -ENOENT;
 }
 
+// A hole is room that somebody else can take: a write into it then succeeds, and is lost. Earlier
+// versions mounted the pool with discard, which made them; copying an image may, too.
+Outcome<void> FillHoles(int image, const std::string& path) {
+  struct stat info;
+  if (fstat(image, &info) < 0) return Failed(SpawnStage::kPool, "stat pool image", errno, path);
+  if (int error = sys::Allocate(image, static_cast<uint64_t>(info.st_size)); error < 0)
+    return Failed(SpawnStage::kPool, "fill holes of pool image", error, path);
+  return {};
+}
+
 }  // namespace
 
 Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
@@ -108,7 +118,8 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
       unlinkat(state_dir, draft_name, 0);
       return Failed(SpawnStage::kPool, "create pool image", ENOSPC, state_path);
     }
-    if (int error = posix_fallocate(image_.get(), 0, static_cast<off_t>(size)); error != 0) {
+    (void)sys::OverwriteInPlace(image_.get());
+    if (int error = sys::Allocate(image_.get(), size); error < 0) {
       unlinkat(state_dir, draft_name, 0);
       return Failed(SpawnStage::kPool, "allocate pool image", error, state_path);
     }
@@ -119,13 +130,15 @@ Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   }
   if (int error = Lock(image_.get()); error < 0)
     return Failed(SpawnStage::kPool, "lock pool", error, state_path);
+  if (auto filled = FillHoles(image_.get(), state_path + "/" + final_name); !filled) return filled;
 
   char device[32];
   if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)
     return Failed(SpawnStage::kPool, "attach loop device", error, state_path + "/pool.img");
   sys::FsContext pool("btrfs");
   // Blocks of the trees side by side: among fragments of freed ones a commit takes twice as long.
-  pool.Source(device).Flag("ssd_spread");
+  // Without discard, which is on by default where the disk is not a rotating one: it makes holes.
+  pool.Source(device).Flag("ssd_spread").Flag("nodiscard");
   int mount = pool.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoAtime);
   if (mount < 0) return Failed(SpawnStage::kPool, "mount pool", mount, pool.failed());
   sys::Fd mounted(mount);
@@ -335,7 +348,7 @@ void Store::DropStaleGroups() {
 }
 
 Outcome<void> Store::Grow(uint64_t to_bytes) {
-  if (int error = posix_fallocate(image_.get(), 0, static_cast<off_t>(to_bytes)); error != 0)
+  if (int error = sys::Allocate(image_.get(), to_bytes); error < 0)
     return Failed(SpawnStage::kPool, "grow pool image", error);
   if (int error = sys::RefreshLoopSize(loop_.get()); error < 0)
     return Failed(SpawnStage::kPool, "grow loop device", error);

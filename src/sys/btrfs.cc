@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
+#include <linux/fs.h>
 #include <linux/loop.h>
 #include <stdio.h>
 #include <string.h>
@@ -185,6 +186,20 @@ int AttachLoop(int file, Fd& device, char (&path)[32]) {
     if (error != -EBUSY) return error;  // EBUSY: somebody else was faster
   }
   return -EBUSY;
+}
+
+int Allocate(int file, uint64_t bytes) {
+  // The library's fallback writes into every block; where the file system cannot allocate, that is
+  // what it takes.
+  if (fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0) return 0;
+  return errno == EOPNOTSUPP ? -posix_fallocate(file, 0, static_cast<off_t>(bytes)) : -errno;
+}
+
+int OverwriteInPlace(int file) {
+  int flags = 0;
+  if (ioctl(file, FS_IOC_GETFLAGS, &flags) < 0) return -errno;
+  flags |= FS_NOCOW_FL;
+  return ioctl(file, FS_IOC_SETFLAGS, &flags) < 0 ? -errno : 0;
 }
 
 int RefreshLoopSize(int device) { return ioctl(device, LOOP_SET_CAPACITY, 0) < 0 ? -errno : 0; }

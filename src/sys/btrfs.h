@@ -28,6 +28,11 @@ int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
 bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew
 int ResizeToDevice(int pool);
 
+// Every byte of the file up to `bytes` has its place on the disk, holes included; content stays.
+int Allocate(int file, uint64_t bytes);
+// On btrfs: what is written again stays where it is, and needs no new room. An empty file only;
+// elsewhere -EOPNOTSUPP, and so it is anyway.
+int OverwriteInPlace(int file);
 // A free loop device over `file`, cleared by the kernel when its last user is gone. Fills `path`.
 int AttachLoop(int file, Fd& device, char (&path)[32]);
 int RefreshLoopSize(int device);
