@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "sys/file.h"
+#include "sys/mount_info.h"
 
 namespace cloche::daemon {
 namespace {
@@ -22,36 +23,16 @@ std::string ReadAll(const char* path) {
   return text;
 }
 
-// mountinfo writes space, tab, newline and backslash as three octal digits.
-std::string Unescape(const std::string& text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain.push_back(static_cast<char>(std::strtol(text.substr(i + 1, 3).c_str(), nullptr, 8)));
-      i += 3;
-    } else {
-      plain.push_back(text[i]);
-    }
-  }
-  return plain;
-}
-
 std::vector<HostMount> ReadMounts() {
   std::vector<HostMount> mounts;
-  std::istringstream lines(ReadAll("/proc/self/mountinfo"));
-  for (std::string line; std::getline(lines, line);) {
-    // id parent major:minor root target options [tags] - type source super-options
-    std::istringstream words(line);
-    std::string id, parent, device, root, target, options, word, type, source;
-    words >> id >> parent >> device >> root >> target >> options;
-    while (words >> word && word != "-") {
-    }
-    words >> type >> source;
+  for (sys::MountInfo& line : sys::ParseMountInfo(ReadAll("/proc/self/mountinfo"))) {
     HostMount mount;
-    mount.target = Unescape(target);
-    mount.source = Unescape(source);
-    mount.fs_type = type;
-    mount.read_only = ("," + options + ",").find(",ro,") != std::string::npos;
+    mount.target = std::move(line.target);
+    mount.source = std::move(line.source);
+    mount.fs_type = std::move(line.fs_type);
+    mount.device = std::move(line.device);
+    mount.root = std::move(line.root);
+    mount.read_only = ("," + line.options + ",").find(",ro,") != std::string::npos;
     mount.is_file = sys::IsRegularFile(mount.target.c_str());
     // A later mount on the same place covers the earlier one.
     std::erase_if(mounts, [&](const HostMount& other) { return other.target == mount.target; });

@@ -200,6 +200,14 @@ constexpr Row kRows[] = {
      "unmount what findmnt -R /proc shows below it"},
     {SpawnStage::kMounts, "make mount point", EROFS, kAlways, Code::kNotFound,
      "that directory does not exist, and the place is read-only inside", "check the spelling"},
+    {SpawnStage::kMounts, "follow", kAny, kRootless, Code::kUnavailable,
+     "it was mounted or unmounted after your daemon started, and this machine does not pass such "
+     "changes on (findmnt -o TARGET,PROPAGATION: private)",
+     "end the daemon, the next command starts a new one: cloche status shows its pid, kill PID; or "
+     "sudo mount --make-rshared / before it starts"},
+    {SpawnStage::kMounts, "follow", kAny, kAlways, Code::kUnavailable,
+     "it was mounted or unmounted after the daemon started, and could not be taken over",
+     "restart the daemon: cloche status shows its pid, kill PID; the next command starts it"},
     {SpawnStage::kMounts, "", ENOENT, kAlways, Code::kNotFound,
      "that path does not exist (inside, or on the host)",
      "check the spelling; with a dir: base it "

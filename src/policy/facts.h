@@ -17,6 +17,8 @@ struct HostMount {
   std::string fs_type;
   bool read_only = false;
   bool is_file = false;  // a single file is bound there, as containers do with /etc/hosts
+  std::string device{};  // of its file system, "major:minor"; "" = not known
+  std::string root{};    // the directory of that file system which is mounted
 };
 
 struct UserFacts {

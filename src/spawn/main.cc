@@ -77,8 +77,7 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   umask(022);
   sys::RaiseFileLimit();
 
-  // Of the host's mount namespace: opened before we leave it, it tells when that changes.
-  sys::Fd host_mounts(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  HostView host;  // before we leave its mount namespace
   sys::CgroupHost groups = sys::FindCgroups(privileged);
 
   if (privileged) {
@@ -102,14 +101,15 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   sys::Fd scratch_dir(open(scratch->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   auto store = Store::Open(state.get(), state_path, scratch_dir.get(), privileged);
   if (!store) return Refuse(daemon.get(), store.error());
+  host.Enter(privileged, {state_path + "/pool", *scratch});
   sys::CgroupTree tree;
   std::string failed;
   if (int error = sys::CgroupTree::Open(groups, TagOf(state.get()), tree, failed); error < 0)
     return Refuse(daemon.get(), {SpawnStage::kCgroup, "make cgroup", -error, failed});
 
   Workshop workshop(*store, tree, *scratch);
-  Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon),
-                std::move(host_mounts), *store, tree, workshop);
+  Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon), std::move(host),
+                *store, tree, workshop);
   // In system mode cloched gives its directory away before it starts us, and then root itself.
   struct stat daemon_files {};
   if (fstatat(state.get(), "daemon", &daemon_files, AT_SYMLINK_NOFOLLOW) == 0)

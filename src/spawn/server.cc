@@ -67,11 +67,11 @@ Outcome<LaunchPlan> ReadPlan(int memfd) {
   return std::move(*plan);
 }
 
-Server::Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store,
-               sys::CgroupTree& cgroups, Workshop& workshop)
+Server::Server(Mode mode, sys::Fd daemon, HostView host, Store& store, sys::CgroupTree& cgroups,
+               Workshop& workshop)
     : mode_(mode),
       daemon_(std::move(daemon)),
-      host_mounts_(std::move(host_mounts)),
+      host_(std::move(host)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       store_(store),
       cgroups_(cgroups),
@@ -80,11 +80,32 @@ Server::Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store,
   epoll_event event{EPOLLIN, {.u64 = kRequestToken}};
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, daemon_.get(), &event);
   event = {EPOLLPRI, {.u64 = kMountsToken}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, host_mounts_.get(), &event);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, host_.fd(), &event);
 }
 
 void Server::RestartKeeper() {
   keeper_ = StartKeeper(store_, cgroups_, daemon_.get(), keeper_pid_);
+}
+
+// A request may come before the loop hears of them.
+void Server::NoticeMounts() {
+  if (host_.Changed()) TakeInMounts();
+}
+
+void Server::TakeInMounts() {
+  FinishRefills();
+  shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
+  workshop_.ForgetMasks();
+  host_.Follow();
+  mounts_changed_ = sys::MonotonicMicros();
+}
+
+// What lies below a mount that we do not see must not pass for it.
+Outcome<void> Server::CheckSources(const SandboxSpec& spec) const {
+  for (const MountOp& op : spec.mounts)
+    if (const std::string* mount = op.source.empty() ? nullptr : host_.DiffersAt(op.source))
+      return Failed(SpawnStage::kMounts, "follow the host's mounts", ESTALE, *mount);
+  return {};
 }
 
 // A sandbox whose end nobody would notice is ended at once.
@@ -110,17 +131,17 @@ int Server::Run() {
     const int refill = RefillDelay();
     int count = epoll_wait(epoll_.get(), events, 32, refill >= 0 ? refill : kTrimMs);
     if (count < 0 && errno != EINTR) return 1;
+    // The kernel tells of the host's mounts once, and what was prepared before is worth nothing
+    // now.
+    for (int i = 0; i < count; ++i)
+      if (events[i].data.u64 == kMountsToken) TakeInMounts();
     // Requests first: a person waits for them.
     for (int i = 0; i < count; ++i)
       if (events[i].data.u64 == kRequestToken) HandleRequest();
     for (int i = 0; i < count; ++i) {
       uint64_t token = events[i].data.u64;
-      if (token == kMountsToken) {
-        FinishRefills();
-        shelf_.Clear([&](Sandbox s) { Dispose(std::move(s)); });
-        workshop_.ForgetMasks();
-        mounts_changed_ = sys::MonotonicMicros();
-      } else if ((token & kJobBit) != 0) {
+      if (token == kMountsToken) continue;
+      if ((token & kJobBit) != 0) {
         JobEnded(static_cast<pid_t>(token & ~kJobBit));
       } else if ((token & kReportBit) != 0) {
         FinishRefill(static_cast<pid_t>(token & ~kReportBit));
@@ -166,6 +187,7 @@ void Server::HandleRequest() {
     quit_ = true;
     return;
   }
+  NoticeMounts();
   for (auto* text : {&request.sandbox, &request.snapshot, &request.other})
     (*text)[sizeof *text - 1] = '\0';
   if (got == static_cast<long>(sizeof request) && !IsSandboxId(request.sandbox)) {
@@ -268,6 +290,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
     sys::PeerIdentity peer;
     if (auto known = IdentifyClient(fds[1], peer); !known) return known;
     if (auto checked = CheckPlan(*plan, peer, mode_); !checked) return checked;
+    if (auto seen = CheckSources(plan->spec); !seen) return seen;
     if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStage::kPlan, "sandbox runs", EEXIST);
     auto choice = ChooseUpper(*plan, peer.uid);
     if (!choice) return std::unexpected(choice.error());

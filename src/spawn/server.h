@@ -8,6 +8,7 @@
 
 #include "base/spawn_protocol.h"
 #include "base/state_layout.h"
+#include "spawn/host_view.h"
 #include "spawn/keeper.h"
 #include "spawn/shelf.h"
 #include "spawn/store.h"
@@ -27,7 +28,7 @@ SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure);
 // Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
 class Server {
  public:
-  Server(Mode mode, sys::Fd daemon, sys::Fd host_mounts, Store& store, sys::CgroupTree& cgroups,
+  Server(Mode mode, sys::Fd daemon, HostView host, Store& store, sys::CgroupTree& cgroups,
          Workshop& workshop);
   // Who cloche-egress is to be.
   void SetDaemonUser(uid_t uid, gid_t gid) {
@@ -38,6 +39,9 @@ class Server {
 
  private:
   void HandleRequest();
+  void NoticeMounts();  // of the host, if there are others than before
+  void TakeInMounts();
+  Outcome<void> CheckSources(const SandboxSpec& spec) const;
   void Launch(const SpawnRequest& request, std::span<const int> fds);
   Outcome<std::optional<UpperChoice>> ChooseUpper(const LaunchPlan& plan, uint32_t owner);
   Outcome<Sandbox> BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice);
@@ -112,7 +116,9 @@ class Server {
   void Shutdown();  // nothing of ours is left when it returns
 
   Mode mode_;
-  sys::Fd daemon_, host_mounts_, epoll_, keeper_;
+  sys::Fd daemon_;
+  HostView host_;
+  sys::Fd epoll_, keeper_;
   pid_t keeper_pid_ = 0;
   uid_t daemon_uid_ = 0;
   gid_t daemon_gid_ = 0;

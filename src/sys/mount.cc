@@ -41,6 +41,13 @@ int SetMountFlags(int mount, uint64_t set, bool recursive) {
                          sizeof attributes));
 }
 
+int MakeSlave(int mount) {
+  mount_attr attributes{};
+  attributes.propagation = MS_SLAVE;
+  return Checked(
+      syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
+}
+
 int AttachMount(int mount, int dir, const char* path) {
   return Checked(syscall(SYS_move_mount, mount, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH));
 }

@@ -16,7 +16,8 @@ inline constexpr uint64_t kMountNoAtime = 0x10;
 
 int OpenTree(int dir, const char* path, bool recursive);                // a detached clone
 int IdmapMount(int mount, int user_namespace, bool recursive = false);  // in place
-int SetMountFlags(int mount, uint64_t set, bool recursive);             // MOUNT_ATTR_*
+int MakeSlave(int mount);  // receives what is mounted below it elsewhere, passes nothing on
+int SetMountFlags(int mount, uint64_t set, bool recursive);  // MOUNT_ATTR_*
 int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
 int DetachMount(const char* path);

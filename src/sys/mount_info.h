@@ -1,0 +1,26 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+namespace cloche::sys {
+
+// One line of /proc/PID/mountinfo, unescaped.
+struct MountInfo {
+  uint64_t id = 0;
+  std::string device;   // "major:minor" of its file system
+  std::string root;     // the directory of that file system which is mounted
+  std::string target;   // where
+  std::string options;  // of this mount
+  std::string fs_type;
+  std::string source;
+};
+
+std::vector<MountInfo> ParseMountInfo(const std::string& text);
+// The mounts of the namespace in which `file` was opened as /proc/self/mountinfo, wherever the
+// reader is now. 0 or -errno.
+int ReadMountInfo(int file, std::vector<MountInfo>& mounts);
+
+}  // namespace cloche::sys

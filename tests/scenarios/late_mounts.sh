@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# What the host mounts after the daemon has started is copied like the rest, and what it unmounts is gone,
+# also where it does not pass mounts on. Its mounts are nobody else's.
+[ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare --mount --propagation private "$0" "$@"
+[ "$(id -u)" = 0 ] || { echo "skipped: mounting needs root"; exit 77; }
+# Not below /tmp, where a mount is in the way of rootless sandboxes.
+PLACE=$(mktemp -d /mnt/cloche-t.XXXXXX)
+. "$(dirname "$0")/../harness/lib.sh"
+ending() {
+  local code=$?
+  cd / && stop_daemon
+  umount -q -R "$PLACE"/*
+  rm -rf "$PLACE"
+  (exit $code)
+  finish
+}
+trap ending EXIT
+chmod 755 "$PLACE"
+mkdir "$PLACE"/{bind,tmpfs,disk,source} && echo bound > "$PLACE/source/f" && chown -R "$CALLER_UID:$CALLER_UID" "$PLACE"/*
+truncate -s 8M "$T/disk.img" && mkfs.ext4 -q -m 0 -E "root_owner=$CALLER_UID:$CALLER_UID" "$T/disk.img" || exit 1
+is_free() { [ -z "$(losetup -j "$T/disk.img")" ]; }
+in_memory() { mount -t tmpfs -o "uid=$CALLER_UID,mode=755" none "$1" && echo "$2" > "$1/f" && chown "$CALLER_UID" "$1/f"; }
+at_work() { (cd "$1" && shift && try cloche run "$@"; exit $status); status=$?; }
+
+if [ "$MODE" = rootless ]; then
+  in_memory "$PLACE/tmpfs" new || exit 1
+  at_work "$PLACE/tmpfs" -- cat f
+  check "what is under a mount that cannot be seen does not pass for it" not prints new
+  check "it is refused" exits 125
+  check "the message names the mount" says "$PLACE/tmpfs"
+  check "and what to do" says 'cure: end the daemon'
+  try cloche run -- echo ran
+  check "elsewhere sandboxes start" prints ran
+  stop_daemon
+  at_work "$PLACE/tmpfs" -- sh -c 'cat f; echo changed > f'
+  check "the next daemon sees it" prints new
+  check "as a copy" is "$(cat "$PLACE/tmpfs/f")" new
+  umount "$PLACE/tmpfs" || exit 1
+  at_work "$PLACE/tmpfs" -- ls
+  check "one that is gone is not shown either" exits 125
+  exit 0
+fi
+
+for passing in private shared; do
+  stop_daemon
+  mount "--make-r$passing" / || exit 1
+  $starter run -- true > "$T/log" 2>&1
+  cloche new --name "box-$passing" > "$T/log" 2>&1
+  cloche stop "box-$passing" > "$T/log" 2>&1
+  in_memory "$PLACE/tmpfs" new && mount --bind "$PLACE/source" "$PLACE/bind" && mount -o loop "$T/disk.img" "$PLACE/disk" || exit 1
+  echo on-disk > "$PLACE/disk/f" && chown "$CALLER_UID" "$PLACE/disk/f"
+  try cloche run -- cat "$PLACE/tmpfs/f" "$PLACE/bind/f" "$PLACE/disk/f"
+  check "$passing: what was mounted since is there" prints $'new\nbound\non-disk'
+  try cloche run -- sh -c "for each in tmpfs bind disk; do echo changed > $PLACE/\$each/f || exit; done; cat $PLACE/*/f"
+  check "$passing: it can be changed" prints $'changed\nchanged\nbound\nchanged'
+  check "$passing: in the copy only" is "$(cat "$PLACE"/*/f | tr '\n' ' ')" "bound on-disk bound new "
+  try cloche exec "box-$passing" -- cat "$PLACE/tmpfs/f"
+  check "$passing: a sandbox that was stopped sees it, too" prints new
+  cloche rm "box-$passing" > "$T/log" 2>&1
+  mkdir "$PLACE/tmpfs/below" && in_memory "$PLACE/tmpfs/below" nested || exit 1
+  try cloche run -- cat "$PLACE/tmpfs/below/f"
+  check "$passing: one on top of another" prints nested
+  umount "$PLACE/tmpfs/below" "$PLACE/tmpfs" && in_memory "$PLACE/tmpfs" another || exit 1
+  try cloche run -- sh -c "cat $PLACE/tmpfs/f; ls $PLACE/tmpfs"
+  check "$passing: another in its place" prints $'another\nf'
+  umount "$PLACE"/{tmpfs,bind,disk} || exit 1
+  check "$passing: what was unmounted is let go of" until_true is_free
+  try cloche run -- ls "$PLACE"/{tmpfs,bind,disk}
+  check "$passing: and no longer there" prints "$(printf '%s:\n\n' "$PLACE"/{bind,disk,tmpfs})"
+done
