@@ -1,5 +1,6 @@
 #include "base/launch_plan.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -150,6 +151,11 @@ std::string EncodeSpec(const SandboxSpec& spec) {
   Writer out;
   Put(out, spec);
   return out.Take();
+}
+
+bool SandboxSpec::WritesOutside() const {
+  return std::ranges::any_of(
+      mounts, [](const MountOp& op) { return op.kind == MountKind::kBind && !op.read_only; });
 }
 
 std::string EncodePlan(const LaunchPlan& plan) {

@@ -72,6 +72,9 @@ struct SandboxSpec {
   std::vector<MountOp> mounts;
   std::vector<FileRule> files;
   bool operator==(const SandboxSpec&) const = default;
+
+  // Some path is the host's own, and not a copy: what is made there stays.
+  bool WritesOutside() const;
 };
 
 // 0 = unlimited. Enforced by spawn when the sandbox is handed out.

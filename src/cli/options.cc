@@ -65,7 +65,9 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
   AddText(app, "--name", flags.name, "a name for the sandbox", "NAME");
   AddText(app, "--base", flags.base, "what it is a copy of: host (default) or dir:PATH", "BASE");
   AddList(app, "--ro", flags.ro, "make PATH read-only inside");
-  AddList(app, "--rw", flags.rw, "bind PATH for real: writes there are not copies");
+  AddList(
+      app, "--rw", flags.rw,
+      "bind PATH for real: writes there are not copies, sockets in it lead to the host's services");
   AddList(app, "--hide", flags.hide, "make PATH absent inside");
   app.add_flag("--declared", flags.declared,
                "show nothing but the inputs, the output directory and the runtimes");

@@ -380,7 +380,7 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
       if (result == -ENOENT || result == -EINTR) continue;
       if (result < 0) break;
       sys::Verdict verdict =
-          sys::Decide(sys::kNativeAbi, notification.number, notification.arguments);
+          sys::Decide(sys::kNativeAbi, notification.number, notification.arguments, true);
       // Recorded while the caller still waits: afterwards its /proc entry may be gone.
       // One that ends the sandbox gets no answer: the caller never runs again.
       if (Record(notification)) continue;
@@ -462,7 +462,8 @@ std::string Sandbox::NetworkText() const {
 Json Sandbox::Enforced() const {
   const SandboxSpec& spec = planned.plan.spec;
   Json capabilities = Json::array();
-  uint64_t held = spec.root_inside || spec.map_root ? sys::RootInsideCapabilities() : 0;
+  uint64_t held =
+      spec.root_inside || spec.map_root ? sys::RootInsideCapabilities(spec.WritesOutside()) : 0;
   for (int bit = 0; bit < 64; ++bit)
     if ((held >> bit & 1) != 0) capabilities.push_back(sys::CapabilityName(bit));
   const char* cgroup = cgroup_version_ == sys::CgroupVersion::kV2   ? "v2"

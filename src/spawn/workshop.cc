@@ -65,6 +65,7 @@ Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_p
       cgroups_(cgroups),
       scratch_path_(std::move(scratch_path)),
       filter_(sys::CompileSandboxFilter()),
+      real_filter_(sys::CompileSandboxFilter(true)),
       apparmor_(sys::FindAppArmor()),
       landlock_abi_(sys::LandlockAbi()) {
   ReadDelegated("/etc/subuid", delegated_);
@@ -329,7 +330,9 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   }
   if (mounts.empty() || fd_count + 8 > sys::kMaxMessageFds)
     return Failed(SpawnStage::kPlan, "count mounts", E2BIG);
-  sock_fprog program{static_cast<unsigned short>(filter_.code.size()), filter_.code.data()};
+  const bool real_paths = spec.WritesOutside();
+  sys::SeccompProgram& filter = real_paths ? real_filter_ : filter_;
+  sock_fprog program{static_cast<unsigned short>(filter.code.size()), filter.code.data()};
 
   ChildPlan plan;
   plan.mounts = mounts.data();
@@ -341,7 +344,8 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   plan.gid = spec.map_root ? 0 : spec.caller.gid;
   plan.groups = spec.caller.groups.data();
   plan.group_count = spec.caller.groups.size();
-  plan.capabilities = spec.root_inside || spec.map_root ? sys::RootInsideCapabilities() : 0;
+  plan.capabilities =
+      spec.root_inside || spec.map_root ? sys::RootInsideCapabilities(real_paths) : 0;
   plan.tty_group = spec.mode == Mode::kSystem;
   plan.hostname = spec.hostname.c_str();
   plan.filter = &program;
@@ -419,11 +423,8 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   if (!view) return std::unexpected(view.error());
   const std::vector<Source>& sources = view->sources;
   sandbox.mask = std::move(view->mask);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (spec.mounts[i].kind == MountKind::kBind && !spec.mounts[i].read_only)
-      sandbox.writes_outside = true;
-    sandbox.sources.push_back(sources[i].identity);
-  }
+  sandbox.writes_outside = spec.WritesOutside();
+  for (const Source& source : sources) sandbox.sources.push_back(source.identity);
 
   sandbox.in_memory = choice.in_memory;
   auto upper = !choice.kept_id.empty() ? store_.OpenKept(choice.kept_id, spec.caller.uid)

@@ -68,7 +68,7 @@ class Workshop {
   Store& store_;
   sys::CgroupTree& cgroups_;
   std::string scratch_path_;
-  sys::SeccompProgram filter_;
+  sys::SeccompProgram filter_, real_filter_;  // the second where a path is real
   sys::AppArmor apparmor_{};
   int landlock_abi_ = 0;
   uint64_t serial_ = 0;

@@ -328,13 +328,13 @@ int BringLoopbackUp() {
   return Checked(ioctl(socket_fd.get(), SIOCSIFFLAGS, &request));
 }
 
-uint64_t RootInsideCapabilities() {
+uint64_t RootInsideCapabilities(bool real_paths) {
   uint64_t mask = 0;
   for (int capability :
        {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID,
         CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_MKNOD, CAP_AUDIT_WRITE, CAP_SETFCAP})
     mask |= uint64_t{1} << capability;
-  return mask;
+  return real_paths ? mask & ~Bit(CAP_SETFCAP) : mask;
 }
 
 const char* CapabilityName(int capability) {

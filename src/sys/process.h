@@ -71,8 +71,9 @@ bool SeccompInForce();  // act, then verify
 bool NoNewPrivilegesInForce();
 int BringLoopbackUp();
 
-// Docker's default capabilities without NET_RAW.
-uint64_t RootInsideCapabilities();
+// Docker's default capabilities without NET_RAW. Where a path of the host is real, without the one
+// to give capabilities to files: they would be good outside.
+uint64_t RootInsideCapabilities(bool real_paths);
 const char* CapabilityName(int capability);
 
 struct PeerIdentity {

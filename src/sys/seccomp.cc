@@ -106,7 +106,7 @@ void AddRange(std::vector<Range>& ranges, const Range& range) {
   ranges.push_back(range);
 }
 
-std::vector<Range> RangesOf(SyscallAbi abi) {
+std::vector<Range> RangesOf(SyscallAbi abi, bool real_paths) {
   std::vector<SyscallEntry> entries;
   for (const SyscallEntry& entry : SyscallTable()) {
     if (entry.number(abi) >= 0) entries.push_back(entry);
@@ -120,9 +120,9 @@ std::vector<Range> RangesOf(SyscallAbi abi) {
     const auto number = static_cast<uint32_t>(entry.number(abi));
     if (number < next) abort();  // listed twice
     if (number > next) AddRange(ranges, {next, kUnknownCall, {}});
-    AddRange(ranges, entry.rule == nullptr
-                         ? Range{number, {}, {}}
-                         : Range{number, entry.rule->otherwise, entry.rule->rules});
+    const CallRule* rule = entry.RuleFor(real_paths);
+    AddRange(ranges,
+             rule == nullptr ? Range{number, {}, {}} : Range{number, rule->otherwise, rule->rules});
     next = number + 1;
   }
   AddRange(ranges, {next, kUnknownCall, {}});
@@ -137,7 +137,7 @@ uint32_t FilterAction(const Verdict& verdict) {
   return SECCOMP_RET_ERRNO | static_cast<uint32_t>(verdict.error);
 }
 
-SeccompProgram CompileFilter(SyscallAbi abi) {
+SeccompProgram CompileFilter(SyscallAbi abi, bool real_paths) {
   const bool x86 = abi == SyscallAbi::kX86_64;
   SeccompProgram program;
   Code& code = program.code;
@@ -152,7 +152,7 @@ SeccompProgram CompileFilter(SyscallAbi abi) {
     code.push_back(Return(FilterAction(kUnknownCall)));
     code.push_back(Return(SECCOMP_RET_KILL_PROCESS));
   }
-  Append(code, CompileSearch(RangesOf(abi)));
+  Append(code, CompileSearch(RangesOf(abi, real_paths)));
   if (code.size() > BPF_MAXINSNS) abort();
   return program;
 }

@@ -15,8 +15,10 @@ struct SeccompProgram {
 
 // The table as BPF: wrong architecture or x32 number kills the process, then a binary search over
 // the call number, then the rules on arguments. Same input, same program. Compile once at start.
-SeccompProgram CompileFilter(SyscallAbi abi);
-inline SeccompProgram CompileSandboxFilter() { return CompileFilter(kNativeAbi); }
+SeccompProgram CompileFilter(SyscallAbi abi, bool real_paths = false);
+inline SeccompProgram CompileSandboxFilter(bool real_paths = false) {
+  return CompileFilter(kNativeAbi, real_paths);
+}
 
 // The table in one number, as BPF returns it. Used by the compiler and by its tests.
 uint32_t FilterAction(const Verdict& verdict);

@@ -1,6 +1,7 @@
 #include "sys/seccomp_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
@@ -117,6 +118,40 @@ constexpr ArgumentRule kMknodAtRules[] = {{{Masked(2, S_IFMT, S_IFCHR)}, Reporte
                                           {{Masked(2, S_IFMT, S_IFBLK)}, Reported()}};
 constexpr CallRule kMknodAt{kAllow, kMknodAtRules};
 
+// Where a path is real (--rw), a file with one of these bits outlives the sandbox, and gives
+// whoever runs it outside its owner's or group's rights. No filter sees which file is meant, so
+// they are refused in the whole sandbox. mkdir drops them by itself.
+constexpr ArgumentRule kModeSecondRules[] = {{{Masked(1, S_ISUID, S_ISUID)}, Reported()},
+                                             {{Masked(1, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kModeSecond{kAllow, kModeSecondRules};
+constexpr ArgumentRule kModeThirdRules[] = {{{Masked(2, S_ISUID, S_ISUID)}, Reported()},
+                                            {{Masked(2, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kModeThird{kAllow, kModeThirdRules};
+constexpr ArgumentRule kMknodRealRules[] = {{{Masked(1, S_IFMT, S_IFCHR)}, Reported()},
+                                            {{Masked(1, S_IFMT, S_IFBLK)}, Reported()},
+                                            {{Masked(1, S_ISUID, S_ISUID)}, Reported()},
+                                            {{Masked(1, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kMknodReal{kAllow, kMknodRealRules};
+constexpr ArgumentRule kMknodAtRealRules[] = {{{Masked(2, S_IFMT, S_IFCHR)}, Reported()},
+                                              {{Masked(2, S_IFMT, S_IFBLK)}, Reported()},
+                                              {{Masked(2, S_ISUID, S_ISUID)}, Reported()},
+                                              {{Masked(2, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kMknodAtReal{kAllow, kMknodAtRealRules};
+// Only one that makes a file has a mode; otherwise the register holds anything.
+constexpr uint32_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;
+constexpr ArgumentRule kOpenRealRules[] = {
+    {{Masked(1, O_CREAT, O_CREAT), Masked(2, S_ISUID, S_ISUID)}, Reported()},
+    {{Masked(1, O_CREAT, O_CREAT), Masked(2, S_ISGID, S_ISGID)}, Reported()},
+    {{Masked(1, kUnnamed, kUnnamed), Masked(2, S_ISUID, S_ISUID)}, Reported()},
+    {{Masked(1, kUnnamed, kUnnamed), Masked(2, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kOpenReal{kAllow, kOpenRealRules};
+constexpr ArgumentRule kOpenAtRealRules[] = {
+    {{Masked(2, O_CREAT, O_CREAT), Masked(3, S_ISUID, S_ISUID)}, Reported()},
+    {{Masked(2, O_CREAT, O_CREAT), Masked(3, S_ISGID, S_ISGID)}, Reported()},
+    {{Masked(2, kUnnamed, kUnnamed), Masked(3, S_ISUID, S_ISUID)}, Reported()},
+    {{Masked(2, kUnnamed, kUnnamed), Masked(3, S_ISGID, S_ISGID)}, Reported()}};
+constexpr CallRule kOpenAtReal{kAllow, kOpenAtRealRules};
+
 // Filters of their own are welcome. A listener is not: of two notifying filters the newer one is
 // asked, and may answer CONTINUE. EBUSY is what kernels say that allow one listener to a tree.
 constexpr ArgumentRule kSeccompRules[] = {
@@ -132,8 +167,8 @@ constexpr CallRule kBpf{Reported(), kBpfRules};
 // Allowed although they look dangerous: ptrace, process_vm_*, pidfd_getfd, kcmp (the pid namespace
 // and a non-dumpable init confine them to the sandbox's own processes); adjtimex, clock_adjtime
 // (reading is common, writing needs a capability of the initial user namespace); setxattr (its name
-// is behind a pointer); sched_setattr (likewise, RLIMIT_RTPRIO is the limit); uretprobe, uprobe (a
-// tracer on the host puts them into our processes, elsewhere they raise SIGILL).
+// is behind a pointer); sched_setattr (likewise, RLIMIT_RTPRIO is the limit); uretprobe,
+// uprobe (a tracer on the host puts them into our processes, elsewhere they raise SIGILL).
 constexpr SyscallEntry kTable[] = {
     // libc falls back to clone, whose flags a filter can see.
     {"clone3", 435, 435, &kNoSuchCall},
@@ -179,8 +214,17 @@ constexpr SyscallEntry kTable[] = {
     {"ioctl", 16, 29, &kIoctl},
     {"prctl", 157, 167, &kPrctl},
     {"personality", 135, 92, &kPersonality},
-    {"mknod", 133, -1, &kMknod},
-    {"mknodat", 259, 33, &kMknodAt},
+    {"mknod", 133, -1, &kMknod, &kMknodReal},
+    {"mknodat", 259, 33, &kMknodAt, &kMknodAtReal},
+    {"chmod", 90, -1, nullptr, &kModeSecond},
+    {"fchmod", 91, 52, nullptr, &kModeSecond},
+    {"fchmodat", 268, 53, nullptr, &kModeThird},
+    {"fchmodat2", 452, 452, nullptr, &kModeThird},
+    {"creat", 85, -1, nullptr, &kModeSecond},
+    {"open", 2, -1, nullptr, &kOpenReal},
+    {"openat", 257, 56, nullptr, &kOpenAtReal},
+    // Its mode is behind a pointer; whoever calls it falls back to openat.
+    {"openat2", 437, 437, nullptr, &kNoSuchCall},
     {"seccomp", 317, 277, &kSeccomp},
     {"bpf", 321, 280, &kBpf},
 
@@ -214,17 +258,17 @@ constexpr SyscallEntry kTable[] = {
     // clang-format off
     {"accept", 43, 202}, {"accept4", 288, 242}, {"access", 21, -1}, {"adjtimex", 159, 171},
     {"alarm", 37, -1}, {"arch_prctl", 158, -1}, {"bind", 49, 200}, {"brk", 12, 214},
-    {"capget", 125, 90}, {"capset", 126, 91}, {"chdir", 80, 49}, {"chmod", 90, -1},
+    {"capget", 125, 90}, {"capset", 126, 91}, {"chdir", 80, 49},
     {"chown", 92, -1}, {"clock_adjtime", 305, 266}, {"clock_getres", 229, 114},
     {"clock_gettime", 228, 113}, {"clock_nanosleep", 230, 115}, {"close", 3, 57},
     {"close_range", 436, 436}, {"connect", 42, 203}, {"copy_file_range", 326, 285},
-    {"creat", 85, -1}, {"dup", 32, 23}, {"dup2", 33, -1}, {"dup3", 292, 24},
+    {"dup", 32, 23}, {"dup2", 33, -1}, {"dup3", 292, 24},
     {"epoll_create", 213, -1}, {"epoll_create1", 291, 20}, {"epoll_ctl", 233, 21},
     {"epoll_pwait", 281, 22}, {"epoll_pwait2", 441, 441}, {"epoll_wait", 232, -1},
     {"eventfd", 284, -1}, {"eventfd2", 290, 19}, {"execve", 59, 221}, {"execveat", 322, 281},
     {"exit", 60, 93}, {"exit_group", 231, 94}, {"faccessat", 269, 48}, {"faccessat2", 439, 439},
     {"fadvise64", 221, 223}, {"fallocate", 285, 47}, {"fanotify_mark", 301, 263},
-    {"fchdir", 81, 50}, {"fchmod", 91, 52}, {"fchmodat", 268, 53}, {"fchmodat2", 452, 452},
+    {"fchdir", 81, 50},
     {"fchown", 93, 55}, {"fchownat", 260, 54}, {"fcntl", 72, 25}, {"fdatasync", 75, 83},
     {"fgetxattr", 193, 10}, {"flistxattr", 196, 13}, {"flock", 73, 32}, {"fork", 57, -1},
     {"fremovexattr", 199, 16}, {"fsetxattr", 190, 7}, {"fstat", 5, 80}, {"fstatfs", 138, 44},
@@ -257,7 +301,7 @@ constexpr SyscallEntry kTable[] = {
     {"msgget", 68, 186}, {"msgrcv", 70, 188}, {"msgsnd", 69, 189}, {"msync", 26, 227},
     {"munlock", 150, 229}, {"munlockall", 152, 231}, {"munmap", 11, 215},
     {"name_to_handle_at", 303, 264}, {"nanosleep", 35, 101}, {"newfstatat", 262, 79},
-    {"open", 2, -1}, {"openat", 257, 56}, {"openat2", 437, 437}, {"pause", 34, -1},
+    {"pause", 34, -1},
     {"pidfd_getfd", 438, 438}, {"pidfd_open", 434, 434}, {"pidfd_send_signal", 424, 424},
     {"pipe", 22, -1}, {"pipe2", 293, 59}, {"pkey_alloc", 330, 289}, {"pkey_free", 331, 290},
     {"pkey_mprotect", 329, 288}, {"poll", 7, -1}, {"ppoll", 271, 73}, {"pread64", 17, 67},
@@ -318,17 +362,18 @@ bool Holds(const Condition& condition, const uint64_t (&arguments)[6]) {
 
 std::span<const SyscallEntry> SyscallTable() { return kTable; }
 
-Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6]) {
+Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6], bool real_paths) {
   if (number < 0) return kNoSuchCall.otherwise;
   for (const SyscallEntry& entry : kTable) {
     if (entry.number(abi) != number) continue;
-    if (entry.rule == nullptr) return kAllow;
-    for (const ArgumentRule& rule : entry.rule->rules) {
+    const CallRule* call = entry.RuleFor(real_paths);
+    if (call == nullptr) return kAllow;
+    for (const ArgumentRule& rule : call->rules) {
       bool all = true;
       for (const Condition& condition : rule.conditions) all = all && Holds(condition, arguments);
       if (all) return rule.verdict;
     }
-    return entry.rule->otherwise;
+    return call->otherwise;
   }
   return kNoSuchCall.otherwise;
 }
@@ -342,7 +387,7 @@ const char* SyscallName(int number) {
 }
 
 DenialClass ClassOf(int number, const uint64_t (&arguments)[6]) {
-  return Decide(kNativeAbi, number, arguments).denial;
+  return Decide(kNativeAbi, number, arguments, true).denial;
 }
 
 }  // namespace cloche::sys

@@ -54,7 +54,12 @@ struct SyscallEntry {
   int x86_64;  // -1: does not exist there
   int aarch64;
   const CallRule* rule = nullptr;  // nullptr: allowed whatever the arguments
+  // The same where a path of the host is real, and not a copy; nullptr: no other.
+  const CallRule* where_real = nullptr;
 
+  constexpr const CallRule* RuleFor(bool real_paths) const {
+    return real_paths && where_real != nullptr ? where_real : rule;
+  }
   constexpr int number(SyscallAbi abi) const {
     return abi == SyscallAbi::kX86_64 ? x86_64 : aarch64;
   }
@@ -63,7 +68,9 @@ struct SyscallEntry {
 // Every call that is decided on; all others, future ones included, do not exist (ENOSYS, quiet).
 std::span<const SyscallEntry> SyscallTable();
 
-Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6]);
+// `real_paths`: for a sandbox whose writes to some path are writes to the host. It refuses more,
+// and nothing less: of a call that was denied it says why in either kind.
+Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6], bool real_paths = false);
 
 // For the architecture this is built for; "syscall_N" is left to the caller when nullptr.
 const char* SyscallName(int number);

@@ -1,6 +1,7 @@
 #include "sys/seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -46,8 +47,9 @@ uint32_t Filtered(const SeccompProgram& program, uint32_t arch, int number,
 std::vector<uint64_t> InterestingValues() {
   std::set<uint64_t> values = {0, 1, 2, 3, 5, 6, 10, 16, 17, 40, 0x7fffffff, ~0ull};
   for (const SyscallEntry& entry : SyscallTable()) {
-    if (entry.rule == nullptr) continue;
-    for (const ArgumentRule& rule : entry.rule->rules) {
+    const CallRule* call = entry.RuleFor(true);
+    if (call == nullptr) continue;
+    for (const ArgumentRule& rule : call->rules) {
       for (const Condition& condition : rule.conditions) {
         for (uint32_t value :
              {condition.value, condition.value + 1, condition.value - 1, condition.value | 0x80800u,
@@ -61,7 +63,9 @@ std::vector<uint64_t> InterestingValues() {
   return {values.begin(), values.end()};
 }
 
+// Of both kinds of sandbox.
 class SeccompTable : public testing::TestWithParam<SyscallAbi> {};
+constexpr bool kReal[] = {false, true};
 INSTANTIATE_TEST_SUITE_P(EveryArchitecture, SeccompTable,
                          testing::Values(SyscallAbi::kX86_64, SyscallAbi::kAarch64),
                          [](const auto& tested) {
@@ -69,27 +73,31 @@ INSTANTIATE_TEST_SUITE_P(EveryArchitecture, SeccompTable,
                          });
 
 TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForEveryCallAndInterestingArgument) {
-  const SeccompProgram program = CompileFilter(GetParam());
   const std::vector<uint64_t> values = InterestingValues();
-  for (int number = 0; number <= 600; number++) {
-    for (size_t position = 0; position < 3; position++) {
-      for (uint64_t value : values) {
-        uint64_t arguments[6] = {2, 2, 0, 0, 0, 0};
-        arguments[position] = value;
-        ASSERT_EQ(Filtered(program, ArchOf(GetParam()), number, arguments),
-                  FilterAction(Decide(GetParam(), number, arguments)))
-            << "call " << number << " argument " << position << " = " << value;
+  for (const bool real : kReal) {
+    const SeccompProgram program = CompileFilter(GetParam(), real);
+    for (int number = 0; number <= 600; number++) {
+      for (size_t position = 0; position < 4; position++) {
+        for (uint64_t value : values) {
+          uint64_t arguments[6] = {2, 2 | O_CREAT, O_CREAT, 0, 0, 0};
+          arguments[position] = value;
+          ASSERT_EQ(Filtered(program, ArchOf(GetParam()), number, arguments),
+                    FilterAction(Decide(GetParam(), number, arguments, real)))
+              << "call " << number << " argument " << position << " = " << value;
+        }
       }
     }
   }
 }
 
 TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForRandomCalls) {
-  const SeccompProgram program = CompileFilter(GetParam());
+  const SeccompProgram programs[] = {CompileFilter(GetParam(), false),
+                                     CompileFilter(GetParam(), true)};
   const std::vector<uint64_t> values = InterestingValues();
   std::vector<int> with_rules;
   for (const SyscallEntry& entry : SyscallTable()) {
-    if (entry.rule != nullptr && !entry.rule->rules.empty() && entry.number(GetParam()) >= 0) {
+    const CallRule* call = entry.RuleFor(true);
+    if (call != nullptr && !call->rules.empty() && entry.number(GetParam()) >= 0) {
       with_rules.push_back(entry.number(GetParam()));
     }
   }
@@ -101,8 +109,9 @@ TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForRandomCalls) {
     for (uint64_t& argument : arguments) {
       argument = random() % 4 == 0 ? random() : values[random() % values.size()];
     }
-    ASSERT_EQ(Filtered(program, ArchOf(GetParam()), number, arguments),
-              FilterAction(Decide(GetParam(), number, arguments)))
+    const bool real = i % 3 != 0;
+    ASSERT_EQ(Filtered(programs[real], ArchOf(GetParam()), number, arguments),
+              FilterAction(Decide(GetParam(), number, arguments, real)))
         << "call " << number << " (" << arguments[0] << ", " << arguments[1] << ", " << arguments[2]
         << ") in round " << i;
   }
@@ -292,6 +301,48 @@ TEST(SeccompPolicy, ThingsToolsProbeAreReportedAndAttacksAreViolations) {
   EXPECT_EQ(OnX86("socket", {AF_INET, 10}).denial, DenialClass::kViolation);
   EXPECT_EQ(OnX86("socket", {AF_VSOCK, SOCK_STREAM}).denial, DenialClass::kViolation);
   EXPECT_EQ(OnX86("ioctl", {0, TIOCSTI}).denial, DenialClass::kViolation);
+}
+
+// A file with one of these bits outlives the sandbox where a path is real.
+TEST(SeccompPolicy, WhereAPathIsRealNoCallGivesAFileASetIdBit) {
+  const auto real = [](const char* name, std::vector<uint64_t> given) {
+    uint64_t arguments[6] = {};
+    std::copy(given.begin(), given.end(), arguments);
+    for (const SyscallEntry& entry : SyscallTable())
+      if (std::string(name) == entry.name)
+        return Decide(SyscallAbi::kX86_64, entry.x86_64, arguments, true);
+    ADD_FAILURE() << name << " is not in the table";
+    return Verdict{};
+  };
+  constexpr uint64_t kUnnamed = O_TMPFILE;
+  for (const uint64_t bit : {uint64_t{S_ISUID}, uint64_t{S_ISGID}, uint64_t{S_ISUID | S_ISGID}}) {
+    const uint64_t mode = 0755 | bit;
+    const std::pair<const char*, std::vector<uint64_t>> calls[] = {
+        {"chmod", {0, mode}},
+        {"fchmod", {3, mode}},
+        {"fchmodat", {3, 0, mode}},
+        {"fchmodat2", {3, 0, mode}},
+        {"creat", {0, mode}},
+        {"open", {0, O_CREAT | O_WRONLY, mode}},
+        {"open", {0, kUnnamed | O_RDWR, mode}},
+        {"openat", {3, 0, O_CREAT | O_WRONLY, mode}},
+        {"openat", {3, 0, kUnnamed | O_RDWR, mode}},
+        {"mknod", {0, S_IFREG | mode}},
+        {"mknodat", {3, 0, S_IFREG | mode}},
+    };
+    for (const auto& [name, arguments] : calls) {
+      EXPECT_EQ(real(name, arguments), (Verdict{DenialClass::kReported, EPERM})) << name;
+      EXPECT_TRUE(OnX86(name, arguments).allowed()) << name << " in a copy";
+    }
+  }
+  // A mode that is not looked at may be anything.
+  EXPECT_TRUE(real("open", {0, O_RDONLY, S_ISUID}).allowed());
+  EXPECT_TRUE(real("openat", {3, 0, O_RDWR, 07777}).allowed());
+  for (const char* name : {"chmod", "fchmod", "creat"})
+    EXPECT_TRUE(real(name, {0, 01777}).allowed()) << name;
+  EXPECT_TRUE(real("open", {0, O_CREAT, 0644}).allowed());
+  EXPECT_EQ(real("openat2", {}), (Verdict{DenialClass::kQuiet, ENOSYS}));
+  EXPECT_EQ(real("io_uring_setup", {}), (Verdict{DenialClass::kQuiet, ENOSYS}));
 }
 
 // CVE-2019-10063: a comparison of all 64 bits is passed with garbage in the half the kernel drops.

@@ -38,6 +38,24 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
   rm -f "$out"/left*
 done
 check "nobody writes to --rw after the end" is $late 0
+# A file that gives its owner's rights to whoever runs it would be good outside.
+with_rights() { find "$1" -perm /6000; "$PYTHON" -c 'import os,sys
+for f in os.listdir(sys.argv[1]):
+    if os.listxattr(sys.argv[1] + "/" + f): print(f)' "$1"; }
+as_caller mkdir rights kept
+try cloche run --rw rights -- "$PYTHON" "$BIN/set_id.py" "$WORK/rights"
+check "--rw: what sets such bits is tried to its end" mentions '^capability-v3'
+check "--rw: no call sets them" not grep -q ' done$' "$OUT"
+check "--rw: each is refused as the system would" is "$(grep -vc -e EPERM -e ENOSYS "$OUT")" 0
+check "--rw: no such file is left" is "$(with_rights rights)" ""
+check "--rw: a denial is told" says 'denied: .*chmod'
+try cloche run --declared --out kept -- "$PYTHON" -c 'import os; open("kept/f", "w"); os.chmod("kept/f", 0o4755)'
+check "--out: nor there" is "$(with_rights kept)" ""
+try cloche run --rw rights -- sh -c "cp -p /usr/bin/passwd rights/copied; tar -C /usr/bin -cf - passwd | tar -C rights -xpf -; cmp /usr/bin/passwd rights/copied && cmp /usr/bin/passwd rights/passwd && echo same"
+check "--rw: cp -p and tar go on without the bits" prints same
+check "--rw: and leave none" is "$(with_rights rights)" ""
+try cloche run -- sh -c 'touch own && chmod 6755 own && stat -c %a own'
+check "in a copy they can be set" prints 6755
 try cloche run --rw ./shared/../shared -- true
 check "a path with .. is resolved or refused, never half" [ "$status" = 0 -o "$status" = 125 ]
 for bad in /etc /usr/bin / /proc /dev "$CALLER_HOME" /run; do
