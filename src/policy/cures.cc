@@ -58,6 +58,11 @@ constexpr Row kRows[] = {
      "cloched and cloche-spawn may be of different versions: restart the daemon, and report it if "
      "it stays"},
 
+    {SpawnStage::kPlan, "source is the host's root", kAny, kAlways, Code::kDenied,
+     "it is the host's own /, by another name", "leave it out: host is the base without --base"},
+    {SpawnStage::kPlan, "source is a link", kAny, kAlways, Code::kDenied,
+     "it is a link, and what it leads to is hidden, or the system's own",
+     "name what is needed itself; realpath prints where the link leads"},
     {SpawnStage::kPool, "mkfs.btrfs", ENOENT, kAlways, Code::kUnavailable,
      "mkfs.btrfs is not installed, and copies are kept on btrfs", "apt-get install btrfs-progs"},
     {SpawnStage::kPool, "lock pool", EAGAIN, kAlways, Code::kConflict,

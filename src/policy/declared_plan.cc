@@ -45,6 +45,9 @@ Result<View> DeclaredOnlyView(const ViewInput& input) {
   };
   for (const std::string& path : declared.inputs) replace(path, true);
   if (!declared.output.empty()) replace(declared.output, false);
+  // No input shows it, by whatever name: where a link leads is seen when it is opened.
+  for (const HiddenPath& hidden : input.hidden.paths)
+    view.files.push_back({FileRuleKind::kHide, hidden.path, ""});
   SortByDepth(view.mounts);
   AddProcAndDev(view);
 

@@ -22,6 +22,46 @@ bool IsPlausibleHome(std::string_view path) {
   return PathDepth(path) >= 2 && !IsAtOrBelowAny(path, kSystem);
 }
 
+// Other places of the host where `path`, or something in it, shows: its file system is mounted
+// there as well, wholly or in part.
+std::vector<std::string> OtherPlaces(const HostFacts& facts, std::string_view path) {
+  const HostMount* on = nullptr;
+  for (const HostMount& mount : facts.mounts)
+    if (IsAtOrBelow(path, mount.target) && (!on || mount.target.size() >= on->target.size()))
+      on = &mount;
+  std::vector<std::string> places;
+  if (!on || on->device.empty()) return places;
+  const auto below = [](std::string_view whole, std::string_view directory) {
+    return whole.substr(directory == "/" ? 0 : directory.size());  // "" or "/..."
+  };
+  const auto join = [](std::string_view directory, std::string_view rest) {
+    const std::string joined = fmt::format("{}{}", directory == "/" ? "" : directory, rest);
+    return joined.empty() ? std::string("/") : joined;
+  };
+  const std::string inner = path == on->target ? on->root : join(on->root, below(path, on->target));
+  for (const HostMount& other : facts.mounts) {
+    if (&other == on || other.device != on->device) continue;
+    if (inner == other.root || IsBelow(other.root, inner))
+      places.push_back(other.target);
+    else if (IsBelow(inner, other.root))
+      places.push_back(join(other.target, below(inner, other.root)));
+  }
+  return places;
+}
+
+bool IsNamed(const SandboxRequest& request, std::string_view path) {
+  const auto holds = [&](const std::string& named) { return IsAtOrBelow(path, named); };
+  const auto& declared = request.declared;
+  return std::ranges::any_of(request.ro, holds) || std::ranges::any_of(request.rw, holds) ||
+         (declared && (std::ranges::any_of(declared->inputs, holds) ||
+                       (!declared->output.empty() && holds(declared->output))));
+}
+
+bool IsOnDisk(const HostMount& mount) {
+  constexpr std::array kDisks = {"btrfs"sv, "ext4"sv, "f2fs"sv, "xfs"sv, "zfs"sv};
+  return std::ranges::find(kDisks, mount.fs_type) != kDisks.end() && !mount.is_file;
+}
+
 }  // namespace
 
 bool HiddenSet::Hides(std::string_view path) const {
@@ -39,8 +79,8 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
   std::vector<std::string> at_work = {request.cwd, request.project};  // copies: `homes` grows below
   at_work.insert(at_work.end(), homes.begin(), homes.end());
 
-  const auto add = [&](std::string path, std::string_view why, bool root_only,
-                       bool granted_inside = false) {
+  const auto add_here = [&](std::string path, std::string_view why, bool root_only,
+                            bool granted_inside) {
     const bool works_there = std::ranges::any_of(
         at_work, [&](auto& place) { return !place.empty() && IsAtOrBelow(place, path); });
     const bool named = granted_inside || std::ranges::find(request.ro, path) != request.ro.end();
@@ -53,6 +93,14 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
     }
     result.paths.push_back({std::move(path), why, root_only});
     return true;
+  };
+  const auto add = [&](const std::string& path, std::string_view why, bool root_only,
+                       bool granted_inside = false) {
+    const bool hidden = add_here(path, why, root_only, granted_inside);
+    if (hidden)
+      for (const std::string& place : OtherPlaces(facts, path))
+        add_here(place, why, root_only, false);
+    return hidden;
   };
 
   for (const std::string& home : facts.other_homes) {
@@ -68,8 +116,18 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
       add(JoinPath(home, secret.path), secret.why, false);
   for (const SystemSecret& secret : SystemSecrets())
     add(std::string(secret.path), secret.why, secret.root_only);
-  for (const std::string& path : facts.cloche_paths)
-    result.paths.push_back({path, "Cloche's own state and other sandboxes", false});
+  for (const HostMount& mount : facts.mounts) {
+    // Of most there are none: a file system that was named whole is not refused for them.
+    if (!IsOnDisk(mount) || IsNamed(request, mount.target)) continue;
+    for (const HomeSecret& tree : SnapshotTrees())
+      add(JoinPath(mount.target, tree.path), tree.why, false);
+  }
+  for (const std::string& path : facts.cloche_paths) {
+    constexpr auto kOwn = "Cloche's own state and other sandboxes"sv;
+    result.paths.push_back({path, kOwn, false});
+    for (const std::string& place : OtherPlaces(facts, path))
+      result.paths.push_back({place, kOwn, false});
+  }
 
   // With '/' before every other character a directory comes right before all that lies below it,
   // which needs no rule of its own.

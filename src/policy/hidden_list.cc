@@ -20,11 +20,15 @@ constexpr auto kBrowser = "browser or mail profile"sv;
 constexpr auto kHistory = "history of what was typed"sv;
 constexpr auto kDesktop = "keys of the desktop session"sv;
 constexpr auto kReplaced = "what promotions replaced"sv;
+constexpr auto kSnapshots = "snapshots of files, hidden ones among them"sv;
 constexpr auto kPipelines = "what pipelines wait for and have logged"sv;
 
 constexpr std::array kHomeSecrets = {
     HomeSecret{".local/state/cloche/promotions", kReplaced},
     HomeSecret{".local/state/cloche/pipelines", kPipelines},
+
+    HomeSecret{".snapshots", kSnapshots},
+    HomeSecret{".zfs", kSnapshots},
 
     HomeSecret{".ssh", kKeys},
     HomeSecret{".gnupg", kKeys},
@@ -269,13 +273,26 @@ constexpr std::array kSystemSecrets = {
     SystemSecret{"/var/lib/lxd", kSocket, false},
     SystemSecret{"/var/lib/incus", kSocket, false},
     SystemSecret{"/var/snap/lxd", kSocket, false},
+    SystemSecret{"/.snapshots", kSnapshots, false},
+    SystemSecret{"/home/.snapshots", kSnapshots, false},
+    SystemSecret{"/timeshift", kSnapshots, false},
+    SystemSecret{"/var/cache/rsnapshot", kSnapshots, true},
     SystemSecret{"/tmp/.X11-unix", kDesktop, false},
     SystemSecret{"/tmp/.ICE-unix", kDesktop, false},
+};
+
+// In the top directory of a file system: snapper, timeshift, ZFS, btrbk.
+constexpr std::array kSnapshotTrees = {
+    HomeSecret{".snapshots", kSnapshots},      HomeSecret{"timeshift", kSnapshots},
+    HomeSecret{"timeshift-btrfs", kSnapshots}, HomeSecret{".zfs", kSnapshots},
+    HomeSecret{"btrbk_snapshots", kSnapshots}, HomeSecret{"_btrbk_snap", kSnapshots},
+    HomeSecret{"@snapshots", kSnapshots},
 };
 
 }  // namespace
 
 std::span<const HomeSecret> HomeSecrets() { return kHomeSecrets; }
 std::span<const SystemSecret> SystemSecrets() { return kSystemSecrets; }
+std::span<const HomeSecret> SnapshotTrees() { return kSnapshotTrees; }
 
 }  // namespace cloche

@@ -8,7 +8,7 @@ namespace cloche {
 // The default list as data; hidden.cc decides which of it holds for a request.
 
 struct HomeSecret {
-  std::string_view path;  // below a home
+  std::string_view path;  // below a home, or the top of a file system
   std::string_view why;
 };
 
@@ -20,5 +20,6 @@ struct SystemSecret {
 
 std::span<const HomeSecret> HomeSecrets();
 std::span<const SystemSecret> SystemSecrets();
+std::span<const HomeSecret> SnapshotTrees();  // of each file system
 
 }  // namespace cloche

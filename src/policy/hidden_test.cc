@@ -68,6 +68,61 @@ TEST(Hidden, ClochesOwnStateIsNeverShown) {
       DefaultHidden(Machine(), kAnna, {.cwd = "/var/lib/cloche/x"}).Hides("/var/lib/cloche"));
 }
 
+HostMount Mounted(std::string target, std::string type, std::string device, std::string root) {
+  HostMount mount;
+  mount.target = std::move(target);
+  mount.fs_type = std::move(type);
+  mount.device = std::move(device);
+  mount.root = std::move(root);
+  return mount;
+}
+
+TEST(Hidden, WhatIsHiddenIsHiddenAtEveryPlaceWhereItIsMounted) {
+  HostFacts machine = Machine();
+  machine.mounts = {Mounted("/", "ext4", "8:1", "/"),
+                    Mounted("/home", "btrfs", "0:40", "/@home"),
+                    Mounted("/mnt/all", "btrfs", "0:40", "/"),
+                    Mounted("/mnt/anna", "btrfs", "0:40", "/@home/anna"),
+                    Mounted("/mnt/keys", "btrfs", "0:40", "/@home/anna/.ssh"),
+                    Mounted("/mnt/deep", "btrfs", "0:40", "/@home/anna/.config/gcloud/x"),
+                    Mounted("/mnt/other", "ext4", "8:2", "/@home/anna"),
+                    Mounted("/srv/root", "ext4", "8:1", "/")};
+  const HiddenSet hidden = DefaultHidden(machine, kAnna, {});
+  for (const char* path :
+       {"/home/anna/.ssh", "/mnt/all/@home/anna/.ssh", "/mnt/anna/.ssh", "/mnt/keys", "/mnt/deep",
+        "/mnt/all/@home/bob", "/srv/root/etc/ssl/private", "/srv/root/var/lib/cloche",
+        "/srv/root/root"})
+    EXPECT_TRUE(hidden.Hides(path)) << path;
+  for (const char* path : {"/mnt/anna", "/mnt/all", "/mnt/all/@home/anna", "/mnt/other/.ssh",
+                           "/srv/root", "/srv/root/home"})
+    EXPECT_FALSE(hidden.Hides(path)) << path;
+}
+
+TEST(Hidden, WorkingInASecondPlaceKeepsItVisibleButNotItsCredentials) {
+  HostFacts machine = Machine();
+  machine.mounts = {Mounted("/", "ext4", "8:1", "/"),
+                    Mounted("/srv/shared", "ext4", "8:1", "/home/bob/shared")};
+  EXPECT_TRUE(DefaultHidden(machine, kAnna, {}).Hides("/srv/shared"));
+  EXPECT_FALSE(DefaultHidden(machine, kAnna, {.cwd = "/srv/shared/p"}).Hides("/srv/shared"));
+}
+
+TEST(Hidden, TreesOfSnapshotsAreHiddenInEveryFileSystem) {
+  HostFacts machine = Machine();
+  machine.mounts = {Mounted("/", "btrfs", "0:30", "/@"),
+                    Mounted("/home", "btrfs", "0:30", "/@home"),
+                    Mounted("/.snapshots", "btrfs", "0:30", "/@snapshots"),
+                    Mounted("/mnt/top", "btrfs", "0:30", "/"),
+                    Mounted("/tank", "zfs", "0:50", "/"),
+                    Mounted("/run/media/backup", "ext4", "8:17", "/")};
+  const HiddenSet hidden = DefaultHidden(machine, kAnna, {});
+  for (const char* path : {"/.snapshots/1", "/home/.snapshots", "/mnt/top/@snapshots", "/timeshift",
+                           "/tank/.zfs/snapshot", "/home/anna/.snapshots", "/mnt/top/_btrbk_snap",
+                           "/run/media/backup/timeshift", "/mnt/top/timeshift-btrfs"})
+    EXPECT_TRUE(hidden.Hides(path)) << path;
+  // A file system that was named whole is shown whole.
+  EXPECT_FALSE(DefaultHidden(machine, kAnna, {.ro = {"/tank"}}).Hides("/tank/.zfs"));
+}
+
 TEST(Hidden, NothingIsListedTwiceOrBelowAnother) {
   const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.home = "/home/anna"});
   for (size_t i = 0; i < hidden.paths.size(); ++i)

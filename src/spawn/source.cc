@@ -36,6 +36,62 @@ Outcome<Source> Examined(sys::Fd fd, const MountOp& op) {
   return Source{std::move(fd), S_ISDIR(info.st_mode), identity};
 }
 
+bool Hides(const SandboxSpec& spec, const std::string& path) {
+  return std::ranges::any_of(spec.files, [&](const FileRule& rule) {
+    return rule.kind == FileRuleKind::kHide && rule.path == path;
+  });
+}
+
+// What the plan hides or covers is not to be shown by another name. A copy of a directory that
+// holds it may be, where the plan hides it by that name, too: a home whose directory is a link.
+bool IsClosed(const SandboxSpec& spec, const MountOp& op, const std::string& led) {
+  const auto shows = [&](const std::string& hidden) {
+    if (led == hidden || IsBelow(led, hidden)) return true;
+    if (!IsBelow(hidden, led)) return false;
+    return op.kind != MountKind::kOverlay || !Hides(spec, op.target + hidden.substr(led.size()));
+  };
+  return std::ranges::any_of(spec.files,
+                             [&](const FileRule& rule) {
+                               return rule.kind == FileRuleKind::kHide && shows(rule.path);
+                             }) ||
+         std::ranges::any_of(spec.mounts, [&](const MountOp& cover) {
+           return cover.kind == MountKind::kTmpfs && cover.optional && shows(cover.target);
+         });
+}
+
+std::string PathOf(int fd) {
+  char path[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t size = readlink(link.c_str(), path, sizeof path);
+  if (size <= 0 || static_cast<size_t>(size) == sizeof path) return "";
+  return std::string(path, static_cast<size_t>(size));
+}
+
+// Policy has judged the path that was named. Where it led by links is judged here, by what was
+// opened; a base is never the host's own root, whatever it is called.
+Outcome<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd) {
+  struct stat opened, root;
+  if (fstat(fd, &opened) < 0 || stat("/", &root) < 0)
+    return Failed(SpawnStage::kPlan, "stat source", errno, op.source);
+  const bool is_base = !spec.base_is_host && op.target == "/";
+  const bool is_root = opened.st_dev == root.st_dev && opened.st_ino == root.st_ino;
+  if (is_root && (is_base || op.source != "/"))
+    return Failed(SpawnStage::kPlan, "source is the host's root", EPERM, op.source);
+  const std::string led = PathOf(fd);
+  if (led == op.source) return {};
+  const auto of_the_system = [&](const char* directory) {
+    return led == directory || IsBelow(led, directory);
+  };
+  const bool refused =
+      led.empty() || led[0] != '/' ||
+      std::ranges::any_of(std::initializer_list<const char*>{"/dev", "/proc", "/run", "/sys"},
+                          of_the_system) ||
+      // Beside a base of its own, nothing tells what the host hides.
+      (!spec.base_is_host && !is_base) || (!is_base && IsClosed(spec, op, led));
+  if (refused) return Failed(SpawnStage::kPlan, "source is a link", EPERM, op.source);
+  return {};
+}
+
 }  // namespace
 
 Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
@@ -69,7 +125,12 @@ Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
     }
   }
   if (borrow) sys::SeeAsOurselves();
-  if (fd >= 0) return Examined(sys::Fd(fd), op);
+  if (fd >= 0) {
+    sys::Fd source(fd);
+    if (auto checked = CheckWhereItLed(spec, op, fd); !checked)
+      return std::unexpected(checked.error());
+    return Examined(std::move(source), op);
+  }
   if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return Source{};
   return Failed(SpawnStage::kPlan, "open source", error, op.source);
 }

@@ -106,6 +106,27 @@ check "--input without --declared is refused" exits 125
 try cloche run --declared --input /no/such -- true
 check "an input that does not exist is refused" exits 125
 
+# What a link leads to is judged as if it had been named.
+as_caller sh -c 'mkdir -p ~/.ssh && echo private > ~/.ssh/id; ln -sfn ~/.ssh key-link; ln -sfn / root-link; ln -sfn ~ home-link
+  ln -sfn data data-link; ln -sfn /proc proc-link; ln -sfn "$1" state-link' sh "$STATE"
+for link in key-link root-link home-link proc-link state-link; do
+  for words in "--declared --input" --ro; do
+    # shellcheck disable=SC2086
+    try cloche run $words $link -- sh -c "cat '$WORK/$link/id' '$WORK/$link/.ssh/id' '$WORK/$link/$CALLER_HOME/.ssh/id'; ls '$WORK/$link/'"
+    check "$words $link is refused" exits 125
+    check "$words $link shows nothing" prints_nothing
+    check "$words $link: there is a cure" says 'cure: '
+  done
+done
+try cloche run --declared --input data-link -- cat "$WORK/data-link/f"
+check "--declared: a link to what may be shown is followed" prints d
+for link in root-link proc-link; do
+  try cloche run --base "dir:$WORK/$link" -- cat "$CALLER_HOME/.ssh/id"
+  check "--base dir:$link is refused" exits 125
+  check "--base dir:$link shows nothing" prints_nothing
+  check "--base dir:$link: there is a cure" says 'cure: '
+done
+
 # A directory as a base: a small root file system, everything in it static.
 if command -v busybox > /dev/null; then
   as_caller sh -c 'mkdir -p root/bin root/etc root/tmp; cp "$(command -v busybox)" root/bin/busybox
