@@ -84,6 +84,7 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       spawn_(spawn),
       registry_(registry),
       cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
+      watch_(mode),
       egress_(io, mode, spawn, directories_.state + "/daemon/egress.log"),
       vault_(directories_.state + "/daemon") {
   ServeNetworks();

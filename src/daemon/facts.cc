@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -49,6 +50,28 @@ std::string RealPath(const std::string& path) {
   if (error) plain = std::filesystem::path(path).lexically_normal();
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
   return plain.starts_with("//") ? plain.substr(1) : plain;
+}
+
+// Special files of / itself, and what somebody of our network namespace listens at. Where sandboxes
+// have their own, nothing needs to be known.
+std::vector<std::string> ReadSockets() {
+  std::set<std::string> found;
+  std::istringstream lines(ReadAll("/proc/net/unix"));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(" /");
+    if (at == line.npos) continue;
+    const std::string path = line.substr(at + 1);
+    const bool own_inside = std::ranges::any_of(
+        std::initializer_list<const char*>{"/dev/", "/proc/", "/run/", "/sys/", "/tmp/"},
+        [&](const char* place) { return path.starts_with(place); });
+    if (!own_inside) found.insert(path);
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/", error))
+    if (entry.symlink_status(error).type() == std::filesystem::file_type::socket ||
+        entry.symlink_status(error).type() == std::filesystem::file_type::fifo)
+      found.insert(entry.path());
+  return {found.begin(), found.end()};
 }
 
 struct Account {
@@ -101,6 +124,7 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
     if (!IsSymlink(entry) && entry.is_directory(error))
       facts.root_directories.push_back(entry.path());
   std::ranges::sort(facts.root_directories);
+  if (mode == Mode::kRootless) facts.sockets = ReadSockets();
   facts.cloche_paths = {RealPath(directories.state), RealPath(directories.runtime)};
   facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
@@ -129,7 +153,8 @@ UserFacts AccountOf(uint32_t uid) {
   return user;
 }
 
-HostWatch::HostWatch() : mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+HostWatch::HostWatch(Mode mode)
+    : mode_(mode), mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
 
 bool HostWatch::Changed() {
   pollfd mounts{mounts_.get(), POLLPRI, 0};
@@ -139,6 +164,11 @@ bool HostWatch::Changed() {
   gethostname(hostname.data(), hostname.size());
   int64_t root_stamp = sys::ModifiedNanos("/");
   changed |= hostname != hostname_ || root_stamp != root_stamp_;
+  if (mode_ == Mode::kRootless) {
+    std::vector<std::string> sockets = ReadSockets();
+    changed |= sockets != sockets_;
+    sockets_ = std::move(sockets);
+  }
   hostname_ = std::move(hostname);
   root_stamp_ = root_stamp;
   return changed;

@@ -21,14 +21,16 @@ UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the s
 std::vector<std::string> OtherHomes(uint32_t uid);
 int64_t PeopleStamp();  // changes when an account or a home comes or goes
 
-// Says when GatherHostFacts would answer something else: asking costs three system calls.
+// Says when GatherHostFacts would answer something else: asking costs a few system calls.
 class HostWatch {
  public:
-  HostWatch();
+  explicit HostWatch(Mode mode);
   bool Changed();  // since the last call; true the first time
 
  private:
+  Mode mode_;
   sys::Fd mounts_;
+  std::vector<std::string> sockets_;
   std::string hostname_;
   int64_t root_stamp_ = -1;
 };

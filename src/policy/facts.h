@@ -39,6 +39,7 @@ struct HostFacts {
   std::string hostname;
   std::vector<HostMount> mounts;
   std::vector<std::string> root_directories;  // "/etc", "/usr", ...: no symlinks
+  std::vector<std::string> sockets;           // rootless: files somebody listens at
   std::vector<std::string> other_homes;       // of people (and root), never the caller's own
   std::vector<std::string> cloche_paths;      // state and runtime directories
   uint64_t memory_bytes = 0;

@@ -52,6 +52,7 @@ class RootlessBuilder {
     AddGrants(input_.facts, request_, view_);
     AddHidden();
     HideGlobs();
+    CoverSockets();
     SortByDepth(view_.mounts);
     AddProcAndDev(view_);
     return std::move(view_);
@@ -64,7 +65,7 @@ class RootlessBuilder {
       if (IsAtOrBelowAny(path, kReplaced) || path == "/tmp") continue;
       if (const HostMount* inner = MountBelow(input_.facts, path)) {
         view_.differences.push_back(
-            {fmt::format("sockets in {} lead to the host's services", path),
+            {fmt::format("sockets that services make in {} later lead to them", path),
              fmt::format("{} is mounted below it, so it can only be bound", inner->target)});
         continue;
       }
@@ -178,6 +179,20 @@ class RootlessBuilder {
         cover.optional = true;  // absent: nothing to hide; a file: spawn covers it with null
         view_.mounts.push_back(std::move(cover));
       }
+    }
+  }
+
+  // A read-only bind does not close a socket. In a layer it is dead; where a layer is not possible,
+  // and in / itself, each is covered by name.
+  void CoverSockets() {
+    for (const std::string& path : input_.facts.sockets) {
+      const auto holds = [&](auto& each) { return IsAtOrBelow(path, each); };
+      const bool gone = IsAtOrBelowAny(path, kReplaced) || IsLayer(path) ||
+                        std::ranges::any_of(scratch_, holds) || IsGranted(request_, path) ||
+                        std::ranges::any_of(request_.hide, holds) || input_.hidden.Hides(path);
+      if (gone || CleanPath(path, "socket") != path) continue;
+      view_.hidden.push_back({path, "socket of a service of the host"});
+      view_.mounts.push_back(CoverOp(path));
     }
   }
 

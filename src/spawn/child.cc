@@ -114,8 +114,8 @@ int OpenTarget(int root, const ChildMount& mount) {
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
   if (mount.optional && !mount.from_parent && IsPlanted(root, path)) return -1;
   int target = sys::OpenBeneath(root, path, flags, follow);
-  // A cover: nothing to hide, or a file, which null hides.
-  if (target == -ENOENT && mount.optional && !mount.from_parent) return -1;
+  // A cover: nothing to hide, nothing that anybody inside could reach, or a file, which null hides.
+  if ((target == -ENOENT || target == -EACCES) && mount.optional && !mount.from_parent) return -1;
   if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
     int file = sys::OpenBeneath(root, path, O_PATH, follow);
     if (file == -ENOTDIR) return -1;  // it would lie in a file
