@@ -31,6 +31,17 @@ constexpr int kControl = 3;  // everything else is closed
 // The report socket, for Die: set once, before anything can fail.
 int report_socket = -1;
 
+// Where the arguments of the host's cloche-spawn are. They name its state directory.
+char* command_line = nullptr;
+size_t command_line_size = 0;
+
+void HideCommandLine() {
+  constexpr char kName[] = "cloche-init";
+  if (command_line_size < sizeof kName) return;
+  memset(command_line, 0, command_line_size);
+  memcpy(command_line, kName, sizeof kName);
+}
+
 [[noreturn]] void Die(SpawnStage stage, const char* operation, int error, const char* detail = "") {
   ChildReport report{};
   report.stage = stage;
@@ -326,7 +337,13 @@ void DropPrivileges(const ChildPlan& plan) {
 
 }  // namespace
 
+void RememberCommandLine(int argc, char** argv) {
+  command_line = argv[0];
+  command_line_size = static_cast<size_t>(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
+}
+
 void RunChild(const ChildPlan& plan) {
+  HideCommandLine();
   report_socket = plan.control;
   // Only the control socket survives; it moves to a fixed number clear of stdio.
   if (plan.control != kControl) MustCall(dup2(plan.control, kControl), SpawnStage::kMounts, "dup2");

@@ -51,6 +51,9 @@ struct ChildReport {
   char detail[200] = {};
 };
 
+// Of this process: what /proc would show of it inside is overwritten there.
+void RememberCommandLine(int argc, char** argv);
+
 [[noreturn]] void RunChild(const ChildPlan& plan);
 
 // init.cc: pid 1 of the sandbox, after it is sealed.

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "spawn/child.h"
 #include "spawn/server.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cloche-spawn is started by cloched: cloche-spawn STATE-DIRECTORY SOCKET-FD\n");
     return 2;
   }
+  cloche::spawn::RememberCommandLine(argc, argv);
   int fd = atoi(argv[2]);
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   return cloche::spawn::Main(argv[1], cloche::sys::Fd(fd));
