@@ -214,14 +214,20 @@ void Handles(Attempt& attempt) {
   }
 }
 
+// Root inside may chroot; the way back must end at the sandbox's own root. Words: a directory,
+// flags.
 void DoubleChroot(Attempt& attempt) {
   const std::string jail = fmt::format("{}/jail-{}", attempt.words[0], getpid());
   mkdir(jail.c_str(), 0755);
   const int kept = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (!attempt.Try("chroot", chroot(jail.c_str()))) return;
+  if (chroot(jail.c_str()) != 0) return attempt.Refused();
   (void)!fchdir(kept);
   for (int i = 0; i < 64; ++i) (void)!chdir("..");
-  attempt.Try("chroot back out", chroot("."));
+  if (chroot(".") != 0) attempt.Refused();
+  for (size_t i = 1; i < attempt.words.size(); ++i) {
+    const std::string text = ReadAll(attempt.words[i]);
+    text.empty() ? attempt.Refused() : attempt.Data(text);
+  }
   attempt.Try("pivot_root", syscall(SYS_pivot_root, ".", "."));
 }
 

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Words Flags(const Stage& stage, Place) { return stage.flag_files(); }
-Words Project(const Stage& stage, Place) { return {stage.project()}; }
+
 Words Victim(const Stage& stage, Place place) {
   return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "1"};
 }
@@ -30,6 +30,12 @@ Words Markers(const Stage& stage, Place place) {
 
 Words LinkTargets(const Stage& stage, Place) {
   Words words = stage.sentinels();
+  words.insert(words.begin(), stage.project());
+  return words;
+}
+
+Words JailAndFlags(const Stage& stage, Place) {
+  Words words = stage.flag_files();
   words.insert(words.begin(), stage.project());
   return words;
 }
@@ -252,7 +258,7 @@ constexpr Probe kMounting[] = {
      Place::kNamespaces},
     {"FS-10", "unmount what hides something", "unmounts", nullptr, Place::kNamespaces},
     Scene("FS-11", "mounts from inside on the host, later ones of the host inside", Propagation),
-    {"FS-19", "chroot out of a chroot", "double-chroot", Project, Place::kNamespaces},
+    {"FS-19", "chroot out of a chroot", "double-chroot", JailAndFlags, Place::kNamespaces},
     {"FS-20", "set-user-id programs", "set-user-id",
      [](const Stage& stage, Place) { return stage.set_user_id_programs(); }, Place::kBare,
      NoSetUserIdPrograms},

@@ -112,7 +112,6 @@ TEST(SeccompKernel, EachDeniedCallFailsWithTheErrnoOfTheTable) {
       {"io_uring", [] { return syscall(SYS_io_uring_setup, 1, nullptr); }, ENOSYS, 0},
       {"future", [] { return syscall(599); }, ENOSYS, 0},
       {"mount", [] { return mount("t", "/mnt", "tmpfs", 0, nullptr); }, EPERM, 1},
-      {"chroot", [] { return chroot("/"); }, EPERM, 1},
       {"device node", [] { return mknod("/tmp/cloche-n", S_IFCHR | 0600, 0x103); }, EPERM, 1},
       {"TIOCSTI", [] { return ioctl(0, TIOCSTI, "x"); }, EPERM, 1},
       {"TIOCSTI + garbage", [] { return syscall(SYS_ioctl, 0, TIOCSTI | 0x100000000ull, "x"); },

@@ -166,8 +166,9 @@ constexpr CallRule kBpf{Reported(), kBpfRules};
 //
 // Allowed although they look dangerous: ptrace, process_vm_*, pidfd_getfd, kcmp (the pid namespace
 // and a non-dumpable init confine them to the sandbox's own processes); adjtimex, clock_adjtime
-// (reading is common, writing needs a capability of the initial user namespace); setxattr (its name
-// is behind a pointer); sched_setattr (likewise, RLIMIT_RTPRIO is the limit); uretprobe,
+// (reading is common, writing needs a capability of the initial user namespace); chroot (takes a
+// capability that only root inside has, and leads no further out than our own root); setxattr (its
+// name is behind a pointer); sched_setattr (likewise, RLIMIT_RTPRIO is the limit); uretprobe,
 // uprobe (a tracer on the host puts them into our processes, elsewhere they raise SIGILL).
 constexpr SyscallEntry kTable[] = {
     // libc falls back to clone, whose flags a filter can see.
@@ -195,7 +196,6 @@ constexpr SyscallEntry kTable[] = {
     {"clone", 56, 220, &kClone},
     {"unshare", 272, 97, &kUnshare},
     {"setns", 308, 268, &kReportedRefusal},
-    {"chroot", 161, 51, &kReportedRefusal},
     {"mount", 165, 40, &kReportedRefusal},
     {"umount2", 166, 39, &kReportedRefusal},
     {"pivot_root", 155, 41, &kReportedRefusal},
@@ -258,7 +258,7 @@ constexpr SyscallEntry kTable[] = {
     // clang-format off
     {"accept", 43, 202}, {"accept4", 288, 242}, {"access", 21, -1}, {"adjtimex", 159, 171},
     {"alarm", 37, -1}, {"arch_prctl", 158, -1}, {"bind", 49, 200}, {"brk", 12, 214},
-    {"capget", 125, 90}, {"capset", 126, 91}, {"chdir", 80, 49},
+    {"capget", 125, 90}, {"capset", 126, 91}, {"chdir", 80, 49}, {"chroot", 161, 51},
     {"chown", 92, -1}, {"clock_adjtime", 305, 266}, {"clock_getres", 229, 114},
     {"clock_gettime", 228, 113}, {"clock_nanosleep", 230, 115}, {"close", 3, 57},
     {"close_range", 436, 436}, {"connect", 42, 203}, {"copy_file_range", 326, 285},

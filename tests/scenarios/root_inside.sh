@@ -55,6 +55,14 @@ try cloche exec box -- sh -c 'rm -rf /usr/share/doc; ls /usr/share/doc 2>/dev/nu
 check "rm -rf /usr/share/doc" prints 0
 check "which is there outside" test "$(ls /usr/share/doc | wc -l)" -gt 0
 
+try cloche exec box -- sh -c 'mkdir -p /tmp/jail/bin && cp "$(command -v busybox)" /tmp/jail/bin/ && chroot /tmp/jail /bin/busybox ls /'
+check "chroot" prints bin
+try cloche exec box -- "$PYTHON" -c 'import os
+here = os.open("/", os.O_RDONLY); os.chroot("/tmp/jail"); os.fchdir(here); os.chdir("../../.."); os.chroot(".")
+print(os.path.exists("/tmp/jail/bin/busybox"), os.path.exists("'"$STATE"'/pool.img"))'
+check "whose way back leads to the sandbox's own root, and no further" prints 'True False'
+try cloche run --drop-root -- chroot / true
+check "without its capabilities root may not" says 'Operation not permitted'
 cloche exec -d box -- "$PYTHON" -m http.server --bind 127.0.0.1 8099 > /dev/null
 fetch() { cloche exec box -- "$PYTHON" -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:8099/").status)'; }
 check "a service on the loopback device can be used inside" until_true fetch
