@@ -40,7 +40,10 @@ Json KernelCheck(const HostFacts& facts, KernelVersion version) {
 // The version is evidence, not proof: distributions add fixes and keep the number. So never more
 // than weak, and only where a sandbox can reach the bug.
 Json KernelBugCheck(const std::vector<KernelBug>& bugs) {
-  if (bugs.empty()) return Check("kernel bugs", "ok", "this version has the fixes we know of");
+  if (bugs.empty())
+    return Check("kernel bugs", "ok",
+                 fmt::format("this version has the {} fixes that were on our list on {}",
+                             KnownKernelBugs().size(), kKernelFixesAsOf));
   const bool reachable = std::ranges::any_of(bugs, &KernelBug::reachable);
   std::string names;
   for (const KernelBug& bug : bugs)
@@ -48,8 +51,9 @@ Json KernelBugCheck(const std::vector<KernelBug>& bugs) {
                          bug.reachable ? "" : " (closed inside)");
   Json check = Check(
       "kernel bugs", reachable ? "weak" : "info",
-      "the upstream version is below the fixes of " + names +
-          "; your distribution may have added them",
+      fmt::format("the upstream version is below the fixes of {} (our list is of {}); your "
+                  "distribution may have added them",
+                  names, kKernelFixesAsOf),
       "install its newest kernel and restart; what it has fixed: apt changelog linux-image-$(uname "
       "-r), or rpm -q --changelog kernel-core");
   check["cves"] = Json::array();

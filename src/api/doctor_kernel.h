@@ -25,6 +25,9 @@ struct KernelBug {
   std::vector<KernelVersion> fixes;  // first of each older branch without it
 };
 
+// When somebody last looked for new entries of src/api/kernel_fixes.inc.
+inline constexpr std::string_view kKernelFixesAsOf = "2026-11-15";
+
 // Known ways from a process to the kernel that were fixed after 6.1, the oldest kernel we support.
 const std::vector<KernelBug>& KnownKernelBugs();
 
