@@ -72,6 +72,10 @@ bool IsKept(const Wish& wish, const std::string& path) {
   return !wish.home.empty() && IsAtOrBelow(path, wish.home + "/.local/state/cloche/promotions");
 }
 
+bool IsSettings(const Wish& wish, const std::string& path) {
+  return !wish.home.empty() && IsAtOrBelow(path, wish.home + "/.config/cloche");
+}
+
 std::string TargetOf(const StateLayout& layout, const std::string& path) {
   std::string found;
   for (const LayoutSlot& slot : layout.slots)

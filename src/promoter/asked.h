@@ -33,6 +33,9 @@ class Unmatched {
 // Promotions keep what they replaced there: it is nobody else's to change.
 bool IsKept(const Wish& wish, const std::string& path);
 
+// A person's own settings (docs/settings.md): they give every sandbox its rights.
+bool IsSettings(const Wish& wish, const std::string& path);
+
 // The innermost overlay a path is in.
 std::string TargetOf(const StateLayout& layout, const std::string& path);
 

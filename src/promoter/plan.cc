@@ -281,6 +281,11 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
     plan_.conflicts.push_back({.path = change.path,
                                .reason = "promotions keep there what they replaced",
                                .cure = "leave it out: --exclude " + change.path});
+  if (IsSettings(wish_, change.path))
+    plan_.conflicts.push_back(
+        {.path = change.path,
+         .reason = "it gives sandboxes their rights: it is only yours to change",
+         .cure = "change it outside, or leave it out: --exclude " + change.path});
   plan_.changes.push_back(diff::EncodeJsonLine(change));
   plan_.changes.back().shrink_to_fit();
   Wanted wanted{entry.after ? entry.after->directory : nullptr,

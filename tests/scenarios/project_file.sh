@@ -163,6 +163,9 @@ check "the smaller limit holds" field_is limits.pids 40
 try cloche new --name bare --no-defaults
 limits bare
 check "--no-defaults leaves both out" field_is limits.pids 1024
+cloche exec own -- sh -c 'echo >> ~/.config/cloche/config.toml' > "$T/log" 2>&1
+try cloche promote own "$CALLER_HOME/.config" --yes --json
+check "settings never come out of a sandbox" field_is conflicts.0.reason 'it gives sandboxes their rights: it is only yours to change'
 printf '[sandbox]\nrw = ["/"]\n' | as_caller tee "$CALLER_HOME/.config/cloche/config.toml" > "$T/log"
 try cloche new
 check "broken settings are an error" says 'config.toml:2: sandbox has no key'
