@@ -101,19 +101,34 @@ Sequences RivalsOf(const std::vector<Setting>& settings,
   return rivals;
 }
 
+// The lines of the earlier values of each key, looked up when they are first needed.
+class EarlierLines {
+ public:
+  explicit EarlierLines(const std::vector<Setting>& settings) {
+    for (const Setting& each : settings) values_.emplace(each.key, each.value);
+  }
+  const std::set<std::string_view>& Of(std::string_view key) {
+    const auto [entry, is_new] = lines_.try_emplace(key);
+    if (!is_new) return entry->second;
+    const auto [first, end] = values_.equal_range(key);
+    for (auto it = first; it != end; ++it)
+      for (const std::string_view line : Lines(it->second)) entry->second.insert(Trim(line));
+    return entry->second;
+  }
+
+ private:
+  std::multimap<std::string_view, std::string_view> values_;
+  std::map<std::string_view, std::set<std::string_view>> lines_;
+};
+
 // The lines of a long value that no earlier value of this key has; all of it, if there are none.
-void Show(const Setting& setting, const std::multimap<std::string_view, std::string_view>& earlier,
-          std::vector<std::string>& out) {
+void Show(const Setting& setting, EarlierLines& earlier, std::vector<std::string>& out) {
   const std::string key = ShownKey(setting.key) + " = ";
   if (setting.value.find('\n') == std::string::npos) {
     out.push_back(key + setting.value);
     return;
   }
-  std::set<std::string_view> known;
-  const auto [first, end] = earlier.equal_range(setting.key);
-  size_t looked = 0;
-  for (auto it = first; it != end && looked < 64; ++it, ++looked)
-    for (const std::string_view line : Lines(it->second)) known.insert(Trim(line));
+  const std::set<std::string_view>& known = earlier.Of(setting.key);
   const size_t shown_before = out.size();
   for (const std::string_view line : Lines(setting.value))
     if (!Trim(line).empty() && !known.contains(Trim(line))) out.push_back(key + std::string(line));
@@ -122,13 +137,12 @@ void Show(const Setting& setting, const std::multimap<std::string_view, std::str
 
 Verdict CompareSettings(const std::vector<Setting>& before, const std::vector<Setting>& after) {
   Verdict verdict;
-  std::multimap<std::string_view, std::string_view> earlier;
+  EarlierLines earlier(before);
   std::set<std::string_view> command_keys;
   std::map<std::string_view, size_t> commands;
   std::map<std::string_view, size_t> data;
   std::vector<std::string> whole;
   for (const Setting& each : before) {
-    earlier.emplace(each.key, each.value);
     if (each.command) command_keys.insert(each.key);
     if (each.command) ++commands[each.same];
   }

@@ -231,10 +231,11 @@ class Makefile {
       const auto matches = [&](std::string_view name) {
         return StarMatches(assignment->name, name);
       };
-      const bool names_tool = AnyWord(kToolVariables, matches) ||
-                              (assignment->name.find('*') == std::string::npos
-                                   ? command_variables_.contains(assignment->name)
-                                   : std::ranges::any_of(command_variables_, matches));
+      const bool computed = assignment->name.find('*') != std::string::npos;
+      if (computed) looked_ += assignment->name.size() * (command_variables_.size() + 1);
+      const bool names_tool = looked_ > kMostLooks || AnyWord(kToolVariables, matches) ||
+                              (computed ? std::ranges::any_of(command_variables_, matches)
+                                        : command_variables_.contains(assignment->name));
       // What a list of files does not have, a shell acts upon when the list is part of a recipe.
       if (names_tool || assignment->shell ||
           assignment->value.find_first_of(";|&<>") != std::string_view::npos)
@@ -255,6 +256,9 @@ class Makefile {
   std::vector<Logical> lines_;
   std::set<std::string> command_variables_;
   size_t defines_ = 0;  // nested ones that are open: their lines are used for anything
+  // Beyond this computed names are not compared with others any more; they count.
+  static constexpr size_t kMostLooks = 20'000'000;
+  size_t looked_ = 0;
   bool all_recipe_ = false;
   bool own_shell_ = false;
   Parts parts_;

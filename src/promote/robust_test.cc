@@ -181,5 +181,24 @@ TEST(Robust, LongInputOfOneKindEnds) {
   }
 }
 
+// Many different names: what is compared with all others of its kind would not end.
+TEST(Robust, ManyDifferentNamesEnd) {
+  std::string make;
+  std::string yaml = "jobs:\n  steps:\n";
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string number = std::to_string(i);
+    make += "$(a" + number + ")b" + number + " = c\na" + number + ":\n\t$(D" + number + ")\n";
+    yaml += "  - run: |\n      a" + number + "\n      b" + number + "\n";
+  }
+  const std::string twice = yaml + "  - run: |\n      c\n      d\n";
+  FindTriggers({.path = "/h/u/app/Makefile", .after = Version{.content = make}}, corpus::kRoots);
+  const auto found = FindTriggers({.path = "/h/u/app/.github/workflows/a.yml",
+                                   .before = Version{.content = yaml},
+                                   .after = Version{.content = twice}},
+                                  corpus::kRoots);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].effective.at(0), "jobs.steps[].run = c");
+}
+
 }  // namespace
 }  // namespace cloche::promote
