@@ -72,10 +72,6 @@ int New(Arguments arguments) {
     PrintJson(*made);
     return 0;
   }
-  for (const Json& reason : Field(*made, "not_enforced"))
-    if (reason.is_string())
-      WriteAll(STDERR_FILENO,
-               "cloche: not enforced here: " + EscapeForTerminal(reason.get<std::string>()) + "\n");
   WriteAll(STDOUT_FILENO, EscapeForTerminal(Text(*made, "id")) + "\n");
   return 0;
 }

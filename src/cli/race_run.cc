@@ -103,8 +103,6 @@ class RaceLoop {
       base_ = Text(*made, "id");
       sandboxes_.Add(base_);
       outcome_.race.id = flags.name;
-      for (const Json& reason : Field(*made, "not_enforced"))
-        if (reason.is_string()) display_.Note("not enforced here: " + reason.get<std::string>());
       return {};
     }
   }
