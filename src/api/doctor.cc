@@ -129,6 +129,16 @@ Json DiskCheck(bool system, const HostFacts& facts) {
                "use Linux 6.6 or newer, or run as root");
 }
 
+// Counted by user, and no namespace has a count of its own.
+Json SharedCheck() {
+  const int64_t watches = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/epoll/max_user_watches");
+  return Check("shared counts", "weak",
+               fmt::format("sandboxes are you: one can use up your {} epoll watches, and programs "
+                           "of yours that want more fail until it ends",
+                           watches),
+               "sandboxes of a daemon that root started have counts of their own");
+}
+
 std::string ReadLine(const char* path) {
   std::string text;
   sys::ReadFileAt(AT_FDCWD, path, text);
@@ -167,6 +177,7 @@ Response ServeDoctor(Engine& engine) {
                                      sys::CompileSandboxFilter().code.size())));
   checks.push_back(AppArmorCheck(engine.spawn_flags()));
   checks.push_back(DiskCheck(system, facts));
+  if (!system) checks.push_back(SharedCheck());
   checks.push_back(NetworkCheck());
   return JsonResponse({{"id", "doctor"},
                        {"mode", system ? "system" : "rootless"},

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -15,6 +16,7 @@
 #include "api/listener.h"
 #include "daemon/place.h"
 #include "policy/cures.h"
+#include "sys/watch_reserve.h"
 
 namespace cloche {
 namespace {
@@ -123,6 +125,8 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   sys::RaiseFileLimit();
+  if (geteuid() != 0) sys::ReserveWatches();
+  if (geteuid() != 0) sys::ReserveWatches();
   // Whatever outlives cloche-spawn for a moment is reaped here, by the kernel.
   sys::AdoptOrphans();
   signal(SIGCHLD, SIG_IGN);

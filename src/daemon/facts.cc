@@ -128,6 +128,8 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
   facts.cloche_paths = {RealPath(directories.state), RealPath(directories.runtime)};
   facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  facts.usual_files = sys::UsualFileLimit();
+  facts.most_files = sys::RaiseFileLimit();
   facts.cpus = static_cast<int>(std::thread::hardware_concurrency());
   facts.cgroup = cgroups.version == sys::CgroupVersion::kV2   ? Cgroup::kV2
                  : cgroups.version == sys::CgroupVersion::kV1 ? Cgroup::kV1

@@ -44,6 +44,8 @@ struct HostFacts {
   std::vector<std::string> cloche_paths;      // state and runtime directories
   uint64_t memory_bytes = 0;
   int cpus = 0;
+  uint64_t usual_files = 0;  // that programs of whoever started us may open
+  uint64_t most_files = 0;   // ... if they ask for more; 0 = not known
   Cgroup cgroup = Cgroup::kNone;
   bool apparmor_restricts_userns = false;  // kernel.apparmor_restrict_unprivileged_userns
   bool userns_disabled = false;            // kernel.unprivileged_userns_clone or user.max_* is 0

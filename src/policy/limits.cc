@@ -21,6 +21,26 @@ uint64_t DefaultMemory(const HostFacts& facts) {
   return std::clamp(facts.memory_bytes / 2, std::min(256 * kMiB, facts.memory_bytes), 32 * kGiB);
 }
 
+// Rootless, sandboxes and their user's own programs are one user, and the kernel refuses to pass a
+// descriptor when more of the user's are on their way than the sender may have open. So fewer can
+// be on their way from inside than programs outside, and Cloche's own, may have open.
+constexpr uint64_t kFiles = 65'536;
+constexpr uint64_t kInOneMessage = 256;  // so many more than the limit may be on their way
+constexpr uint64_t kFewFiles = 4096;
+
+uint64_t DefaultFiles(const HostFacts& facts) {
+  if (facts.mode != Mode::kRootless || facts.usual_files == 0) return kFiles;
+  const uint64_t share = facts.usual_files >= kFewFiles
+                             ? facts.usual_files / 4 * 3
+                             : std::max(facts.usual_files, 2 * kInOneMessage) - kInOneMessage;
+  return std::min(kFiles, share);
+}
+
+uint64_t MostFiles(const HostFacts& facts) {
+  const bool shared = facts.mode == Mode::kRootless && facts.most_files != 0;
+  return shared ? facts.most_files / 4 * 3 : UINT64_MAX;
+}
+
 }  // namespace
 
 Result<Limits> ParseLimits(const nlohmann::json& object) {
@@ -91,7 +111,7 @@ Limits WithDefaults(const Limits& asked, const HostFacts& facts) {
       .disk = asked.disk.value_or(kDefaultDisk),
       .inodes = asked.inodes.value_or(1'000'000),
       .pids = asked.pids.value_or(1024),
-      .files = asked.files.value_or(65'536),
+      .files = std::min(asked.files.value_or(DefaultFiles(facts)), MostFiles(facts)),
       .output = asked.output.value_or(16 * kMiB),
       .wall = asked.wall.value_or(0),
       .idle = asked.idle.value_or(0),

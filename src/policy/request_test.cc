@@ -39,6 +39,17 @@ TEST(Request, DefaultsSurviveTheWayThroughJson) {
   EXPECT_EQ(ParseLimits(LimitsToJson(limits)), limits);
 }
 
+TEST(Request, RootlessLeavesDescriptorsOnTheirWayToProgramsOutside) {
+  HostFacts facts{.mode = Mode::kRootless, .usual_files = 1024, .most_files = 524'288};
+  EXPECT_EQ(WithDefaults({}, facts).files, 768u);
+  EXPECT_EQ(WithDefaults({.files = 100'000}, facts).files, 100'000u);
+  facts.usual_files = facts.most_files = 20'000;
+  EXPECT_EQ(WithDefaults({}, facts).files, 15'000u);
+  EXPECT_EQ(WithDefaults({.files = 65'536}, facts).files, 15'000u);
+  facts.mode = Mode::kSystem;
+  EXPECT_EQ(WithDefaults({}, facts).files, 65'536u);
+}
+
 TEST(Request, DeclaredIsRead) {
   const Result<SandboxRequest> request = ParseSandboxRequest(
       Parse(R"({"declared": {"inputs": ["/a", "/b"], "output": "/o", "tmp": 1048576}})"));

@@ -15,6 +15,7 @@
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
+#include "sys/watch_reserve.h"
 
 namespace cloche::spawn {
 namespace {
@@ -104,6 +105,7 @@ pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
 
 [[noreturn]] void RunKeeper(Store& store, sys::CgroupTree& cgroups, int daemon, int tasks) {
   sys::DieWithParent();
+  sys::ForgetWatches();
   store.FindStaleGroups();
   store.EmptyTrash();
   std::vector<std::string> groups;  // new, or still busy

@@ -15,6 +15,7 @@
 #include "sys/message.h"
 #include "sys/mount.h"
 #include "sys/process.h"
+#include "sys/watch_reserve.h"
 
 namespace cloche::spawn {
 namespace {
@@ -77,6 +78,7 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);  // cloched decides
   umask(022);
   sys::RaiseFileLimit();
+  if (!privileged) sys::ReserveWatches();
 
   HostView host;  // before we leave its mount namespace
   sys::CgroupHost groups = sys::FindCgroups(privileged);

@@ -120,9 +120,19 @@ int OpenMountNamespace(pid_t pid) {
   return Checked(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
+namespace {
+uint64_t usual_files = 0;
+}  // namespace
+
+uint64_t UsualFileLimit() {
+  if (usual_files == 0) RaiseFileLimit();
+  return usual_files;
+}
+
 uint64_t RaiseFileLimit() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
+  if (usual_files == 0) usual_files = files.rlim_cur;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   getrlimit(RLIMIT_NOFILE, &files);

@@ -34,6 +34,7 @@ int OpenPidfd(pid_t pid);
 int PidfdSignal(int pidfd, int signal);
 int OpenMountNamespace(pid_t pid);
 uint64_t RaiseFileLimit();      // of open files, as far as it goes: the new one
+uint64_t UsualFileLimit();      // before it was raised first
 int CloseFrom(unsigned first);  // close_range to the end
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside);  // openat2
 // Beneath, through no symlink, onto no other mount.
