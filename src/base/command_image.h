@@ -64,6 +64,8 @@ enum class InitOp : uint32_t {
   kOwner = 11,   // to init; answered by the same: which process has a socket at port `value`?
                  // `pid` (0: none is found) and its `name`
   kMounts = 13,  // to init; answered by the same, with its mount namespace, for the same reason
+  kKillGroup = 14,  // to init; SIGKILL to everything but init in the memory group whose path, as
+                    // seen inside, is `name`; `value` = 1 on cgroup v2
 };
 
 // Where programs inside find the agent that signs for them. In memory of the sandbox's own.

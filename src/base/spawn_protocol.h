@@ -37,6 +37,8 @@ enum class SpawnOp : uint32_t {
                   // log. The reply comes when it has ended
   kRetain = 14,   // fd: a memfd with the ids of all snapshots, a line each. Others are removed; the
                   // reply has a memfd with those that do not exist
+  kDivide = 23,   // what the init of `sandbox` (running) starts from now on is in a memory group of
+                  // its own, with the number `argument`
   kSettle = 22,   // writes down all that is not on disk yet, of all sandboxes; one at a time
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,     // from spawn, to the request with the same number

@@ -78,7 +78,8 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
   uint64_t denials = 0;
   int64_t cpu_us_before = 0;
-  int64_t oom_before = 0;
+  uint32_t memory_group = 0;  // that it was started in
+  int64_t oom_before = 0;     // kills in that group
   int64_t refusals_before = 0;
   // When SIGKILL was first sent to it, if it was.
   std::optional<std::chrono::steady_clock::time_point> kill_sent;

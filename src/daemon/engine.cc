@@ -15,6 +15,7 @@
 #include "policy/print.h"
 #include "sys/file.h"
 #include "sys/process.h"
+#include "sys/watch_reserve.h"
 
 namespace cloche::daemon {
 namespace {
@@ -316,6 +317,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Engine::Start(std::shared_ptr<Sandbox>
     if (!saved) co_return std::unexpected(saved.error());
   }
   auto command = MakeCommand(*sandbox, std::move(request), watcher, std::move(steps));
+  co_await MakeWay(sandbox);
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
   // It runs all the same: it may be what mends them.
   if (woken)
@@ -477,7 +479,7 @@ void Engine::InitExited(const SpawnReply& event) {
   if (sandbox->state != Sandbox::State::kRunning || sandbox->stopping) return;
   // Nobody asked for it: the kernel's OOM killer took init, or something inside found a way.
   std::string why = "its init ended unexpectedly";
-  if (sandbox->Usage().oom_kills > 0) why = "killed: memory limit";
+  if (sandbox->WasOutOfMemory()) why = "killed: memory limit";
   sandbox->state = Sandbox::State::kStopped;
   sandbox->reason = why;
   sandbox->Detach(why);
@@ -520,6 +522,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
     EnforceTimes();
+    sys::RefillWatches();
     egress_.CheckHost();
     vault_.KeepCounts();
     ForgetOldValues();

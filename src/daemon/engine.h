@@ -279,6 +279,8 @@ class Engine {
   Task<void> TakeNotes();
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
   void SettleSoon(const std::string& id);  // settle.cc
+  // What starts next gets a memory group of its own, if it would share one. memory_groups.cc
+  Task<void> MakeWay(std::shared_ptr<Sandbox> sandbox);
   Task<void> Settle();
 
   asio::io_context& io_;

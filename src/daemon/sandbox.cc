@@ -45,10 +45,6 @@ std::string ProcessName(uint32_t pid) {
   return name;
 }
 
-void NoteKill(CommandRun& command) {
-  if (!command.ended() && !command.kill_sent) command.kill_sent = std::chrono::steady_clock::now();
-}
-
 // A shell's words for what execve or the steps before it said.
 Error StartError(const InitMessage& message, const Command& image, int& exit_status) {
   const std::string program = EscapeForTerminal(image.argv.empty() ? "" : image.argv[0]);
@@ -74,10 +70,15 @@ Error StartError(const InitMessage& message, const Command& image, int& exit_sta
 
 }  // namespace
 
+void Sandbox::NoteKill(CommandRun& command) {
+  if (!command.ended() && !command.kill_sent) command.kill_sent = std::chrono::steady_clock::now();
+}
+
 void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   const bool grouped = (answer.reply.flags & (kFlagCgroupV1 | kFlagCgroupV2)) != 0;
   cgroup_version_ = grouped ? cgroups.version : sys::CgroupVersion::kNone;
   meter_ = grouped ? sys::CgroupMeter(cgroups, answer.reply.cgroup) : sys::CgroupMeter();
+  const std::string answer_cgroup = answer.reply.cgroup;
   apparmor_ = (answer.reply.flags & kFlagAppArmor) != 0;
   init_pid_ = answer.reply.init_pid;
   uid_base_ = answer.reply.uid_base;
@@ -96,7 +97,9 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   state = State::kRunning;
   ++launches;
   reason.clear();
-  oom_seen_ = refusals_seen_ = 0;
+  memory_groups_ = grouped ? MemoryGroups(cgroups, answer_cgroup) : MemoryGroups();
+  kills_seen_.clear();
+  refusals_seen_ = 0;
   last_activity_ = std::chrono::steady_clock::now();
 }
 
@@ -126,11 +129,12 @@ Status Sandbox::Start(const std::shared_ptr<CommandRun>& command, const Command&
   InitMessage message{};
   message.op = InitOp::kExec;
   message.command = command->number();
+  command->memory_group = memory_groups_.current();
   // A new sandbox starts its counters at zero (and a few ms of its own making).
-  if (commands_started > 0) {
+  if (commands_started > 0 || memory_groups_.divided()) {
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kBaseline);
     command->cpu_us_before = usage.cpu_us;
-    command->oom_before = usage.oom_kills;
+    command->oom_before = memory_groups_.Kills(command->memory_group, usage.oom_kills);
     command->refusals_before = refusals_seen_;
   }
   bytes.insert(0, reinterpret_cast<const char*>(&message), sizeof message);
@@ -319,53 +323,6 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
       command->AddResult("cpu_s", static_cast<double>(usage.cpu_us - command->cpu_us_before) / 1e6);
     if (usage.peak_bytes >= 0) command->AddResult("peak_memory_bytes", usage.peak_bytes);
   }
-}
-
-LimitHit Sandbox::MemoryHit() const {
-  uint64_t limit = planned.limits.memory.value_or(0);
-  return {"memory", static_cast<double>(limit), "killed: memory limit " + FormatBytes(limit)};
-}
-
-// The verdict comes from the counters: a shell around the killed process may well have exited 0.
-std::vector<LimitHit> Sandbox::LimitsHit(const CommandRun& command,
-                                         const sys::CgroupUsage& usage) const {
-  std::vector<LimitHit> hits;
-  if (usage.oom_kills > command.oom_before) hits.push_back(MemoryHit());
-  if (usage.pid_refusals > command.refusals_before)
-    hits.push_back(
-        {"pids", static_cast<double>(planned.limits.pids.value_or(0)),
-         fmt::format("limit of {} processes reached: {} refused", planned.limits.pids.value_or(0),
-                     usage.pid_refusals - command.refusals_before)});
-  return hits;
-}
-
-Task<void> Sandbox::WatchOom([[maybe_unused]] std::shared_ptr<Sandbox> self, bool v2) {
-  using Descriptor = asio::posix::stream_descriptor;
-  while (oom_.is_open()) {
-    auto [error] =
-        co_await oom_.async_wait(v2 ? Descriptor::wait_error : Descriptor::wait_read, kAwait);
-    if (error || !oom_.is_open()) co_return;
-    char drained[4096];
-    if (v2) sys::Rewind(oom_.native_handle());
-    sys::ReadSome(oom_.native_handle(), drained, sizeof drained);
-    // v1 tells that memory has run out; the counter moves when the victim has been killed.
-    for (int attempt = 0; !CheckOom() && attempt < 100; ++attempt) {
-      asio::steady_timer pause(io_, std::chrono::milliseconds(10));
-      co_await pause.async_wait(kAwait);
-      if (!oom_.is_open()) co_return;
-    }
-  }
-}
-
-// The kernel kills one process; what is left of the command would limp on.
-bool Sandbox::CheckOom() {
-  int64_t kills = Usage(sys::UsageDetail::kBaseline).oom_kills;
-  if (kills <= oom_seen_) return false;
-  oom_seen_ = kills;
-  for (auto& [number, command] : commands_)
-    if (!command->ended()) command->MarkLimit(MemoryHit());
-  KillAll();
-  return true;
 }
 
 Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) {

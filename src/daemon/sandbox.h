@@ -10,6 +10,7 @@
 
 #include "daemon/command_run.h"
 #include "daemon/event.h"
+#include "daemon/memory_groups.h"
 #include "daemon/sandbox_network.h"
 #include "daemon/service.h"
 #include "daemon/sign_link.h"
@@ -86,6 +87,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::function<void(Sandbox&)> on_detach;  // its processes are gone
   std::function<void(Sandbox&)> on_exit;    // a command is about to be told ended
   uint64_t launches = 0;                    // which of its lives this is
+  std::shared_ptr<Event> dividing;          // set while a memory group is made for the next command
   std::shared_ptr<Event> turn;              // set while somebody saves, restores, starts or ends it
 
   // Takes over the fds of a successful launch.
@@ -113,6 +115,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const {
     return meter_.Read(detail);
   }
+  // What starts next would be in one memory group with somebody: the engine asks spawn for another.
+  bool NeedsMemoryGroup();
+  MemoryGroups& memory_groups() { return memory_groups_; }
+  bool WasOutOfMemory();  // in this life of it
   Json ToJson() const;
   Json ServicesJson() const;
   // A decoy was on its way out: a violation.
@@ -127,8 +133,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void Handle(const InitMessage& message, std::vector<sys::Fd> fds);
   bool Record(const sys::SeccompNotification& notification);  // true: it ends the sandbox
   bool CheckOom();
+  void EndForMemory(uint32_t group);
+  static void NoteKill(CommandRun& command);
   void TellOfDeadEnds(CommandRun& failed);
-  std::vector<LimitHit> LimitsHit(const CommandRun& command, const sys::CgroupUsage& usage) const;
+  std::vector<LimitHit> LimitsHit(const CommandRun& command, const sys::CgroupUsage& usage);
   LimitHit MemoryHit() const;
   Json Enforced() const;
   std::string NetworkText() const;
@@ -141,7 +149,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   int init_pid_ = 0;
   uint32_t uid_base_ = 0;
   bool apparmor_ = false;
-  int64_t oom_seen_ = 0, refusals_seen_ = 0;
+  MemoryGroups memory_groups_;
+  std::map<uint32_t, int64_t> kills_seen_;  // by memory group
+  int64_t refusals_seen_ = 0;
   std::map<uint32_t, std::shared_ptr<CommandRun>> commands_;
   std::vector<Denial> denials_;
   uint64_t denial_count_ = 0;

@@ -222,6 +222,7 @@ Task<void> Engine::Supervise(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<S
   const uint64_t launch = sandbox->launches;
   for (std::chrono::milliseconds pause(200);;
        pause = std::min(pause * 2, std::chrono::milliseconds(5000))) {
+    co_await MakeWay(sandbox);
     if (Status started = StartService(sandbox, *service); !started) {
       service->Become(Service::State::kFailed, started.error().message);
       co_return;

@@ -19,6 +19,7 @@
 
 #include "base/command_image.h"
 #include "spawn/child.h"
+#include "spawn/kill_group.h"
 #include "spawn/owner.h"
 #include "spawn/pause.h"
 #include "sys/message.h"
@@ -283,7 +284,19 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
     *slot = {request.command, pid};
     reply.op = InitOp::kStarted;
     reply.pid = pid;
-    Reply(control, reply, std::span<const int>(streams.ours, streams.our_count));
+    const long sent = sys::SendMessage(control, &reply, sizeof reply,
+                                       std::span<const int>(streams.ours, streams.our_count));
+    if (sent == -ETOOMANYREFS) {  // rootless: another sandbox of the user used them up
+      *slot = {};
+      kill(-pid, SIGKILL);
+      kill(pid, SIGKILL);
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      reply.op = InitOp::kFailed;
+      reply.pid = 0;
+      return fail(ExecStage::kStreams, ETOOMANYREFS);
+    }
+    if (sent < 0) _exit(1);  // as in Reply
   }
 }
 
@@ -368,6 +381,7 @@ void RunInit(int control, int pts) {
                      static_cast<size_t>(got) - sizeof request);
       if (request.op == InitOp::kSignal) SignalCommand(request);
       if (request.op == InitOp::kKillAll) kill(-1, SIGKILL);
+      if (request.op == InitOp::kKillGroup) KillGroup(request.name, request.value == 1);
       if (request.op == InitOp::kPause) {
         InitMessage reply{};
         reply.op = InitOp::kPaused;

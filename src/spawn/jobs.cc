@@ -25,6 +25,7 @@ constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
 constexpr ptrdiff_t kMostJobs = 64;  // at once; more take turns
 constexpr size_t kMostQueued = 10000;
+constexpr uint64_t kMostGroups = 1 << 30;
 
 bool TouchesState(SpawnOp op) {
   return op == SpawnOp::kSnapshot || op == SpawnOp::kRollback || op == SpawnOp::kFork ||
@@ -108,6 +109,26 @@ void Server::Settle(const SpawnRequest& request) {
   });
 }
 
+// The kernel takes its time to move a process, so somebody else waits for it.
+void Server::Divide(const SpawnRequest& request) {
+  auto found = ids_.find(request.sandbox);
+  const bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
+  Failure failure{SpawnStage::kCgroup, "divide what does not run", ESRCH, request.sandbox};
+  if (found == ids_.end() || !grouped || request.argument == 0 || request.argument > kMostGroups)
+    return Answer(request, &failure);
+  const Sandbox& sandbox = alive_[found->second];
+  const uint64_t memory = sandbox.limits ? sandbox.limits->memory_bytes : 0;
+  StartProcess(request, "", nullptr, std::nullopt, [&](int answer) {
+    SpawnReply reply = ReplyTo(request);
+    std::string at;
+    if (int error = cgroups_.Divide(sandbox.name, static_cast<uint32_t>(request.argument),
+                                    sandbox.pid, memory, at);
+        error < 0)
+      reply = FailureReply(request, {SpawnStage::kCgroup, "divide memory", -error, at});
+    return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
+  });
+}
+
 void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup,
                           std::shared_ptr<Mask> mask, std::optional<uid_t> looker,
                           const std::function<int(int)>& work) {
@@ -181,7 +202,8 @@ void Server::JobEnded(pid_t pid) {
   workshop_.ReleaseMask(std::move(job.mask));
   if (job.request.op == SpawnOp::kLook && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Conclude(job, status);
-  if (job.request.op != SpawnOp::kSettle) Sweep("");  // it leaves nothing behind
+  if (job.request.op != SpawnOp::kSettle && job.request.op != SpawnOp::kDivide)
+    Sweep("");  // those leave nothing behind
   if (queued_.empty()) return;
   const SpawnRequest next = queued_.front();
   queued_.pop_front();
@@ -212,7 +234,9 @@ void Server::Conclude(const Job& job, int status) {
   int fd_count = 0;
   if (status == 0 && sys::ReceiveMessage(job.answer.get(), &reply, sizeof reply, fds, fd_count,
                                          true) == static_cast<long>(sizeof reply)) {
-    Tell(reply, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+    Failure failure{SpawnStage::kNamespaces, "hand over", ETOOMANYREFS, job.request.sandbox};
+    if (!Tell(reply, std::span<const int>(fds, static_cast<size_t>(fd_count))))
+      Answer(job.request, &failure);
     for (int i = 0; i < fd_count; ++i) close(fds[i]);
     return;
   }
@@ -255,7 +279,7 @@ void Server::Retain(const SpawnRequest& request, std::span<const int> fds) {
   Failure failure{SpawnStage::kPool, "answer", ENOMEM, ""};
   if (!memory.valid()) return Answer(request, &failure);
   const int answer[] = {memory.get()};
-  Tell(ReplyTo(request), answer);
+  if (!Tell(ReplyTo(request), answer)) Answer(request, &failure);
   Sweep("");
 }
 

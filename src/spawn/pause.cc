@@ -29,17 +29,6 @@ size_t asleep_count = 0;
 pid_t found[16384];
 Process all[16384];
 
-void PutNumber(char*& at, pid_t number) {
-  char digits[12];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number > 0);
-  while (count > 0) *at++ = digits[--count];
-  *at = '\0';
-}
-
 struct Stat {
   char state = 0;  // as in the third field of stat: R, S, D, T ... 0 = it is gone
   pid_t parent = 0;
@@ -119,6 +108,22 @@ bool StandsInList(pid_t pid, long count) {
 }
 
 }  // namespace
+
+void PutNumber(char*& at, pid_t number) {
+  char digits[12];
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  while (count > 0) *at++ = digits[--count];
+  *at = '\0';
+}
+
+bool IsDead(pid_t pid) {
+  const char state = StatOf(pid).state;
+  return state == 0 || state == 'Z' || state == 'X';
+}
 
 long ListNumbers(int dir, const char* path, pid_t* numbers, size_t most) {
   const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -17,6 +17,7 @@
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
+#include "sys/watch_reserve.h"
 
 namespace cloche::spawn {
 namespace {
@@ -152,6 +153,7 @@ int Server::Run() {
     if (keeper_pid_ > 0 && waitpid(keeper_pid_, nullptr, WNOHANG) == keeper_pid_) RestartKeeper();
     if (count == 0 && refill >= 0) Refill();
     shelf_.Trim([&](Sandbox s) { Dispose(std::move(s)); });
+    sys::RefillWatches();
   }
   Shutdown();
   return 0;
@@ -213,6 +215,9 @@ void Server::HandleRequest() {
       case SpawnOp::kSettle:
         Settle(request);
         break;
+      case SpawnOp::kDivide:
+        Divide(request);
+        break;
       case SpawnOp::kLook:
         StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
@@ -266,8 +271,11 @@ void Server::Answer(const SpawnRequest& request, const Failure* failure) {
 }
 
 // A daemon that misses an answer would wait for ever: it is rather told that we are gone.
-void Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
-  if (sys::SendMessage(daemon_.get(), &reply, sizeof reply, fds) < 0) quit_ = true;
+bool Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
+  const long sent = sys::SendMessage(daemon_.get(), &reply, sizeof reply, fds);
+  if (sent == -ETOOMANYREFS) return false;
+  if (sent < 0) quit_ = true;
+  return true;
 }
 
 // Rootless there is nobody's right to borrow: cloched is the caller.
@@ -400,7 +408,10 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
       return Failed(SpawnStage::kNamespaces, "hand over the command", static_cast<int>(sent));
     }
   }
-  Tell(reply, std::span<const int>(fds, fd_count));
+  if (!Tell(reply, std::span<const int>(fds, fd_count))) {
+    Dispose(std::move(sandbox));
+    return Failed(SpawnStage::kNamespaces, "hand over", ETOOMANYREFS);
+  }
   sandbox.control.Reset();
   sandbox.listener.Reset();
   sandbox.oom.Reset();

@@ -63,6 +63,7 @@ class Server {
   // jobs.cc
   void StartJob(const SpawnRequest& request);
   void Settle(const SpawnRequest& request);
+  void Divide(const SpawnRequest& request);
   Outcome<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
@@ -111,7 +112,8 @@ class Server {
   void CleanUp(Sandbox& sandbox);
   void Sweep(const std::string& cgroup);
   void LeaveMounts(const Sandbox& sandbox);
-  void Tell(const SpawnReply& reply, std::span<const int> fds = {});
+  // False: the user has too many descriptors on their way, and it was not sent.
+  bool Tell(const SpawnReply& reply, std::span<const int> fds = {});
   void RestartKeeper();
   void Shutdown();  // nothing of ours is left when it returns
 

@@ -21,6 +21,10 @@ namespace {
 
 constexpr uint64_t kMostPauseUs = 2000;
 constexpr uint64_t kCpuPeriodUs = 100000;
+constexpr uint64_t kTcpShare = 8;  // of the memory, v1
+constexpr uint64_t kLeastTcp = 4 << 20;
+constexpr int kMostSweeps = 200;
+constexpr const char* kCommon = "all";  // v1: the cpuset of all sandboxes
 
 int Put(const std::string& path, const std::string& value) {
   return WriteFileAt(AT_FDCWD, path.c_str(), value);
@@ -87,6 +91,7 @@ CgroupHost FindCgroups(bool privileged) {
     if (has("pids")) host.pids = mount.target;
     if (has("cpu")) host.cpu = mount.target;
     if (has("cpuacct")) host.cpuacct = mount.target;
+    if (has("cpuset")) host.cpuset = mount.target;
   }
   if (host.unified.empty()) {
     host.why_not = "no cgroup2 file system is mounted";
@@ -129,29 +134,70 @@ std::vector<std::string> Hierarchies(const CgroupHost& host) {
   return all;
 }
 
+int LimitMemory(CgroupVersion version, const std::string& dir, uint64_t memory,
+                std::string& failed) {
+  auto put = [&](const char* file, uint64_t value) {
+    failed = dir + file;
+    return Put(failed, std::to_string(value));
+  };
+  if (version == CgroupVersion::kV2) {
+    if (int e = put("/memory.max", memory); e < 0) return e;
+    int e = put("/memory.swap.max", 0);
+    return e == -ENOENT ? 0 : e;  // absent when the kernel has no swap accounting
+  }
+  if (int e = put("/memory.limit_in_bytes", memory); e < 0) return e;
+  int e = put("/memory.memsw.limit_in_bytes", memory);
+  // A kernel that does not account swap: nothing of the group's is swapped out then.
+  if (e == -ENOENT) e = put("/memory.swappiness", 0);
+  if (e < 0) return e;
+  // v1 counts the buffers of TCP by themselves, and without a limit of theirs not at all.
+  e = put("/memory.kmem.tcp.limit_in_bytes", std::max(memory / kTcpShare, kLeastTcp));
+  return e == -ENOENT ? 0 : e;
+}
+
+// Its memory groups that nobody is in.
+void RemoveGroups(const std::string& dir, const std::string& except = "") {
+  Directory list(AT_FDCWD, dir.c_str());
+  while (const dirent* entry = list.Next())
+    if (entry->d_type == DT_DIR && entry->d_name != except)
+      unlinkat(list.fd(), entry->d_name, AT_REMOVEDIR);
+}
+
+// Calls `take` with each pid of the group; 0 or the first error.
+template <typename Take>
+int ForEachPid(const std::string& group, Take take) {
+  std::string pids;
+  if (int error = ReadFileAt(AT_FDCWD, (group + "/cgroup.procs").c_str(), pids); error < 0)
+    return error;
+  for (size_t at = 0; at < pids.size();) {
+    const size_t end = std::min(pids.find('\n', at), pids.size());
+    const int error = take(pids.substr(at, end - at));
+    if (error < 0 && error != -ESRCH) return error;  // ended meanwhile
+    at = end + 1;
+  }
+  return 0;
+}
+
 // Controllers can be enabled only in a group that holds no process. A delegated one holds us and
 // whoever was started with us.
 int MoveToLeaf(const std::string& group, std::string& failed) {
   std::string leaf = group + "/cloched";
   failed = leaf;
   if (mkdir(leaf.c_str(), 0755) < 0 && errno != EEXIST) return -errno;
-  std::string pids;
-  if (int error = ReadFileAt(AT_FDCWD, (group + "/cgroup.procs").c_str(), pids); error < 0)
-    return error;
-  for (size_t at = 0; at < pids.size();) {
-    size_t end = std::min(pids.find('\n', at), pids.size());
-    int error = Put(leaf + "/cgroup.procs", pids.substr(at, end - at));
-    if (error < 0 && error != -ESRCH) return error;  // ended meanwhile
-    at = end + 1;
-  }
-  failed = group;
-  return 0;
+  const int error =
+      ForEachPid(group, [&](const std::string& pid) { return Put(leaf + "/cgroup.procs", pid); });
+  if (error == 0) failed = group;
+  return error;
 }
 
 }  // namespace
 
 std::string CgroupTree::CorePath(const std::string& name) const {
   return host_.unified + PathOf(name);
+}
+
+std::string CgroupTree::MemoryPath(const std::string& name) const {
+  return (host_.version == CgroupVersion::kV2 ? host_.unified : host_.memory) + PathOf(name);
 }
 
 int CgroupTree::Open(CgroupHost host, const std::string& tag, CgroupTree& tree,
@@ -180,7 +226,33 @@ int CgroupTree::Open(CgroupHost host, const std::string& tag, CgroupTree& tree,
       failed = tree.host_.unified + tree.parent_;
     }
   }
+  if (tree.host_.version != CgroupVersion::kV1 || !tree.MakeCpuset()) tree.host_.cpuset.clear();
+  // While one of ours counts the buffers of TCP, the kernel need not switch that on and off.
+  if (tree.host_.version == CgroupVersion::kV1)
+    Put(tree.host_.memory + tree.parent_ + "/memory.kmem.tcp.limit_in_bytes", "-1");
   return 0;
+}
+
+// Java takes v1 for incomplete without a cpuset of the process's own. This one limits nothing.
+bool CgroupTree::MakeCpuset() const {
+  if (host_.cpuset.empty()) return false;
+  for (const std::string& group : {host_.cpuset + parent_, host_.cpuset + PathOf(kCommon)}) {
+    if (mkdir(group.c_str(), 0755) < 0 && errno != EEXIST) return false;
+    for (const char* file : {"/cpuset.cpus", "/cpuset.mems"})
+      if (Put(group + file, ReadLine(host_.cpuset + file)) < 0) return false;
+  }
+  return true;
+}
+
+std::vector<CgroupTree::View> CgroupTree::Views(const std::string& name) const {
+  if (host_.version == CgroupVersion::kNone) return {};
+  if (host_.version == CgroupVersion::kV2) return {{host_.unified + PathOf(name), ""}};
+  const std::string& cpuacct = host_.cpuacct.empty() ? host_.cpu : host_.cpuacct;
+  std::vector<View> all = {{host_.memory + PathOf(name), "/memory"},
+                           {host_.cpu + PathOf(name), "/cpu"},
+                           {cpuacct + PathOf(name), "/cpuacct"}};
+  if (!host_.cpuset.empty()) all.push_back({host_.cpuset + PathOf(kCommon), "/cpuset"});
+  return all;
 }
 
 int CgroupTree::Create(const std::string& name, std::string& failed) const {
@@ -203,7 +275,10 @@ int CgroupTree::OpenProcs(const std::string& name, std::vector<Fd>& procs,
     procs.emplace_back(open(failed.c_str(), O_WRONLY | O_CLOEXEC));
     if (!procs.back().valid()) return -errno;
   }
-  return 0;
+  if (host_.cpuset.empty()) return 0;
+  failed = host_.cpuset + PathOf(kCommon) + "/cgroup.procs";
+  procs.emplace_back(open(failed.c_str(), O_WRONLY | O_CLOEXEC));
+  return procs.back().valid() ? 0 : -errno;
 }
 
 int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory,
@@ -218,11 +293,8 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
     if (cpu_millis != 0)
       if (int e = put(dir + "/cpu.max", quota + " " + std::to_string(kCpuPeriodUs)); e < 0)
         return e;
-    if (memory != 0) {
-      if (int e = put(dir + "/memory.max", std::to_string(memory)); e < 0) return e;
-      int e = put(dir + "/memory.swap.max", "0");
-      if (e < 0 && e != -ENOENT) return e;  // absent when the kernel has no swap accounting
-    }
+    if (memory != 0)
+      if (int e = LimitMemory(host_.version, dir, memory, failed); e < 0) return e;
     if (pids != 0)
       if (int e = put(dir + "/pids.max", std::to_string(pids)); e < 0) return e;
     return 0;
@@ -233,12 +305,7 @@ int CgroupTree::SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t
     if (int e = put(dir + "/cpu.cfs_quota_us", quota); e < 0) return e;
   }
   if (memory != 0) {
-    std::string dir = host_.memory + PathOf(name);
-    if (int e = put(dir + "/memory.limit_in_bytes", std::to_string(memory)); e < 0) return e;
-    int e = put(dir + "/memory.memsw.limit_in_bytes", std::to_string(memory));
-    // A kernel that does not account swap: nothing of the group's is swapped out then.
-    if (e == -ENOENT) e = put(dir + "/memory.swappiness", "0");
-    if (e < 0) return e;
+    if (int e = LimitMemory(host_.version, MemoryPath(name), memory, failed); e < 0) return e;
   }
   if (pids != 0)
     if (int e = put(host_.pids + PathOf(name) + "/pids.max", std::to_string(pids)); e < 0) return e;
@@ -255,6 +322,7 @@ int CgroupTree::ClearLimits(const std::string& name, std::string& failed) const 
     // Memory and swap together first: the limit of memory alone may not exceed it.
     files = {{host_.cpu + PathOf(name) + "/cpu.cfs_quota_us", "-1"},
              {host_.memory + PathOf(name) + "/memory.memsw.limit_in_bytes", "-1"},
+             {host_.memory + PathOf(name) + "/memory.kmem.tcp.limit_in_bytes", "-1"},
              {host_.memory + PathOf(name) + "/memory.limit_in_bytes", "-1"},
              {host_.pids + PathOf(name) + "/pids.max", "max"}};
   }
@@ -276,6 +344,43 @@ Fd CgroupTree::WatchOom(const std::string& name) const {
   std::string line = std::to_string(event.get()) + " " + std::to_string(control.get());
   if (Put(dir + "/cgroup.event_control", line) < 0) return Fd();
   return event;
+}
+
+int CgroupTree::Divide(const std::string& name, uint32_t group, pid_t init, uint64_t memory,
+                       std::string& failed) const {
+  const std::string dir = MemoryPath(name), own = dir + "/c" + std::to_string(group);
+  const std::string rest = dir + "/c0", pid = std::to_string(init);
+  auto make = [&](const std::string& path) {
+    failed = path;
+    return mkdir(path.c_str(), 0755) < 0 && errno != EEXIST ? -errno : 0;
+  };
+  RemoveGroups(dir);
+  if (int error = make(own); error < 0) return error;
+  const std::string control = dir + "/cgroup.subtree_control";
+  if (host_.version == CgroupVersion::kV2 && !Has(ReadLine(control), "memory")) {
+    // Only a group without processes hands a controller on, and those that fork are moved again.
+    if (int error = make(rest); error < 0) return error;
+    int error = -EBUSY;
+    for (int sweep = 0; sweep < kMostSweeps && error == -EBUSY; ++sweep) {
+      failed = dir;
+      error = ForEachPid(dir, [&](const std::string& each) {
+        return Put((each == pid ? own : rest) + "/cgroup.procs", each);
+      });
+      if (error < 0) return error;
+      failed = control;
+      error = Put(control, "+memory");
+    }
+    if (error < 0) return error;
+    if (memory != 0)
+      for (const std::string& each : {own, rest})
+        if (int e = LimitMemory(host_.version, each, memory, failed); e < 0) return e;
+    return 0;
+  }
+  // The same limit once more: programs look for it in their own group.
+  if (memory != 0)
+    if (int error = LimitMemory(host_.version, own, memory, failed); error < 0) return error;
+  failed = own + "/cgroup.procs";
+  return Put(failed, pid);
 }
 
 int CgroupTree::Kill(const std::string& name) const {
@@ -309,15 +414,19 @@ int CgroupTree::Thaw(const std::string& name) const {
 }
 
 int64_t CgroupTree::DirtyBytes(const std::string& name) const {
-  const bool v2 = host_.version == CgroupVersion::kV2;
-  const std::string path = (v2 ? host_.unified : host_.memory) + PathOf(name) + "/memory.stat";
-  return ReadNumberAt(AT_FDCWD, path.c_str(), v2 ? "file_dirty" : "dirty");
+  const std::string path = MemoryPath(name) + "/memory.stat";
+  return ReadNumberAt(AT_FDCWD, path.c_str(),
+                      host_.version == CgroupVersion::kV2 ? "file_dirty" : "total_dirty");
 }
 
 int CgroupTree::Remove(const std::string& name) const {
   int result = 0;
-  for (const std::string& hierarchy : Hierarchies(host_))
-    if (rmdir((hierarchy + PathOf(name)).c_str()) < 0 && errno != ENOENT) result = -errno;
+  for (const std::string& hierarchy : Hierarchies(host_)) {
+    const std::string path = hierarchy + PathOf(name);
+    if (rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
+    RemoveGroups(path);
+    if (rmdir(path.c_str()) < 0 && errno != ENOENT) result = -errno;
+  }
   return result;
 }
 
@@ -339,6 +448,9 @@ void CgroupTree::RemoveAll() const {
     nanosleep(&pause, nullptr);
   }
   for (const std::string& hierarchy : Hierarchies(host_)) rmdir((hierarchy + parent_).c_str());
+  if (host_.version != CgroupVersion::kV1 || host_.cpuset.empty()) return;
+  rmdir((host_.cpuset + PathOf(kCommon)).c_str());
+  rmdir((host_.cpuset + parent_).c_str());
 }
 
 }  // namespace cloche::sys

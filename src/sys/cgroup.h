@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ struct CgroupHost {
   CgroupVersion version = CgroupVersion::kNone;
   std::string unified;  // mount point of cgroup2, v2 and hybrid
   std::string parent;   // v2: directory below `unified` we may create in ("" = its root)
-  std::string memory, pids, cpu, cpuacct;  // v1 mount points
-  std::string why_not;                     // kNone: the reason
+  std::string memory, pids, cpu, cpuacct, cpuset;  // v1 mount points
+  std::string why_not;                             // kNone: the reason
 };
 CgroupHost FindCgroups(bool privileged);
 
@@ -40,7 +41,18 @@ class CgroupTree {
   int SetLimits(const std::string& name, uint64_t cpu_millis, uint64_t memory, uint64_t pids,
                 std::string& failed) const;
   int ClearLimits(const std::string& name, std::string& failed) const;  // before others are set
+  // What programs inside look for their limits in: a directory, and where they expect it below
+  // /sys/fs/cgroup.
+  struct View {
+    std::string directory, target;
+  };
+  std::vector<View> Views(const std::string& name) const;
   Fd WatchOom(const std::string& name) const;
+  // From here on what `init` starts is in the memory group `group` (from 1 on) below the sandbox's,
+  // whose own limits go on to hold for all of it. What ran before stays together: on v2 in group 0.
+  // Waits for a grace period of the kernel. Groups that nobody is in any more are removed.
+  int Divide(const std::string& name, uint32_t group, pid_t init, uint64_t memory,
+             std::string& failed) const;
   int Kill(const std::string& name) const;
   int Freeze(const std::string& name, int timeout_ms) const;  // returns when all of it stands still
   int Thaw(const std::string& name) const;
@@ -50,6 +62,8 @@ class CgroupTree {
 
  private:
   std::string CorePath(const std::string& name) const;  // where cgroup.procs/kill/freeze are
+  std::string MemoryPath(const std::string& name) const;
+  bool MakeCpuset() const;
   CgroupHost host_;
   std::string parent_;  // "/cloche-TAG", with the v2 delegation prefix
 };

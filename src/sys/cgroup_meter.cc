@@ -9,6 +9,7 @@
 namespace cloche::sys {
 
 int64_t CgroupMeter::Counter::Read() {
+  if (path.empty()) return -1;
   if (!file.valid()) file = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char text[4096];
   ssize_t got = pread(file.get(), text, sizeof text - 1, 0);
@@ -34,7 +35,7 @@ CgroupMeter::CgroupMeter(const CgroupHost& host, const std::string& cgroup)
   refusals_.path = pids + "/pids.events";
   refusals_.key = "max";
   memory_now_ = memory + (v2 ? "/memory.current" : "/memory.usage_in_bytes");
-  pids_now_ = pids + "/pids.current";
+  pids_now_.path = pids + "/pids.current";
 }
 
 CgroupUsage CgroupMeter::Read(UsageDetail detail) {
@@ -49,7 +50,7 @@ CgroupUsage CgroupMeter::Read(UsageDetail detail) {
   }
   if (detail == UsageDetail::kCurrent) {
     usage.memory_bytes = ReadNumberAt(AT_FDCWD, memory_now_.c_str());
-    usage.pids = ReadNumberAt(AT_FDCWD, pids_now_.c_str());
+    usage.pids = pids_now_.Read();
   }
   return usage;
 }

@@ -27,6 +27,7 @@ class CgroupMeter {
   // `cgroup` is the path below the hierarchy's mount point.
   CgroupMeter(const CgroupHost& host, const std::string& cgroup);
   CgroupUsage Read(UsageDetail detail);
+  int64_t Pids() { return pids_now_.Read(); }  // init among them; -1 = nobody counts
 
  private:
   struct Counter {
@@ -36,8 +37,8 @@ class CgroupMeter {
     int64_t Read();
   };
   CgroupVersion version_ = CgroupVersion::kNone;
-  Counter cpu_, oom_kills_, peak_, refusals_;
-  std::string memory_now_, pids_now_;
+  Counter cpu_, oom_kills_, peak_, refusals_, pids_now_;
+  std::string memory_now_;
 };
 
 }  // namespace cloche::sys

@@ -11,7 +11,7 @@ import sys
 
 import repo
 
-OBJECTS = ("child.cc.o", "init.cc.o", "owner.cc.o", "pause.cc.o")
+OBJECTS = ("child.cc.o", "init.cc.o", "kill_group.cc.o", "owner.cc.o", "pause.cc.o")
 
 build = sys.argv[1]
 allowed = {line.split("#")[0].strip() for _, line in repo.lines("tools/lint/child_symbols.txt")}
