@@ -7,7 +7,7 @@
 namespace cloche {
 namespace {
 
-constexpr uint32_t kMagic = 0x434c5034;  // "CLP4"
+constexpr uint32_t kMagic = 0x434c5035;  // "CLP5"
 constexpr uint32_t kMaxItems = 4096;
 constexpr uint32_t kMaxText = 1 << 20;
 
@@ -92,6 +92,7 @@ void Put(Writer& out, const SandboxSpec& spec) {
   out.Flag(spec.root_inside);
   out.Flag(spec.map_root);
   out.Text(spec.hostname);
+  out.U32(spec.cpus);
   out.U32(static_cast<uint32_t>(spec.mounts.size()));
   for (const MountOp& op : spec.mounts) {
     out.U32(static_cast<uint32_t>(op.kind));
@@ -122,9 +123,10 @@ SandboxSpec TakeSpec(Reader& in) {
   spec.root_inside = in.Flag();
   spec.map_root = in.Flag();
   spec.hostname = in.Text();
+  spec.cpus = in.U32();
   for (uint32_t n = in.Count(); n > 0 && in.ok(); --n) {
     MountOp op;
-    op.kind = in.Enum(MountKind::kDev);
+    op.kind = in.Enum(MountKind::kSys);
     op.source = in.Text();
     op.target = in.Text();
     op.read_only = in.Flag();

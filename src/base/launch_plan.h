@@ -20,11 +20,12 @@ enum class MountKind : uint8_t {
   kTmpfs,    // fresh, `size_bytes` large
   kProc,     // the sandbox's own, with the masks of kProcMasks
   kDev,      // fixed nodes, own devpts, own shm
+  kSys,      // its own control groups and the machine's CPUs to look at, nothing else
 };
 
 struct MountOp {
   MountKind kind = MountKind::kTmpfs;
-  std::string source;       // absolute host path; empty for kTmpfs, kProc, kDev
+  std::string source;       // absolute host path; empty for kTmpfs, kProc, kDev, kSys
   std::string target;       // absolute path inside; the first op's target is "/"
   bool read_only = false;   // kOverlay: the lower alone, no upper
   bool recursive = false;   // kBind: with the mounts below it
@@ -69,6 +70,7 @@ struct SandboxSpec {
   bool root_inside = false;  // root of the sandbox's own user namespace, Docker's capabilities
   bool map_root = false;     // rootless with a base that is not the host: inside 0 = the caller
   std::string hostname;
+  uint32_t cpus = 0;  // how many it runs on, and is told of; 0 = all of ours
   std::vector<MountOp> mounts;
   std::vector<FileRule> files;
   bool operator==(const SandboxSpec&) const = default;

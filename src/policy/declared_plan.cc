@@ -49,7 +49,7 @@ Result<View> DeclaredOnlyView(const ViewInput& input) {
   for (const HiddenPath& hidden : input.hidden.paths)
     view.files.push_back({FileRuleKind::kHide, hidden.path, ""});
   SortByDepth(view.mounts);
-  AddProcAndDev(view);
+  AddKernelMounts(view);
 
   view.differences.push_back(
       {"only the declared paths and the system's programs exist", "declared"});
@@ -79,7 +79,7 @@ Result<View> DirectoryView(const ViewInput& input) {
     view.files.push_back({FileRuleKind::kHide, path, ""});
   }
   SortByDepth(view.mounts);
-  AddProcAndDev(view);
+  AddKernelMounts(view, Sys::kIfPresent);
   view.differences.push_back(
       {fmt::format("/ is a copy of {}", input.request.base_directory), "base"});
   view.cwd = "/";

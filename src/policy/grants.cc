@@ -224,9 +224,8 @@ void HideAnnexes(const ViewInput& input, View& view) {
   };
   for (const std::string& place : hidden)
     view.files.push_back({FileRuleKind::kHide, annex_in(place), ""});
-  // The last two are /proc and /dev.
   for (const std::string& place : covered)
-    view.mounts.insert(view.mounts.end() - 2, CoverOp(annex_in(place)));
+    view.mounts.insert(view.mounts.end() - kKernelMounts, CoverOp(annex_in(place)));
 }
 
 void HideProjectGlobs(const SandboxRequest& request, View& view) {
@@ -254,7 +253,9 @@ void SortByDepth(std::vector<MountOp>& mounts) {
   std::ranges::stable_sort(mounts, {}, [](const MountOp& op) { return PathDepth(op.target); });
 }
 
-void AddProcAndDev(View& view) {
+void AddKernelMounts(View& view, Sys sys) {
+  view.mounts.push_back(
+      {.kind = MountKind::kSys, .target = "/sys", .optional = sys == Sys::kIfPresent});
   view.mounts.push_back({.kind = MountKind::kProc, .target = "/proc"});
   view.mounts.push_back({.kind = MountKind::kDev, .target = "/dev"});
 }

@@ -155,7 +155,8 @@ void AddCommonDifferences(const SandboxRequest& request, std::vector<Difference>
                  "devices of the host are out of reach"});
   out.push_back({"/proc shows only the sandbox's own processes", "own process namespace"});
   if (base_is_host) {
-    out.push_back({"/sys is empty", "it describes and steers the host's kernel"});
+    out.push_back({"/sys holds only the sandbox's own limits and the CPUs, read-only",
+                   "the rest describes and steers the host's kernel"});
     out.push_back(
         {"services of the host do not run inside", "files are copied, processes are not"});
   }
@@ -190,6 +191,8 @@ Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
   spec.root_inside = facts.mode == Mode::kSystem && user.uid == 0 && !request.drop_root;
   spec.map_root = facts.mode == Mode::kRootless && !base_is_host && !request.drop_root;
   spec.hostname = facts.hostname;
+  // Programs that count CPUs find as many as the quota is worth.
+  spec.cpus = static_cast<uint32_t>((out.plan.limits.cpu_millis + 999) / 1000);
   spec.mounts = std::move(view.mounts);
   spec.files = std::move(view.files);
 

@@ -23,6 +23,8 @@ const char* KindName(MountKind kind) {
       return "proc";
     case MountKind::kDev:
       return "dev";
+    case MountKind::kSys:
+      return "sys";
   }
   return "?";
 }
@@ -78,6 +80,7 @@ Json PlanToJson(const LaunchPlan& plan) {
               {"root_inside", spec.root_inside},
               {"map_root", spec.map_root},
               {"hostname", spec.hostname},
+              {"cpus", spec.cpus},
               {"mounts", Json::array()},
               {"files", Json::array()}};
   for (const MountOp& op : spec.mounts) out["mounts"].push_back(ToJson(op));
@@ -108,6 +111,8 @@ std::string Describe(const MountOp& op) {
       return "the sandbox's own processes only";
     case MountKind::kDev:
       return "a few harmless devices and own terminals";
+    case MountKind::kSys:
+      return "its own limits and the CPUs, read-only";
   }
   return "";
 }

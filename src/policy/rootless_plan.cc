@@ -44,9 +44,6 @@ class RootlessBuilder {
     std::ranges::stable_sort(candidates, {}, [](const Candidate& c) { return PathDepth(c.path); });
     for (const Candidate& candidate : candidates) CLOCHE_TRY(Place(candidate));
     view_.mounts.push_back(TmpfsOp("/run", kRunBytes, 0755));
-    MountOp sys = CoverOp("/sys");
-    sys.optional = false;
-    view_.mounts.push_back(std::move(sys));
     view_.differences.push_back(
         {"/run is empty", "it holds the sockets and locks of the host's services"});
     AddGrants(input_.facts, request_, view_);
@@ -54,7 +51,7 @@ class RootlessBuilder {
     HideGlobs();
     CoverSockets();
     SortByDepth(view_.mounts);
-    AddProcAndDev(view_);
+    AddKernelMounts(view_);
     return std::move(view_);
   }
 

@@ -61,7 +61,7 @@ class SystemBuilder {
     AddGrants(input_.facts, request_, view_);
     AddFiles();
     SortByDepth(view_.mounts);
-    AddProcAndDev(view_);
+    AddKernelMounts(view_);
     return std::move(view_);
   }
 

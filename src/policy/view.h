@@ -45,9 +45,12 @@ void HideProjectGlobs(const SandboxRequest& request, View& view);
 // Where promotions keep what they replaced on other file systems than the home's.
 void HideAnnexes(const ViewInput& input, View& view);
 
-// Parents before children; equal depths keep their order. The last two are the sandbox's own.
+// Parents before children; equal depths keep their order. The last three are the sandbox's own.
 void SortByDepth(std::vector<MountOp>& mounts);
-void AddProcAndDev(View& view);
+// Where the base is not ours to add to, /sys only if it is there.
+enum class Sys : uint8_t { kAlways, kIfPresent };
+void AddKernelMounts(View& view, Sys sys = Sys::kAlways);
+inline constexpr int kKernelMounts = 3;
 
 MountOp OverlayOp(const std::string& path, bool read_only = false);
 MountOp BindOp(const std::string& path, bool read_only);

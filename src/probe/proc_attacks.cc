@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -64,9 +65,28 @@ void KernelSecrets(Attempt& attempt) {
   }
 }
 
+// A sandbox has its own control groups and a copy of how the CPUs hang together, to look at.
 void WalkSys(Attempt& attempt) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/sys", error)) attempt.Got(entry.path());
+  const auto only = [&](const std::string& directory, std::initializer_list<const char*> names) {
+    for (const auto& entry : fs::directory_iterator(directory, error)) {
+      const std::string name = entry.path().filename();
+      if (std::ranges::none_of(names, [&](const char* each) { return name == each; }))
+        attempt.Got(entry.path());
+    }
+  };
+  only("/sys", {"devices", "fs"});
+  only("/sys/devices", {"system"});
+  only("/sys/devices/system", {"cpu"});
+  only("/sys/fs", {"cgroup"});
+  for (const char* told : {"vulnerabilities", "microcode", "cpu0/microcode", "cpu0/cpufreq"})
+    if (fs::exists(std::string("/sys/devices/system/cpu/") + told, error)) attempt.Got(told);
+  Walk("/sys/fs/cgroup", 1, [&](const std::string& path) {
+    if (path.ends_with("/release_agent")) attempt.Got(path);  // only the host's own root has one
+  });
+  Walk("/sys", 6, [&](const std::string& path) {
+    if (access(path.c_str(), W_OK) == 0) attempt.Got("writable: " + path);
+  });
 }
 
 void OpenFds(Attempt& attempt) {

@@ -60,7 +60,7 @@ Outcome<void> CheckMount(const MountOp& op, bool first) {
   return {};
 }
 
-// The sandbox's own /proc and /dev come last, and once: nothing lies over them.
+// The sandbox's own /sys, /proc and /dev come last, and once: nothing lies over them.
 Outcome<void> CheckMounts(const std::vector<MountOp>& mounts) {
   const size_t count = mounts.size();
   if (count > kMaxMounts) return Refused("mounts", E2BIG);
@@ -73,6 +73,8 @@ Outcome<void> CheckMounts(const std::vector<MountOp>& mounts) {
   for (size_t i = 0; i < count; ++i) {
     const bool own = mounts[i].kind == MountKind::kProc || mounts[i].kind == MountKind::kDev;
     if (own && i + 2 < count) return Refused("second /proc or /dev", EINVAL, mounts[i].target);
+    if (mounts[i].kind == MountKind::kSys && (i + 3 != count || mounts[i].target != "/sys"))
+      return Refused("second /sys", EINVAL, mounts[i].target);
     if (auto checked = CheckMount(mounts[i], i == 0); !checked) return checked;
   }
   return {};

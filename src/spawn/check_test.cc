@@ -121,6 +121,18 @@ TEST(CheckPlan, NothingLiesOverTheSandboxsOwnProcAndDev) {
   EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
 }
 
+TEST(CheckPlan, TheSandboxsOwnSysIsAtItsPlaceAndOnce) {
+  const MountOp sys{.kind = MountKind::kSys, .source = "", .target = "/sys"};
+  LaunchPlan plan = Plan(0);
+  Add(plan, sys);
+  EXPECT_EQ(Refusal(plan, Peer(0)), 0);
+  Add(plan, {.kind = MountKind::kTmpfs, .source = "", .target = "/sys/fs"});
+  EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
+  plan = Plan(0);
+  Add(plan, sys).target = "/etc";
+  EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
+}
+
 TEST(CheckPlan, DecoysAreFewAndSmall) {
   LaunchPlan plan = Plan(0);
   plan.spec.files.push_back({FileRuleKind::kDecoy, "/root/.npmrc", std::string(4096, 'x')});

@@ -121,12 +121,14 @@ bool IsPlanted(int root, const char* path) {
 int OpenTarget(int root, const ChildMount& mount) {
   const char* path = mount.target;
   while (*path == '/') ++path;
-  bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev;
+  bool follow = mount.kind != MountKind::kProc && mount.kind != MountKind::kDev &&
+                mount.kind != MountKind::kSys;
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
   if (mount.optional && !mount.from_parent && IsPlanted(root, path)) return -1;
   int target = sys::OpenBeneath(root, path, flags, follow);
   // A cover: nothing to hide, nothing that anybody inside could reach, or a file, which null hides.
   if ((target == -ENOENT || target == -EACCES) && mount.optional && !mount.from_parent) return -1;
+  if (target == -ENOTDIR && mount.kind == MountKind::kSys && mount.optional) return -1;
   if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
     int file = sys::OpenBeneath(root, path, O_PATH, follow);
     if (file == -ENOTDIR) return -1;  // it would lie in a file
@@ -246,6 +248,24 @@ int MountDev(int target, bool tty_group) {
   return pts;
 }
 
+int MountSys(int target) {
+  int sys = NewTmpfs(1 << 16, 0555, sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec);
+  Must(sys::AttachMountAt(sys, target), SpawnStage::kMounts, "attach", "/sys");
+  return sys;
+}
+
+void AddToSys(int sys, const ChildMount& part, int mount) {
+  const int flags = O_PATH | (part.directory ? O_DIRECTORY : 0);
+  int target = sys::OpenBeneath(sys, part.target, flags, false);
+  if (target == -ENOENT) {
+    MakeTarget(sys, part.target, part.directory);
+    target = sys::OpenBeneath(sys, part.target, flags, false);
+  }
+  Must(target, SpawnStage::kMounts, "open mount point", part.target);
+  Must(sys::AttachMountAt(mount, target), SpawnStage::kMounts, "attach", part.target);
+  close(target);
+}
+
 void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   rlimit limit{};
   MustCall(getrlimit(resource, &limit), SpawnStage::kPrivileges, "getrlimit", name);
@@ -265,7 +285,7 @@ void LimitShareOfUser() {
 }
 
 int BuildFileSystem(const ChildPlan& plan, const int* fds) {
-  int pts = -1;
+  int pts = -1, sys = -1;
   size_t next_fd = 0;
   auto take = [&](const ChildMount& mount) {
     if (mount.from_parent) return fds[next_fd++];
@@ -278,9 +298,18 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
   Must(sys::AttachMount(root, AT_FDCWD, "/"), SpawnStage::kMounts, "attach", "/");
   for (size_t i = 1; i < plan.mount_count; ++i) {
     const ChildMount& mount = plan.mounts[i];
+    if (mount.kind == MountKind::kSys && mount.from_parent) {
+      int part = take(mount);
+      if (sys >= 0) AddToSys(sys, mount, part);
+      close(part);
+      continue;
+    }
     int target = OpenTarget(root, mount);
     if (target < 0) continue;
     switch (mount.kind) {
+      case MountKind::kSys:
+        sys = MountSys(target);
+        break;
       case MountKind::kProc:
         MountProc(target);
         break;
@@ -299,6 +328,11 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
     close(target);
   }
   if (pts < 0) Die(SpawnStage::kPlan, "plan without /dev", EINVAL);
+  if (sys >= 0) {
+    Must(sys::SetMountFlags(sys, sys::kMountReadOnly, false), SpawnStage::kMounts, "make read-only",
+         "/sys");
+    close(sys);
+  }
 
   struct stat expected, now;
   if (fstat(root, &expected) < 0) Die(SpawnStage::kPivot, "stat root", errno);
@@ -362,6 +396,8 @@ void RunChild(const ChildPlan& plan) {
     close(fds[i]);
   }
 
+  MustCall(syscall(SYS_sched_setaffinity, 0, plan.cpu_bytes, plan.cpus), SpawnStage::kCgroup,
+           "sched_setaffinity");
   if (plan.become_mapped_root) {
     MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStage::kNamespaces, "setgid");
     MustCall(syscall(SYS_setresuid, 0, 0, 0), SpawnStage::kNamespaces, "setuid");

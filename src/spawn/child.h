@@ -20,7 +20,7 @@ struct ChildMount {
   bool optional = false;  // a cover: skipped where there is no directory to cover
   uint64_t size_bytes = 0;
   uint32_t mode = 0;
-  const char* target = nullptr;
+  const char* target = nullptr;  // of kSys from the parent: below /sys
 };
 
 struct ChildPlan {
@@ -35,7 +35,9 @@ struct ChildPlan {
   const gid_t* groups = nullptr;
   size_t group_count = 0;
   uint64_t capabilities = 0;
-  bool tty_group = false;  // gid 5 is mapped
+  bool tty_group = false;               // gid 5 is mapped
+  const unsigned long* cpus = nullptr;  // to run on; a cpuset that was entered resets it
+  size_t cpu_bytes = 0;
   const char* hostname = nullptr;
   const sock_fprog* filter = nullptr;
   bool apparmor = false;  // the profile is loaded: enter it

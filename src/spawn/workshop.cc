@@ -64,6 +64,7 @@ Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_p
     : store_(store),
       cgroups_(cgroups),
       scratch_path_(std::move(scratch_path)),
+      cpus_(scratch_path_),
       filter_(sys::CompileSandboxFilter()),
       real_filter_(sys::CompileSandboxFilter(true)),
       apparmor_(sys::FindAppArmor()),
@@ -311,12 +312,45 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
   return mounts;
 }
 
+Outcome<std::vector<Workshop::SysPart>> Workshop::SysParts(const Sandbox& sandbox,
+                                                           const CpuSet& cpus) {
+  std::vector<SysPart> parts;
+  for (sys::CgroupTree::View& view : cgroups_.Views(sandbox.name))
+    parts.push_back({std::move(view.directory), "fs/cgroup" + view.target});
+  auto tree = cpus_.Tree();
+  if (!tree) return std::unexpected(tree.error());
+  parts.push_back({std::move(*tree), "devices/system/cpu"});
+  if (cpus.all) return parts;
+  auto online = cpus_.Online(cpus);
+  if (!online) return std::unexpected(online.error());
+  parts.push_back({std::move(*online), "devices/system/cpu/online", false});
+  return parts;
+}
+
+// By the directories themselves: what they show of a group is what its own namespace has of it.
+Outcome<void> Workshop::OpenParts(const std::vector<SysPart>& parts, std::vector<sys::Fd>& mounts) {
+  for (const SysPart& part : parts) {
+    sys::Fd clone(sys::OpenTree(AT_FDCWD, part.source.c_str(), false));
+    if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), part.source);
+    if (int error = sys::SetMountFlags(
+            clone.get(),
+            sys::kMountReadOnly | sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec, false);
+        error < 0)
+      return Failed(SpawnStage::kMounts, "mount_setattr", error, part.source);
+    mounts.push_back(std::move(clone));
+  }
+  return {};
+}
+
 Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
                               const std::vector<Source>& sources) {
   sys::Fd theirs;
   if (int error = sys::MakeSocketPair(sandbox.control, theirs); error < 0)
     return Failed(SpawnStage::kNamespaces, "socketpair", error);
 
+  const CpuSet cpus = Cpus::Choose(spec.cpus, sandbox.slot);
+  auto parts = SysParts(sandbox, cpus);
+  if (!parts) return std::unexpected(parts.error());
   std::vector<ChildMount> mounts;
   size_t fd_count = 0;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
@@ -327,6 +361,10 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
     mounts.push_back({op.kind, from_parent, directory, op.read_only, op.optional, op.size_bytes,
                       op.mode, op.target.c_str()});
     fd_count += from_parent ? 1 : 0;
+    if (op.kind != MountKind::kSys) continue;
+    for (const SysPart& part : *parts)
+      mounts.push_back({op.kind, true, part.directory, true, false, 0, 0, part.target.c_str()});
+    fd_count += parts->size();
   }
   if (mounts.empty() || fd_count + 8 > sys::kMaxMessageFds)
     return Failed(SpawnStage::kPlan, "count mounts", E2BIG);
@@ -348,6 +386,8 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
       spec.root_inside || spec.map_root ? sys::RootInsideCapabilities(real_paths) : 0;
   plan.tty_group = spec.mode == Mode::kSystem;
   plan.hostname = spec.hostname.c_str();
+  plan.cpus = cpus.mask.data();
+  plan.cpu_bytes = cpus.mask.size() * sizeof cpus.mask[0];
   plan.filter = &program;
   plan.apparmor = apparmor_ == sys::AppArmor::kReady;
   plan.landlock_abi = landlock_abi_;
@@ -382,6 +422,9 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   if (auto written = WriteIdMaps(spec, sandbox); !written) return written;
   auto made = MakeMounts(spec, sandbox, sources);
   if (!made) return std::unexpected(made.error());
+
+  if (std::ranges::any_of(mounts, [](auto& mount) { return mount.kind == MountKind::kSys; }))
+    if (auto opened = OpenParts(*parts, *made); !opened) return opened;
 
   std::vector<int> fds;
   for (const sys::Fd& mount : *made) fds.push_back(mount.get());

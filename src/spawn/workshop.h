@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/launch_plan.h"
+#include "spawn/cpus.h"
 #include "spawn/failure.h"
 #include "spawn/sandbox.h"
 #include "spawn/source.h"
@@ -64,10 +65,17 @@ class Workshop {
                                const Sandbox& sandbox, int user_namespace);
   Outcome<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
   Outcome<uint32_t> TakeSlot();
+  struct SysPart {
+    std::string source, target;  // the latter below /sys
+    bool directory = true;
+  };
+  Outcome<std::vector<SysPart>> SysParts(const Sandbox& sandbox, const CpuSet& cpus);
+  static Outcome<void> OpenParts(const std::vector<SysPart>& parts, std::vector<sys::Fd>& mounts);
 
   Store& store_;
   sys::CgroupTree& cgroups_;
   std::string scratch_path_;
+  Cpus cpus_;
   sys::SeccompProgram filter_, real_filter_;  // the second where a path is real
   sys::AppArmor apparmor_{};
   int landlock_abi_ = 0;

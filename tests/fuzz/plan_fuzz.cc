@@ -202,6 +202,8 @@ void RequirePlanPromises(const LaunchPlan& plan, const sys::PeerIdentity& peer, 
                  !op.source.starts_with("/var/run/") && op.source != "/var/run"),
             "no writable bind of the system", op.source);
     Require(op.mode <= 01777, "no set-user-id bit in a mode", std::to_string(op.mode));
+    Require(op.kind != MountKind::kSys || (i + 3 == count && op.target == "/sys"),
+            "/sys comes before /proc and /dev, at its place", op.target);
     Require((op.kind == MountKind::kProc) == (i + 2 == count) &&
                 (op.kind == MountKind::kDev) == (i + 1 == count),
             "/proc and /dev are the last two, and only those", op.target);

@@ -45,6 +45,14 @@ delegated() {  # the same as as_user, but in that group and with a daemon of its
 }
 delegated 'cloche run --memory 64M -- dd if=/dev/zero of=/dev/null bs=256M count=1'
 check 'with a delegated cgroup a memory limit holds' grep -q 'killed: memory limit 64 MiB' /tmp/rl/err
+delegated 'cloche run --memory 64M --cpu 1 -- sh -c "nproc; cat /sys/fs/cgroup/memory.max; echo max > /sys/fs/cgroup/memory.max"'
+check 'and is where programs look for it' [ "$(tr '\n' ' ' < /tmp/rl/out)" = '1 67108864 ' ]
+check 'where they cannot change it' grep -q 'Read-only' /tmp/rl/err
+delegated 'cloche new --name several --memory 64M; cloche exec several --background -- sleep 500
+           cloche exec several -- dd if=/dev/zero of=/dev/null bs=256M count=1; cloche exec several -- pidof sleep'
+check 'when one command has used it up, the others go on' grep -q '^[0-9]*$' /tmp/rl/out
+check 'and it has ended' grep -q 'killed: memory limit 64 MiB' /tmp/rl/err
+delegated 'cloche rm several'
 delegated 'cloche run --pids 20 -- sh -c "for i in $(seq 100); do sleep 30 & done; echo all"'
 check 'and one of processes' [ -z "$(grep all /tmp/rl/out)" ]
 

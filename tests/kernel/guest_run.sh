@@ -43,6 +43,19 @@ check 'a memory bomb ends as memory limit' grep -q 'killed: memory limit 64 MiB'
 run --memory 64M -- sh -c 'dd if=/dev/zero of=/dev/null bs=256M count=1; true'
 check 'a shell around it does not hide it' grep -q 'killed: memory limit 64 MiB' $work/err
 
+run --memory 64M --cpu 1 -- sh -c 'nproc; cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max; (echo max > /sys/fs/cgroup/memory.max) 2> /dev/null || echo refused'
+check 'its limits are where programs look for them' [ "$(tr '\n' ' ' < $work/out)" = '1 67108864 100000 100000 refused ' ]
+
+# Out of memory in one command: the others of the sandbox go on.
+cloche new --name several --memory 64M > $work/out 2> $work/err
+cloche exec several --background -- sleep 500 > $work/out 2> $work/err
+cloche exec several -- sh -c 'setsid sleep 600 > /dev/null 2>&1 &' > $work/out 2> $work/err
+timeout 60 cloche exec several -- sh -c '(setsid sleep 700 &); dd if=/dev/zero of=/dev/null bs=256M count=1; true' > $work/out 2> $work/err
+check 'a memory bomb beside other commands ends' grep -q 'killed: memory limit 64 MiB' $work/err
+timeout 60 cloche exec several -- sh -c 'ps -o args | grep "^sleep"; cat /sys/fs/cgroup$(sed s/0:://  /proc/self/cgroup)/memory.max' > $work/out 2> $work/err
+check 'and nobody else' [ "$(sort $work/out | tr '\n' ' ')" = '67108864 sleep 500 sleep 600 ' ]
+cloche rm several > $work/out 2> $work/err
+
 run --pids 20 -- sh -c 'for i in $(seq 100); do sleep 30 & done; echo all started'
 check 'a fork bomb does not succeed' [ $status != 0 ]
 check 'a fork bomb did not start all' [ -z "$(grep 'all started' $work/out)" ]

@@ -32,6 +32,84 @@ if [ $cgroups = yes ]; then
   try cloche run --memory 64M -- sh -c 'dd if=/dev/zero of=/dev/shm/x bs=1M count=200 2>&1'
   check "/dev/shm counts as memory" not exits 0
 
+  # Out of memory in one command: the others of the sandbox go on.
+  inside() { cloche exec "$1" -- sh -c 'for p in /proc/[0-9]*; do tr "\0" " " < $p/cmdline; echo; done'; }
+  try cloche new --name several --memory 200M
+  try cloche exec several --background -- sleep 500
+  try cloche exec several -- sh -c 'setsid sleep 600 > /dev/null 2>&1 &'
+  try cloche exec --json several -- sh -c "(setsid sleep 700 &); $hog; exit 0"
+  limited memory 137 "a memory bomb beside other commands"
+  try inside several
+  check "the command beside it goes on" mentions '^sleep 500'
+  check "and what an earlier one left" mentions '^sleep 600'
+  check "what the bomb started ends with it, in another session, too" not mentions '^sleep 700'
+  try cloche exec several --background -- sh -c "sleep 800; exec $hog"
+  try cloche exec --json several -- sh -c "exec $hog"
+  limited memory 137 "the next bomb"
+  try inside several
+  check "all three go on" is "$(grep -c '^sleep [568]00' "$OUT")" 3
+  try cloche rm several
+
+  # What programs adapt to, instead of being killed.
+  try cloche run --cpu 1 -- sh -c 'nproc; getconf _NPROCESSORS_ONLN'
+  check "as many CPUs are counted as the quota is worth" prints "$(printf '1\n1')"
+  try cloche run --cpu 1 -- "$PYTHON" -c 'import os; print(os.cpu_count(), len(os.sched_getaffinity(0)))'
+  check "Python counts them" prints '1 1'
+  of_group='cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null'
+  try cloche run --memory 1G -- sh -c "$of_group"
+  check "the memory limit is where programs look for it" prints 1073741824
+  try cloche new --name told --memory 1G
+  try cloche exec told --background -- sleep 500
+  try cloche exec told -- sh -c 'g=$(sed -n "s/^[0-9]*:memory:\|^0:://p" /proc/self/cgroup | tail -n 1)
+    cat "/sys/fs/cgroup$g/memory.max" "/sys/fs/cgroup/memory$g/memory.limit_in_bytes" 2> /dev/null'
+  check "beside another command it is in the command's own group" prints 1073741824
+  try cloche rm told
+  if command -v java > /dev/null; then
+    try cloche run --memory 1G --cpu 1 -- java -XX:+PrintFlagsFinal -version
+    heap=$(awk '$2 == "MaxHeapSize" {print $4}' "$OUT")
+    check "Java takes a part of it ($heap)" test "$heap" -gt 0 -a "$heap" -lt 1073741824
+    try cloche run --memory 1G --cpu 1 -- java -XshowSettings:system -version
+    check "Java counts the CPUs" grep -q 'Effective CPU Count: 1' "$ERR" "$OUT"
+    check "and knows the limit" grep -q 'Memory Limit: 1.00G' "$ERR" "$OUT"
+  else
+    echo "skipped: Java's heap: no java here"
+  fi
+  if command -v node > /dev/null; then
+    try cloche run --memory 1G --cpu 1 -- node -p \
+      'const b = v8.getHeapStatistics().heap_size_limit; [b < 2 ** 30, os.availableParallelism()].join()'
+    check "Node takes a part of it" prints true,1
+  else
+    echo "skipped: Node's heap: no node here"
+  fi
+  if command -v go > /dev/null; then
+    printf 'package main\nimport "runtime"\nfunc main() { println(runtime.GOMAXPROCS(0)) }\n' > "$WORK/main.go"
+    try cloche run --cpu 1 -- go run "$WORK/main.go"
+    check "Go uses as many" is "$(tail -n 1 "$ERR")" 1
+  else
+    echo "skipped: Go's threads: no go here"
+  fi
+
+  # On cgroup v1 the kernel counts them by themselves.
+  cat > "$WORK/buffers.py" << 'END'
+import socket
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(1000)
+total, ends = 0, []
+while len(ends) < 600 and total < 200 << 20:
+    end = socket.create_connection(server.getsockname())
+    end.setblocking(False)
+    ends += [end, server.accept()[0]]
+    try:
+        while True:
+            total += end.send(b"x" * (1 << 20))
+    except BlockingIOError:
+        pass
+print(total >> 20)
+END
+  try cloche run --memory 64M -- "$PYTHON" "$WORK/buffers.py"
+  check "buffers of TCP count, too ($(cat "$OUT") MiB)" test "$(cat "$OUT")" -lt 64
+
   try cloche run --json --pids 20 -- sh -c 'for i in $(seq 60); do sleep 1000 & done; wait'
   check "too many processes: the limit is named" field_is limit.name pids
   cloche run --json --pids 60 --wall 4s -- bash -c ':(){ :|:& };: ; sleep 1000' > "$T/bomb" 2> /dev/null &
@@ -53,6 +131,26 @@ else
   check "defaults that are not enforced are listed" not field_is 'not_enforced.#' 0
   try cloche run --pids 20 -- sh -c 'for i in $(seq 60); do sleep 5 & done; wait'
   check "too many processes fail" says '[Ff]ork\|[Rr]esource'
+fi
+
+try cloche run -- nproc
+check "without --cpu there are as many CPUs as outside" prints "$(nproc)"
+try cloche run -- lscpu
+check "lscpu finds them" mentions '^CPU(s): *[1-9]'
+try cloche run -- sh -c 'find /sys -type f | while read f; do (: >> "$f") 2> /dev/null && echo "$f"; done; mkdir /sys/x /sys/fs/cgroup/x'
+check "nothing in /sys can be written" prints_nothing
+try cloche run -- "$PYTHON" -c '
+import ctypes, platform
+libc, context = ctypes.CDLL(None, use_errno=True), ctypes.c_ulong()
+number = {"x86_64": 206, "aarch64": 0}[platform.machine()]
+print(libc.syscall(number, 1, ctypes.byref(context)), ctypes.get_errno())'
+check "contexts of asynchronous I/O, of which the machine has a number, are refused" prints '-1 38'
+if [ "$MODE" = rootless ]; then
+  try cloche run -- sh -c 'ulimit -Hn'
+  check "fewer descriptors may be on their way than programs outside may have" \
+    test "$(cat "$OUT")" -lt "$(as_caller sh -c 'ulimit -Sn')"
+  try cloche doctor
+  check "doctor says which counts sandboxes share with their user" mentions 'epoll watches'
 fi
 
 try cloche run --json --wall 1s -- sleep 1000
