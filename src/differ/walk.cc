@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/path_bounds.h"
 #include "base/repairs_name.h"
 #include "base/text.h"
 #include "sys/directory.h"
@@ -264,7 +265,10 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   const bool enter = child.upper ||
                      (!child.same && (child.before.valid() || child.origin.valid())) ||
                      (child.renamed && renames_ == Renames::kFiles);
-  if (enter) {
+  // Of what is deeper cloche-spawn tells nothing.
+  const bool too_deep = enter && IsTooDeep(path);
+  if (too_deep) unreadable_.Add(entry.path);
+  if (enter && !too_deep) {
     frame.events.emplace(name + "/", name);
     frame.children.emplace(name, std::move(child));
   }

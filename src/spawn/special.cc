@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/path_bounds.h"
 #include "sys/directory.h"
 
 namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMostSpecial = 10'000'000;
-constexpr size_t kMostPath = 64 << 10;
 constexpr size_t kMostBytes = 512 << 20;
 constexpr const char* kOpaque = "y";
 
@@ -123,14 +123,14 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
         return Failed(SpawnStage::kPool, "read upper", E2BIG);
     }
     if (entry->d_type != DT_DIR) continue;
+    path.resize(level.path);
+    if (!path.empty()) path += '/';
+    path += entry->d_name;
+    if (IsTooDeep(path)) continue;  // whoever walks it stops there, too, and says so
     sys::Fd child(
         openat(level.list->fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!child.valid() && errno == ENOENT) continue;  // removed meanwhile
     if (!child.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry->d_name);
-    path.resize(level.path);
-    if (!path.empty()) path += '/';
-    path += entry->d_name;
-    if (path.size() > kMostPath) return Failed(SpawnStage::kPool, "read upper", ENAMETOOLONG);
     // Few have one of the two: one call tells that most have neither.
     const bool marked = HasAny(child.get(), {opaque, redirect});
     SpecialDirectory special{of_other, slot, path,

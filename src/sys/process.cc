@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/openat2.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include <iterator>
+#include <utility>
 
 #include "sys/kernel_abi.h"
 #include "sys/message.h"
@@ -149,7 +151,22 @@ int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
   return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
 }
 
+// The kernel takes no path of PATH_MAX bytes or more at once.
 int OpenOnMount(int dir, const char* path, int flags) {
+  Fd above;
+  while (strlen(path) >= PATH_MAX) {
+    const char* end = static_cast<const char*>(memrchr(path, '/', PATH_MAX - 1));
+    if (end == nullptr || end == path) return -ENAMETOOLONG;
+    char piece[PATH_MAX];
+    const auto size = static_cast<size_t>(end - path);
+    memcpy(piece, path, size);
+    piece[size] = '\0';
+    Fd next(OpenOnMount(above.valid() ? above.get() : dir, piece, O_PATH | O_DIRECTORY));
+    if (!next.valid()) return next.get();
+    above = std::move(next);
+    path = end + 1;
+  }
+  if (above.valid()) dir = above.get();
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;
