@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# However deep the directories are that a sandbox makes: what is too deep is in nobody's way.
+. "$(dirname "$0")/../harness/lib.sh"
+
+cd "$WORK" || exit 1
+# --- A path of 50 KiB, and two that are too deep.
+cloche new --name deep > "$T/log" 2>&1
+cat > "$BIN/nest.py" << 'END'
+import os, sys
+for top, count, name in (("deep", 250, "n" * 200), ("abyss", 1100, "a"), ("chasm", 400, "n" * 200)):
+    back = os.open(".", os.O_RDONLY)
+    os.mkdir(top); os.chdir(top)
+    for _ in range(count):
+        os.mkdir(name); os.chdir(name)
+    open("file", "w").write("here\n")
+    os.fchdir(back)
+open("beside", "w").write("beside\n")
+END
+chmod 644 "$BIN/nest.py"
+try cloche exec deep -- "$PYTHON" "$BIN/nest.py"
+try cloche diff deep deep beside --json
+check "diff goes down 250 directories" is "$status $(grep -c beside "$OUT") $(grep -c nnn/file "$OUT")" "0 1 1"
+try cloche diff deep --json
+check "and does not fail for one that is deeper" is "$status $(grep -c beside "$OUT")" "0 1"
+try cloche promote deep --yes
+check "which is named, and refused" says 'abyss.* cannot be read'
+try cloche promote deep --yes --exclude abyss
+check "as is the other" says 'chasm.* cannot be read'
+try cloche promote deep --yes --exclude abyss --exclude chasm --json
+check "the rest is promoted" is "$status $(cat beside)" "0 beside"
+check "to the bottom" is "$("$PYTHON" -c '
+import os
+os.chdir("deep")
+while not os.path.exists("file"):
+    os.chdir("n" * 200)
+print(open("file").read(), end="")')" here
+try cloche undo "$(field id)"
+check "and undone" is "$status $(ls)" "0 "
+try cloche rm --all
