@@ -142,18 +142,32 @@ Task<bool> Greets(Connection& connection, Channel& from, std::string_view greeti
   co_return from.unread.starts_with(greeting);
 }
 
-// The first words of a server are read as they pass; after its certificate they are not.
-Task<bool> PassCertificate(Connection& connection) {
+// Nothing passes as what it is not.
+void CutAsRefused(Connection& connection, const std::string& reason) {
+  if (!connection.client.socket().cut()) connection.Deny(reason);
+  connection.Cut(reason);
+}
+
+// More of `from`, into its `unread`.
+Task<long> FillIdle(Connection& connection, Channel& from) {
+  long got;
+  do {
+    const int64_t idle = connection.IdleDeadline();
+    got = co_await from.Fill(idle);
+  } while (got == -ETIMEDOUT && connection.services.loop.now() < connection.IdleDeadline());
+  co_return got;
+}
+
+// The first words of a server are read as they pass; after its hello and its certificate they are
+// not.
+Task<bool> PassAnswer(Connection& connection, TlsHandshake& handshake) {
   Channel& server = *connection.upstream;
   ServerCertificate certificate;
-  while (certificate.state() == ServerCertificate::State::kMore) {
-    long got;
-    do {
-      const int64_t idle = connection.IdleDeadline();
-      got = co_await server.Fill(idle);
-    } while (got == -ETIMEDOUT && connection.services.loop.now() < connection.IdleDeadline());
+  while (certificate.state() == ServerCertificate::State::kMore || !handshake.answered()) {
+    const long got = co_await FillIdle(connection, server);
     if (got <= 0) co_return got == 0;
     certificate.Feed(server.unread);
+    handshake.FromServer(server.unread);
     if (!connection.Count(false, server.unread.size())) co_return false;
     const int64_t deadline = connection.Deadline(kWritePatienceMs);
     const long sent = co_await connection.client.Write(server.unread, deadline);
@@ -165,21 +179,51 @@ Task<bool> PassCertificate(Connection& connection) {
   co_return true;
 }
 
+enum class Hellos : uint8_t { kOver, kEnd, kBroken };
+
+// What the program says for as long as it could say another hello.
+Task<Hellos> PassHellos(Connection& connection, TlsHandshake& handshake) {
+  Channel& client = connection.client;
+  while (true) {
+    std::string passes;
+    const std::string why_not = handshake.FromClient(client.unread, passes);
+    client.unread.clear();
+    if (!why_not.empty()) {
+      CutAsRefused(connection, fmt::format("{}: {}", connection.target.Text(), why_not));
+      co_return Hellos::kBroken;
+    }
+    if (!passes.empty()) {
+      if (!connection.Count(true, passes.size())) co_return Hellos::kBroken;
+      const int64_t deadline = connection.Deadline(kWritePatienceMs);
+      const long sent = co_await connection.upstream->Write(passes, deadline);
+      if (sent < 0) co_return Hellos::kBroken;
+      if (handshake.over()) continue;  // it may hold something back that may go now
+    }
+    if (handshake.over()) co_return Hellos::kOver;
+    const long got = co_await FillIdle(connection, client);
+    if (got <= 0) co_return got == 0 ? Hellos::kEnd : Hellos::kBroken;
+  }
+}
+
 // Until the end of `from`, which is passed on. A break ends the other direction too.
 Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_view greeting,
-                bool tls) {
+                TlsHandshake* handshake) {
   if (!greeting.empty()) {
     const bool greets = co_await Greets(connection, from, greeting);
     if (!greets) {
-      const std::string reason = fmt::format("it does not begin with {}", greeting);
-      if (!connection.client.socket().cut()) connection.Deny(reason);
-      connection.Cut(reason);
+      CutAsRefused(connection, fmt::format("it does not begin with {}", greeting));
       co_return;
     }
   }
-  bool whole = true;
-  if (tls) whole = co_await PassCertificate(connection);
-  if (whole) whole = co_await Pass(connection, from, to, UINT64_MAX);
+  bool whole = true, ended = false;
+  if (handshake != nullptr && &from == &connection.client) {
+    const Hellos hellos = co_await PassHellos(connection, *handshake);
+    whole = hellos != Hellos::kBroken;
+    ended = hellos == Hellos::kEnd;
+  } else if (handshake != nullptr) {
+    whole = co_await PassAnswer(connection, *handshake);
+  }
+  if (whole && !ended) whole = co_await Pass(connection, from, to, UINT64_MAX);
   if (whole) {
     to.EndSending();
   } else {
@@ -190,8 +234,8 @@ Task<void> Pump(Connection& connection, Channel& from, Channel& to, std::string_
 }
 
 Task<void> PumpAndSignal(Connection& connection, Channel& from, Channel& to,
-                         std::string_view greeting, bool tls, Signal& done) {
-  co_await Pump(connection, from, to, greeting, tls);
+                         std::string_view greeting, TlsHandshake* handshake, Signal& done) {
+  co_await Pump(connection, from, to, greeting, handshake);
   done.Set();
 }
 
@@ -234,22 +278,24 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
 
 namespace {
 
-Task<void> RelayBoth(Connection& connection, std::string_view greeting, bool tls) {
+Task<void> RelayBoth(Connection& connection, std::string_view greeting, TlsHandshake* handshake) {
   Signal down(connection.services.loop);
-  Start(PumpAndSignal(connection, *connection.upstream, connection.client, greeting, tls, down));
-  co_await Pump(connection, connection.client, *connection.upstream, greeting, false);
+  Start(PumpAndSignal(connection, *connection.upstream, connection.client, greeting, handshake,
+                      down));
+  co_await Pump(connection, connection.client, *connection.upstream, greeting, handshake);
   co_await down;
 }
 
 }  // namespace
 
 Task<void> Relay(Connection& connection, std::string_view greeting) {
-  co_await RelayBoth(connection, greeting, false);
+  co_await RelayBoth(connection, greeting, nullptr);
 }
 
-Task<void> RelayTls(Connection& connection) {
+Task<void> RelayTls(Connection& connection, TlsHandshake::Judge judge) {
   const std::string_view none;
-  co_await RelayBoth(connection, none, true);
+  TlsHandshake handshake(std::move(judge));
+  co_await RelayBoth(connection, none, &handshake);
 }
 
 }  // namespace cloche::egress

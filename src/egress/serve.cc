@@ -20,10 +20,27 @@ namespace {
 
 constexpr std::string_view kSshGreeting = "SSH-2.0-";
 constexpr uint16_t kDnsPort = 53;
+constexpr std::string_view kHiddenHello =
+    "the ClientHello is encrypted (ECH): its name cannot be checked";
 
 Task<void> DenyAndRefuse(Connection& connection, const std::string& reason) {
   connection.Deny(reason);
   co_await Refuse(connection, reason);
+}
+
+// The name in the hello must be the one that was granted, in clear.
+std::string WhyNot(const ClientHello& hello, const Target& target) {
+  if (hello.state() == ClientHello::State::kBad) return hello.why();
+  if (hello.state() == ClientHello::State::kMore) return "the ClientHello is in too many records";
+  if (target.name.empty()) {
+    if (hello.name().empty()) return "";
+    return "a name in the ClientHello (SNI), but the connection is to an address";
+  }
+  if (hello.name().empty()) return "the ClientHello has no name (SNI)";
+  const auto name = NormaliseHost(hello.name());
+  if (name && *name == target.name) return "";
+  return fmt::format("the ClientHello is for {}, the connection for {}",
+                     name ? *name : "no proper name", target.name);
 }
 
 // What begins with a greeting is known by it; other bytes pass unread.
@@ -34,7 +51,10 @@ Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view gree
   const Status dialled = co_await Dial(connection);
   if (dialled) {
     if (kind == Kind::kHttps) {
-      co_await RelayTls(connection);
+      const TlsHandshake::Judge judge = [&target = connection.target](const ClientHello& hello) {
+        return hello.encrypted() ? std::string(kHiddenHello) : WhyNot(hello, target);
+      };
+      co_await RelayTls(connection, judge);
     } else {
       co_await Relay(connection, greeting);
     }
@@ -48,20 +68,6 @@ Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view gree
   connection.record.reason = reason;
   co_await connection.OwnerKnown();
   connection.client.ResetOnClose();
-}
-
-// The name in the hello must be the one that was granted, in clear.
-std::string WhyNot(const ClientHello& hello, const Target& target) {
-  if (hello.state() == ClientHello::State::kBad) return hello.why();
-  if (target.name.empty()) {
-    if (hello.name().empty()) return "";
-    return "a name in the ClientHello (SNI), but the connection is to an address";
-  }
-  if (hello.name().empty()) return "the ClientHello has no name (SNI)";
-  const auto name = NormaliseHost(hello.name());
-  if (name && *name == target.name) return "";
-  return fmt::format("the ClientHello is for {}, the connection for {}",
-                     name ? *name : "no proper name", target.name);
 }
 
 // A program that offers HTTP/2 gets what the server speaks; so it must be asked first. nullopt: it
@@ -120,6 +126,7 @@ Task<void> ServeHttps(Connection& connection) {
       co_return;
     }
     hello.Feed(std::string_view(client.unread).substr(before));
+    if (client.unread.size() > TlsHandshake::kMostHeld) break;
   }
   const std::string why_not = WhyNot(hello, connection.target);
   if (!why_not.empty()) {
@@ -140,9 +147,7 @@ Task<void> ServeHttps(Connection& connection) {
   // Where TLS ends here, the hidden hello is ours to ignore. Elsewhere the server might have its
   // key; by our resolver nobody gets one.
   if (hello.encrypted()) {
-    const std::string reason =
-        fmt::format("{}: the ClientHello is encrypted (ECH): its name cannot be checked",
-                    connection.target.Text());
+    const std::string reason = fmt::format("{}: {}", connection.target.Text(), kHiddenHello);
     co_await DenyAndRefuse(connection, reason);
     co_return;
   }

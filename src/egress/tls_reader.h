@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cloche::egress {
 
@@ -66,6 +67,52 @@ class TlsRecords {
  private:
   std::string head_;  // of the record that is being read, as far as it came
   size_t left_ = 0;   // of its content
+};
+
+// Cuts a stream into records of whatever type, in whatever pieces these come.
+class TlsPieces {
+ public:
+  struct Piece {
+    bool whole_head = false;  // without it there is nothing else yet
+    bool begins = false;      // a record, whose head is this
+    char type = 0;
+    std::string_view head, content;
+  };
+  // Takes the next piece off the front of `bytes`. Not null: why there is none.
+  const char* Next(std::string_view& bytes, Piece& piece) {
+    constexpr char kFirstType = 20, kLastType = 24, kVersion = 3;
+    constexpr size_t kHead = 5, kMostRecord = 16384 + 2048;
+    if (left_ == 0) {
+      if (head_.size() == kHead) head_.clear();
+      const size_t taken = std::min(bytes.size(), kHead - head_.size());
+      head_ += bytes.substr(0, taken);
+      bytes.remove_prefix(taken);
+      if (head_[0] < kFirstType || head_[0] > kLastType ||
+          (head_.size() >= 2 && head_[1] != kVersion))
+        return "it is not TLS";
+      if (head_.size() < kHead) return nullptr;
+      left_ = TlsReader(std::string_view(head_).substr(3)).Number(2);
+      if (left_ > kMostRecord) return "a TLS record has no proper length";
+      piece.begins = true;
+      piece.head = head_;
+    }
+    piece.whole_head = true;
+    piece.type = head_[0];
+    piece.content = bytes.substr(0, std::min(bytes.size(), left_));
+    bytes.remove_prefix(piece.content.size());
+    left_ -= piece.content.size();
+    return nullptr;
+  }
+  // What is kept of a head that is not whole.
+  std::string TakeHead() {
+    const bool whole = head_.size() == 5;
+    std::string head = std::exchange(head_, {});
+    return whole ? "" : head;
+  }
+
+ private:
+  std::string head_;
+  size_t left_ = 0;
 };
 
 }  // namespace cloche::egress
