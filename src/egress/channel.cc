@@ -1,6 +1,7 @@
 #include "egress/channel.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "sys/inet.h"
 #include "sys/message.h"
@@ -9,6 +10,8 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kPiece = 16 << 10;
+// What is looked at may grow a thousandfold while it is unpacked.
+constexpr size_t kLookedAtOnce = 1 << 10;
 
 // Shared by all who read: nobody else runs between the read and its use. So whoever waits holds no
 // memory.
@@ -20,8 +23,12 @@ long Failure(Wake wake) { return wake == Wake::kLate ? -ETIMEDOUT : -ECANCELED; 
 }  // namespace
 
 Task<long> Channel::ReadRaw(char* data, size_t size, int64_t deadline) {
+  Yield yield{socket_.loop()};
   while (!socket_.cut()) {
     long got = -EAGAIN;
+    // Input that is always there must not have the thread alone.
+    if (!socket_.drained() && socket_.loop().TurnIsOver()) co_await yield;
+    if (socket_.cut()) break;
     if (!socket_.drained()) got = sys::ReceiveBytes(socket_.fd(), data, size);
     if (got == -EINTR) continue;
     if (got > 0 && static_cast<size_t>(got) < size) socket_.Drained();
@@ -91,23 +98,38 @@ Task<bool> Channel::Secure(std::unique_ptr<Tls> tls, int64_t deadline) {
 }
 
 Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
-  const auto look = [&](long got) {
-    if (looks_ != nullptr && got > 0) looks_->See(std::string_view(data, static_cast<size_t>(got)));
-    return got;
-  };
   if (tls_ == nullptr) {
     const long got = co_await ReadRaw(data, size, deadline);
-    co_return look(got);
+    if (looks_ != nullptr && got > 0) co_await Look(data, static_cast<size_t>(got));
+    co_return got;
   }
+  Yield yield{socket_.loop()};
   while (true) {
+    // A piece may hold hundreds of records, and each be a read of its own.
+    if (socket_.loop().TurnIsOver()) co_await yield;
+    if (socket_.cut()) co_return -ECANCELED;
     const long got = tls_->Read(data, size);
     SendPendingNow();
-    if (got != -EAGAIN) co_return look(got);
+    if (got != -EAGAIN) {
+      if (looks_ != nullptr && got > 0) co_await Look(data, static_cast<size_t>(got));
+      co_return got;
+    }
     const long more = co_await ReadRaw(shared_raw, kPiece, deadline);
     // An end without a goodbye may be somebody's cut: never the end of a body.
     if (more <= 0) co_return more == 0 ? -EPROTO : more;
     tls_->Feed(std::string_view(shared_raw, static_cast<size_t>(more)));
   }
+}
+
+// In small pieces, between which others may go on; they may use the same buffer.
+Task<void> Channel::Look(char* data, size_t size) {
+  const std::string bytes(data, size);
+  Yield yield{socket_.loop()};
+  for (size_t at = 0; at < size && !looks_->tripped(); at += kLookedAtOnce) {
+    looks_->See(std::string_view(bytes).substr(at, kLookedAtOnce));
+    if (socket_.loop().TurnIsOver()) co_await yield;
+  }
+  memcpy(data, bytes.data(), size);
 }
 
 Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {

@@ -42,6 +42,7 @@ class Channel {
  private:
   Task<long> ReadRaw(char* data, size_t size, int64_t deadline);
   Task<long> WriteRaw(std::string_view bytes, int64_t deadline);
+  Task<void> Look(char* data, size_t size);
   Task<long> WritePending(int64_t deadline);
   void SendPendingNow();
 

@@ -75,6 +75,16 @@ bool Connection::Betrayed() {
   return true;
 }
 
+Task<bool> Connection::Betrays(CanaryScanner& message, std::string_view bytes) {
+  constexpr size_t kAtOnce = 1 << 10;
+  Yield yield{services.loop};
+  for (size_t at = 0; at < bytes.size() && !watch->tripped(); at += kAtOnce) {
+    watch->See(message, bytes.substr(at, kAtOnce));
+    if (services.loop.TurnIsOver()) co_await yield;
+  }
+  co_return Betrayed();
+}
+
 void Connection::Tell() {
   told_ = true;
   record.duration_ms = services.loop.now() - started_;

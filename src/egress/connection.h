@@ -80,6 +80,8 @@ class Connection {
   void Leave(const std::string& reason);
   // Has it said a decoy? Then that is told, once, and it is cut.
   bool Betrayed();
+  // Looks for one in a part of `message`, while others may go on. True: it is over.
+  Task<bool> Betrays(CanaryScanner& message, std::string_view bytes);
   // Before they go on. False when that is too much: then it is cut, and they must not.
   bool Count(bool up, uint64_t bytes);
   bool denied() const { return told_; }

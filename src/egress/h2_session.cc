@@ -14,6 +14,7 @@ constexpr size_t kMostFields = 256;
 constexpr size_t kFieldCost = 32;  // as HPACK counts them
 constexpr size_t kBatch = 64 << 10;
 constexpr int kPiecesAtOnce = 16;
+constexpr size_t kReadAtOnce = 1 << 10;
 constexpr int64_t kLookMs = 5000;
 constexpr size_t kMostQueued = 4096;      // frames that wait for a reader who does not read
 constexpr uint64_t kResetsASecond = 200;  // a browser that leaves a page drops its hundred at once
@@ -263,9 +264,14 @@ Task<std::string> H2Session::Read() {
     const long got = co_await channel_.Fill(deadline);
     if (got == -ETIMEDOUT && nghttp2_session_want_read(session_) != 0) continue;
     if (got <= 0) co_return why_;
-    const ssize_t used = nghttp2_session_mem_recv(
-        session_, reinterpret_cast<const uint8_t*>(channel_.unread.data()), channel_.unread.size());
-    channel_.unread.clear();
+    // In small pieces: decoys are looked for in what they are.
+    ssize_t used = 0;
+    const std::string bytes = std::exchange(channel_.unread, {});
+    for (size_t at = 0; at < bytes.size() && used >= 0 && why_.empty(); at += kReadAtOnce) {
+      if (connection_.services.loop.TurnIsOver()) co_await yield;
+      used = nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(bytes.data()) + at,
+                                      std::min(kReadAtOnce, bytes.size() - at));
+    }
     if (used < 0) {
       why_ = fmt::format("HTTP/2: {}", nghttp2_strerror(static_cast<int>(used)));
       nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);

@@ -76,10 +76,8 @@ Task<bool> PassLookedAt(Connection& connection, Channel& from, Channel& to, cons
     } else {
       left -= used;
     }
-    if (connection.watch->See(content, said)) {
-      (void)connection.Betrayed();
-      co_return false;
-    }
+    const bool betrays = co_await connection.Betrays(content, said);
+    if (betrays) co_return false;
     start.append(from.unread, 0, used);
     from.unread.erase(0, used);
     if (!connection.Count(true, start.size())) co_return false;

@@ -177,10 +177,8 @@ Task<bool> PutInBody(Connection& connection, RequestHead& request, Extras& extra
   }
   if (connection.watch != nullptr) {
     CanaryScanner content = connection.watch->NewMessage();
-    if (connection.watch->See(content, body)) {
-      (void)connection.Betrayed();
-      co_return false;
-    }
+    const bool betrays = co_await connection.Betrays(content, body);
+    if (betrays) co_return false;
   }
   if (!PutSecretsInJson(body, extras.secrets)) {
     co_await Answer(connection, 413, kJsonTooLong);

@@ -11,12 +11,16 @@ namespace {
 
 // Deadlines are kept this exactly; nothing here needs a finer clock.
 constexpr int64_t kSweepMs = 50;
+// Of one group. What cannot be interrupted may take longer; then the others come first.
+constexpr int64_t kTurnUs = 1000;
 
-int64_t Milliseconds(clockid_t clock) {
+int64_t Microseconds(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
-  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+  return time.tv_sec * 1'000'000 + time.tv_nsec / 1000;
 }
+
+int64_t Milliseconds(clockid_t clock) { return Microseconds(clock) / 1000; }
 
 }  // namespace
 
@@ -53,18 +57,57 @@ Socket* Loop::Find(uint64_t tag) {
   return slot.generation == tag >> 32 ? slot.socket : nullptr;
 }
 
+Loop::Group Loop::NewGroup() {
+  if (free_groups_.empty()) {
+    ready_.emplace_back();
+    return static_cast<Group>(ready_.size() - 1);
+  }
+  const Group group = free_groups_.back();
+  free_groups_.pop_back();
+  return group;
+}
+
+void Loop::EndGroup(Group group) { free_groups_.push_back(group); }
+
+void Loop::Queue(Group group, Ready ready) {
+  if (ready_[group].empty()) turns_.push_back(group);
+  ready_[group].push_back(ready);
+}
+
+bool Loop::TurnIsOver() const { return Microseconds(CLOCK_MONOTONIC) - turn_began_ >= kTurnUs; }
+
+void Loop::Resume(const Ready& ready) {
+  if (ready.waiter) return ready.waiter.resume();
+  Socket* socket = Find(ready.tag);
+  if (socket == nullptr) return;
+  Socket::Side& side = ready.reads ? socket->read_ : socket->write_;
+  // Whoever waited may have gone on meanwhile, and wait again.
+  if (ready.late ? side.deadline <= now_ : side.ready)
+    Socket::Resume(side, ready.late ? Wake::kLate : Wake::kReady);
+}
+
+// One of each group that has something ready; whatever comes meanwhile has the next.
+void Loop::TakeTurns() {
+  for (size_t left = turns_.size(); left > 0; --left) {
+    const Group group = turns_.front();
+    turns_.pop_front();
+    const As as(*this, group);
+    turn_began_ = Microseconds(CLOCK_MONOTONIC);
+    do {
+      const Ready next = ready_[group].front();
+      Resume(next);
+      ready_[group].pop_front();
+    } while (!ready_[group].empty() && !TurnIsOver());
+    if (!ready_[group].empty()) turns_.push_back(group);
+  }
+}
+
 int Loop::Timeout() const {
-  if (!posted_.empty()) return 0;
+  if (!turns_.empty()) return 0;
   if (!soon_.empty()) return 1;
   const int64_t second = last_second_ + 1000;
   const int64_t until = std::min(std::max(next_deadline_, last_sweep_ + kSweepMs), second);
   return static_cast<int>(std::clamp<int64_t>(until - now_, 0, 1000));
-}
-
-void Loop::ResumePosted() {
-  // Those only who are here now: who yields comes again after the sockets.
-  const std::vector<std::coroutine_handle<>> now = std::exchange(posted_, {});
-  for (const std::coroutine_handle<>& waiter : now) waiter.resume();
 }
 
 void Loop::WakeLate() {
@@ -79,6 +122,8 @@ void Loop::WakeLate() {
       Socket::Side& side = reads ? socket->read_ : socket->write_;
       if (!side.waiter) continue;
       if (side.deadline <= now_) {
+        const As as(*this, socket->group_);
+        turn_began_ = Microseconds(CLOCK_MONOTONIC);
         Socket::Resume(side, Wake::kLate);
       } else {
         Expect(side.deadline);
@@ -98,7 +143,7 @@ void Loop::WakeSoon() {
       continue;
     }
     socket->listed_ = false;
-    if (waits) Socket::Resume(socket->read_, Wake::kLate);
+    if (waits) Queue(socket->group_, {.tag = tag, .reads = true, .late = true});
   }
 }
 
@@ -115,24 +160,25 @@ void Loop::Run() {
       if (event.ended) socket->ended_ = true;
       if (event.writable) socket->write_.ready = true;
       if (event.gone) socket->gone_ = true;
-      if (event.gone && socket->when_gone_) socket->when_gone_();
-      if (event.readable) Socket::Resume(socket->read_, Wake::kReady);
-      // Whoever went on may have ended the socket.
-      if (event.writable) socket = Find(event.tag);
-      if (event.writable && socket != nullptr) Socket::Resume(socket->write_, Wake::kReady);
+      if (event.gone && socket->when_gone_) {
+        const As as(*this, socket->group_);
+        socket->when_gone_();
+      }
+      if (event.readable && socket->read_.waiter)
+        Queue(socket->group_, {.tag = event.tag, .reads = true});
+      if (event.writable && socket->write_.waiter) Queue(socket->group_, {.tag = event.tag});
     }
-    ResumePosted();
+    TakeTurns();
     if (!soon_.empty()) WakeSoon();
     WakeLate();
     if (every_second_ && now_ - last_second_ >= 1000) {
       last_second_ = now_;
       every_second_();
     }
-    ResumePosted();
   }
 }
 
-Socket::Socket(Loop& loop, sys::Fd fd) : loop_(loop), fd_(std::move(fd)) {
+Socket::Socket(Loop& loop, sys::Fd fd) : loop_(loop), fd_(std::move(fd)), group_(loop.group()) {
   if (!fd_.valid()) return;
   tag_ = loop_.Register(this, fd_.get());
   registered_ = tag_ != 0;
@@ -151,7 +197,7 @@ void Socket::Resume(Side& side, Wake wake) {
 void Socket::Cut() {
   cut_ = true;
   for (Side* side : {&read_, &write_}) {
-    if (side->waiter) loop_.Post(std::exchange(side->waiter, {}));
+    if (side->waiter) loop_.Post(std::exchange(side->waiter, {}), group_);
   }
 }
 

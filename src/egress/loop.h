@@ -2,7 +2,9 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "sys/fd.h"
@@ -15,6 +17,8 @@ class Socket;
 enum class Wake : uint8_t { kReady, kLate, kCut };
 
 // One thread, one epoll: resumes whoever waited for a socket that is ready, or waited too long.
+// Those of one group (a sandbox) share its turns, and groups take turns: however many connections
+// one has, the others wait for a single turn of it.
 class Loop {
  public:
   int Open();
@@ -25,8 +29,29 @@ class Loop {
   int64_t now() const { return now_; }  // milliseconds of a clock that only goes on
   int64_t Seconds() const;              // since 1970
 
+  using Group = uint32_t;
+  static constexpr Group kOurselves = 0;
+  Group NewGroup();
+  void EndGroup(Group group);  // its number is given again; whoever still has it shares turns
+  Group group() const { return current_; }
+  // Work, and sockets that are made, belong to `group` until this goes.
+  class As {
+   public:
+    As(Loop& loop, Group group) : loop_(loop), before_(std::exchange(loop.current_, group)) {}
+    ~As() { loop_.current_ = before_; }
+    As(const As&) = delete;
+    As& operator=(const As&) = delete;
+
+   private:
+    Loop& loop_;
+    Group before_;
+  };
+
   // Resumed soon, not here: the caller's own frame may hang on it.
-  void Post(std::coroutine_handle<> waiter) { posted_.push_back(waiter); }
+  void Post(std::coroutine_handle<> waiter, Group group) { Queue(group, {.waiter = waiter}); }
+  void Post(std::coroutine_handle<> waiter) { Post(waiter, current_); }
+  // Whoever runs now has had the thread for long enough.
+  bool TurnIsOver() const;
 
  private:
   friend class Socket;
@@ -34,6 +59,15 @@ class Loop {
     Socket* socket = nullptr;
     uint32_t generation = 0;
   };
+  // Something to be resumed: `waiter`, or without one whoever waits at a socket.
+  struct Ready {
+    std::coroutine_handle<> waiter;
+    uint64_t tag = 0;
+    bool reads = false, late = false;
+  };
+  void Queue(Group group, Ready ready);
+  void Resume(const Ready& ready);
+  void TakeTurns();
   uint64_t Register(Socket* socket, int fd);
   void Unregister(uint64_t tag, int fd);
   Socket* Find(uint64_t tag);
@@ -41,7 +75,6 @@ class Loop {
     if (deadline < next_deadline_) next_deadline_ = deadline;
   }
   void ExpectSoon(uint64_t tag) { soon_.push_back(tag); }
-  void ResumePosted();
   void WakeLate();
   void WakeSoon();
   int Timeout() const;
@@ -49,7 +82,11 @@ class Loop {
   sys::Poller poller_;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_;
-  std::vector<std::coroutine_handle<>> posted_;
+  std::vector<std::deque<Ready>> ready_ = std::vector<std::deque<Ready>>(1);  // by group
+  std::vector<Group> free_groups_;
+  std::deque<Group> turns_;  // groups that have something ready, in their order
+  Group current_ = kOurselves;
+  int64_t turn_began_ = 0;      // in microseconds
   std::vector<uint64_t> soon_;  // sockets with a reader whose deadline is exact
   std::function<void()> every_second_;
   int64_t now_ = 0, next_deadline_ = INT64_MAX, last_sweep_ = 0, last_second_ = 0;
@@ -66,6 +103,7 @@ class Socket {
 
   int fd() const { return fd_.get(); }
   Loop& loop() const { return loop_; }
+  Loop::Group group() const { return group_; }
   bool valid() const { return registered_; }
 
   class Wait;
@@ -102,6 +140,7 @@ class Socket {
 
   Loop& loop_;
   sys::Fd fd_;
+  Loop::Group group_;
   uint64_t tag_ = 0;
   bool registered_ = false, cut_ = false, ended_ = false, gone_ = false;
   bool exact_ = false, listed_ = false;  // the reader's deadline is; the loop looks for it
@@ -158,15 +197,19 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
   void Set() {
     set_ = true;
-    if (waiter_) loop_.Post(std::exchange(waiter_, {}));
+    if (waiter_) loop_.Post(std::exchange(waiter_, {}), group_);
   }
   bool await_ready() const noexcept { return set_; }
-  void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept {
+    waiter_ = waiter;
+    group_ = loop_.group();
+  }
   void await_resume() const noexcept {}
 
  private:
   Loop& loop_;
   bool set_ = false;
+  Loop::Group group_ = Loop::kOurselves;  // of the waiter
   std::coroutine_handle<> waiter_;
 };
 
@@ -176,15 +219,19 @@ class Bell {
   explicit Bell(Loop& loop) : loop_(loop) {}
   void Ring() {
     rung_ = true;
-    if (waiter_) loop_.Post(std::exchange(waiter_, {}));
+    if (waiter_) loop_.Post(std::exchange(waiter_, {}), group_);
   }
   bool await_ready() const noexcept { return rung_; }
-  void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept {
+    waiter_ = waiter;
+    group_ = loop_.group();
+  }
   void await_resume() noexcept { rung_ = false; }
 
  private:
   Loop& loop_;
   bool rung_ = false;
+  Loop::Group group_ = Loop::kOurselves;  // of the waiter
   std::coroutine_handle<> waiter_;
 };
 

@@ -23,6 +23,7 @@ class Certificates;
 // What is known of one sandbox. Its connections hold on to it.
 struct Sandbox {
   std::string id, name;
+  Loop::Group group = Loop::kOurselves;  // whose turns its work takes
   std::vector<Rule> rules;
   Limits limits;
   SyntheticNames names;

@@ -152,6 +152,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
     sandbox->canaries = std::move(*canaries);
   }
   sandbox->id = message.sandbox;
+  sandbox->group = loop_.NewGroup();
   sandbox->name = message.name;
   sandbox->names = SyntheticNames(sandbox->id);
   sandbox->limits = message.limits;
@@ -166,6 +167,7 @@ void Server::Do(OpenMessage message, std::vector<sys::Fd> fds) {
 
 void Server::Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd) {
   sys::SetNonBlocking(fd.get());
+  const Loop::As as(loop_, sandbox->group);
   auto socket = std::make_shared<Socket>(loop_, std::move(fd));
   if (!socket->valid()) return Complain(sandbox->id, "open: a socket cannot be watched");
   sandbox->listeners.push_back(socket);
@@ -284,6 +286,7 @@ void Server::Do(const CloseMessage& message) {
   sandbox->listeners.clear();
   for (Connection* connection : sandbox->live) connection->Cut("the sandbox is gone");
   sandbox->owners.GiveUp(INT64_MAX);
+  loop_.EndGroup(sandbox->group);
   reports_.Send(nlohmann::ordered_json{{"event", "closed"}, {"sandbox", sandbox->id}});
 }
 

@@ -14,10 +14,27 @@ namespace {
 
 constexpr unsigned char kHttp11[] = "\x08http/1.1";
 constexpr unsigned char kHttp2Too[] = "\x02h2\x08http/1.1";
+// Handshake messages after the handshake. Each costs us several hashes and may ask for an answer,
+// and says nothing. Those who mean it change keys after gigabytes.
+constexpr uint64_t kFreeMessages = 32, kBytesAMessage = 1 << 20;
 
 }  // namespace
 
-Tls::Tls(ssl_st* ssl) : ssl_(ssl) { SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())); }
+Tls::Tls(ssl_st* ssl) : ssl_(ssl) {
+  SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+  SSL_set_mode(ssl_, SSL_MODE_RELEASE_BUFFERS);  // whoever waits holds little memory
+  SSL_set_msg_callback(ssl_, OnMessage);
+  SSL_set_msg_callback_arg(ssl_, this);
+}
+
+// Called by OpenSSL while it reads. It would go on with all that was fed: the rest is taken away.
+void Tls::OnMessage(int written, int, int type, const void*, size_t, ssl_st* ssl, void* self) {
+  Tls& tls = *static_cast<Tls*>(self);
+  if (written != 0 || type != SSL3_RT_HANDSHAKE || !tls.secure_) return;
+  if (++tls.more_messages_ <= kFreeMessages + tls.read_ / kBytesAMessage) return;
+  tls.tired_ = true;
+  BIO_reset(SSL_get_rbio(ssl));
+}
 
 Tls::~Tls() { SSL_free(ssl_); }
 
@@ -53,7 +70,8 @@ int Tls::Handshake() {
   const int done = SSL_do_handshake(ssl_);
   const int error = SSL_get_error(ssl_, done);
   Collect();
-  if (done == 1) return 1;
+  secure_ = done == 1;
+  if (secure_) return 1;
   if (error == SSL_ERROR_WANT_READ) return 0;
   Explain("the handshake failed");
   return -1;
@@ -64,6 +82,11 @@ long Tls::Read(char* data, size_t size) {
   const int got = SSL_read(ssl_, data, static_cast<int>(size));
   const int error = SSL_get_error(ssl_, got);
   Collect();
+  if (tired_) {
+    why = "TLS: too many handshake messages after the handshake";
+    return -EPROTO;
+  }
+  if (got > 0) read_ += static_cast<uint64_t>(got);
   if (got > 0) return got;
   if (error == SSL_ERROR_WANT_READ) return -EAGAIN;
   if (error == SSL_ERROR_ZERO_RETURN) return 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,7 +32,13 @@ class Tls {
  private:
   void Collect();
   void Explain(const char* what);
+  static void OnMessage(int written, int version, int type, const void* bytes, size_t size,
+                        ssl_st* ssl, void* self);
   ssl_st* ssl_;
+  bool secure_ = false;         // the handshake is done
+  uint64_t read_ = 0;           // bytes of content since then
+  uint64_t more_messages_ = 0;  // and handshake messages: new keys, tickets
+  bool tired_ = false;          // too many of them
 };
 
 // Whom we believe upstream.
