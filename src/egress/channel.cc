@@ -146,6 +146,20 @@ Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
   co_return sent;
 }
 
+bool Channel::Quiet() {
+  if (!unread.empty() || socket_.cut()) return false;
+  while (true) {
+    char byte = 0;
+    if (tls_ != nullptr && tls_->Read(&byte, 1) != -EAGAIN) return false;
+    if (tls_ != nullptr) SendPendingNow();
+    const long got = sys::ReceiveBytes(socket_.fd(), shared_raw, kPiece);
+    if (got == -EAGAIN) return true;
+    if (got == -EINTR) continue;
+    if (got <= 0 || tls_ == nullptr) return false;
+    tls_->Feed(std::string_view(shared_raw, static_cast<size_t>(got)));
+  }
+}
+
 void Channel::EndSending() {
   if (tls_ != nullptr) {
     tls_->Close();

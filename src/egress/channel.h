@@ -34,15 +34,17 @@ class Channel {
   void LookWith(CanaryWatch* watch) { looks_ = watch; }
   // Nothing is written here any more once that has found something; then -EPERM, and it is told.
   void HoldFor(CanaryWatch* watch) { holds_ = watch; }
+  // Nothing has come that nobody asked for, nor the end; what comes next is an answer.
+  bool Quiet();
   void EndSending();
   void Cut() { socket_.Cut(); }
   void ResetOnClose();
   void GiveUpAfter(int64_t milliseconds);  // on what it was sent and does not take
 
  private:
+  Task<void> Look(char* data, size_t size);
   Task<long> ReadRaw(char* data, size_t size, int64_t deadline);
   Task<long> WriteRaw(std::string_view bytes, int64_t deadline);
-  Task<void> Look(char* data, size_t size);
   Task<long> WritePending(int64_t deadline);
   void SendPendingNow();
 

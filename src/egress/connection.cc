@@ -97,6 +97,11 @@ void Connection::Report(const Record& event, bool open) {
   told_as_ = event.connection;
 }
 
+// Once, though a second server connection may follow the first.
+void Connection::TellOpen() {
+  if (!std::exchange(told_open_, true)) Report(record, true);
+}
+
 Task<void> Connection::OwnerKnown() {
   if (!client.socket().cut()) co_await sandbox->owners.Known(told_as_);
 }
@@ -106,7 +111,7 @@ ConnectionDecision Connection::Admit(const Target& where) {
     if (!told_) Tell();
     record.connection = NextConnectionNumber();
   }
-  told_ = false;
+  told_ = told_open_ = false;
   record.bytes_up = record.bytes_down = record.requests = 0;
   record.address.clear();
   record.reason.clear();

@@ -66,7 +66,7 @@ class Connection {
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");
   // It is on its way to the other side.
-  void TellOpen() { Report(record, true); }
+  void TellOpen();
   // One event, of this connection or of a request on it.
   void Report(const Record& event, bool open = false);
   // The daemon knows whose it is, as far as that can be known: the program may go on, and end.
@@ -97,7 +97,7 @@ class Connection {
   uint64_t told_as_ = 0;  // the number of the event whose owner the daemon is asked for
   bool told_canary_ = false;
   std::string counted_host_;  // in usage, until we end
-  bool counted_ = false, over_limit_ = false, told_ = false;
+  bool counted_ = false, over_limit_ = false, told_ = false, told_open_ = false;
   int64_t started_ = 0;
 };
 

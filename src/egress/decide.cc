@@ -190,6 +190,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
       if (!unclear && !CoversRequest(rule, request)) continue;
       decision.reason = Denied(rule, what);
       decision.rule = rule.id;
+    decision.restricted |= !rule.methods.empty() || !rule.path_prefix.empty();
       decision.with = nullptr;
       decision.secrets.clear();
       decision.allowed = false;

@@ -70,6 +70,7 @@ struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through
   std::vector<SecretUse> secrets;  // of all that do
 };
+  bool restricted = false;         // rules there tell requests apart: one must not hide in another
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now);
 

@@ -42,7 +42,6 @@ Task<Status> Dial(Connection& connection) {
     addresses = std::move(*resolved);
   }
   std::string refused, failed;
-  bool told = false;
   for (const IpAddress& address : addresses) {
     // The rules may have changed while we waited for the name, and we with them.
     if (connection.client.socket().cut() || !connection.StillGranted())
@@ -57,8 +56,7 @@ Task<Status> Dial(Connection& connection) {
       }
     }
     connection.record.address = FormatIpAddress(address);
-    if (!told) connection.TellOpen();
-    told = true;
+    connection.TellOpen();
     const int error = co_await ConnectTo(connection, address);
     if (error == 0) {
       co_await connection.OwnerKnown();

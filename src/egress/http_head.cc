@@ -109,6 +109,45 @@ Status ReadFraming(HttpHead& head) {
   return {};
 }
 
+// What one server could leave out, or read as framing, and the next could not.
+Status ReadHops(RequestHead& head) {
+  constexpr std::string_view kHops[] = {"close", "keep-alive",     "upgrade",
+                                        "te",    "http2-settings", "proxy-connection"};
+  for (const Header& header : head.headers) {
+    std::string plain = header.name;  // many servers read _ as -
+    std::replace(plain.begin(), plain.end(), '_', '-');
+    if (plain != header.name &&
+        (SameText(plain, "Content-Length") || SameText(plain, "Transfer-Encoding")))
+      return Bad("the length of the body is said in another spelling");
+  }
+  if (const size_t expects = head.Count("Expect");
+      expects > 1 || (expects == 1 && !SameText(*head.Find("Expect"), "100-continue")))
+    return Bad("Expect is 100-continue or nothing");
+  std::string kept;
+  for (size_t i = 0; i < head.headers.size(); ++i) {
+    if (!SameText(head.headers[i].name, "Connection")) continue;
+    const std::string value = head.headers[i].value;
+    for (size_t at = 0; at <= value.size();) {
+      const size_t end = std::min(value.find(',', at), value.size());
+      const std::string token(Trim(std::string_view(value).substr(at, end - at)));
+      at = end + 1;
+      const bool known = std::any_of(std::begin(kHops), std::end(kHops),
+                                     [&](std::string_view hop) { return SameText(hop, token); });
+      if (token.empty()) continue;
+      if (known) {
+        kept += (kept.empty() ? "" : ", ") + token;
+      } else if (BelongsInHead(token)) {
+        return Bad("Connection lists a header that is not for the next server alone");
+      }
+    }
+  }
+  if (head.Count("Connection") > 0) {
+    head.Remove("Connection");
+    if (!kept.empty()) head.headers.push_back({"Connection", kept});
+  }
+  return {};
+}
+
 Status ReadTarget(RequestHead& head) {
   const std::string& target = head.target;
   const bool visible = std::all_of(target.begin(), target.end(),
@@ -215,6 +254,7 @@ Result<RequestHead> ParseRequestHead(std::string_view head) {
   CLOCHE_TRY(ReadTarget(request));
   CLOCHE_TRY(ReadHeaders(rest, request));
   CLOCHE_TRY(ReadFraming(request));
+  CLOCHE_TRY(ReadHops(request));
   if (request.Count("Host") > 1) return Bad("Host is said twice");
   if (request.method == "CONNECT" && request.framing != Framing::kNone)
     return Bad("CONNECT has no body");

@@ -34,6 +34,17 @@ TEST(RequestHead, TargetsComeInFourForms) {
   EXPECT_EQ(ParseRequestHead("OPTIONS * HTTP/1.1\r\n\r\n")->path, "*");
 }
 
+TEST(RequestHead, OnlyWhatWeKnowIsSaidOfTheConnection) {
+  const auto head = ParseRequestHead(
+      "GET / HTTP/1.1\r\nConnection: X-Odd, Upgrade\r\nA: b\r\nConnection: ,close\r\n\r\n");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->Count("Connection"), 1u);
+  EXPECT_EQ(*head->Find("Connection"), "Upgrade, close");
+  EXPECT_FALSE(head->keep_alive);
+  EXPECT_EQ(ParseRequestHead("GET / HTTP/1.1\r\nConnection: x\r\n\r\n")->Find("Connection"),
+            nullptr);
+}
+
 TEST(RequestHead, SmugglingShapesAreRefused) {
   for (const std::string& bad : {"Content-Length: 1\r\nContent-Length: 1\r\n"s,
                                  "Content-Length: 1\r\nContent-Length: 2\r\n"s,
@@ -62,6 +73,14 @@ TEST(RequestHead, SmugglingShapesAreRefused) {
                                  ": b\r\n"s,
                                  "A b: c\r\n"s,
                                  "Host: a\r\nHost: a\r\n"s,
+                                 "Content_Length: 1\r\n"s,
+                                 "transfer_encoding: chunked\r\n"s,
+                                 "Expect: 100-continue\r\nExpect: 100-continue\r\n"s,
+                                 "Expect: y 100-continue\r\n"s,
+                                 "Connection: close, Content-Length\r\n"s,
+                                 "Connection: transfer-encoding\r\n"s,
+                                 "Connection: Host\r\n"s,
+                                 "Connection: x\r\nConnection: X-Original-URL\r\n"s,
                                  "A: b\x7f\r\n"s,
                                  "A: b\x1b[2J\r\n"s,
                                  "\xc3\xa9: b\r\n"s})

@@ -19,6 +19,11 @@ struct Upload {
   bool done = false, whole = false;
 };
 
+// Some servers do not read the body of these, and take it for the next request.
+bool UsuallyHasNoBody(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "DELETE" || method == "OPTIONS";
+}
+
 // What goes with a request besides itself.
 struct Extras {
   explicit Extras(Sandbox& sandbox) : held(sandbox) {}
@@ -31,7 +36,8 @@ struct Extras {
   std::vector<SecretInUse> secrets;     // put in
   std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
   std::string body;                     // read already, and to be sent with the head
-  Held held;                            // for it, and what the mask holds back
+  bool alone = false;  // no other request may follow in the connection to the server
+  Held held;           // for it, and what the mask holds back
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -53,9 +59,27 @@ bool OffersWebSocketOnly(const HttpHead& head) {
 
 enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
 
+// What became of the connection to the server.
+struct Answered {
+  std::string why;     // it failed
+  bool early = false;  // the answer began before the request had gone
+  bool keeps = false;  // it may have another request
+};
+
+// That we close is not for the program to know.
+void HideClose(ResponseHead& answer, const RequestHead& request) {
+  answer.Remove("Connection");
+  answer.Remove("Keep-Alive");
+  const bool goes_on = request.keep_alive && answer.framing != Framing::kUntilClose &&
+                       answer.minor == 1 && request.minor == 1;
+  answer.keep_alive = goes_on;
+  if (!goes_on) answer.headers.push_back({"Connection", "close"});
+}
+
 // Answers until the last one: 100 Continue and its kin come before it.
 Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, const Extras& extras,
-                          std::string& why) {
+                          const Upload& upload, Answered& answered) {
+  std::string& why = answered.why;
   Channel& server = *connection.upstream;
   bool begun = false;
   int interim = 0;
@@ -66,7 +90,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = got == -EBADMSG ? "its answer is no HTTP/1.1" : "it closed without an answer";
       co_return begun ? After::kClose : After::kFailed;
     }
-    const auto answer = ParseResponseHead(head, request.method);
+    auto answer = ParseResponseHead(head, request.method);
     if (!answer) {
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
@@ -83,6 +107,11 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
         (request.Find("Upgrade") == nullptr || !OffersWebSocketOnly(*answer))) {
       why = "it switched to a protocol nobody asked for";
       co_return begun ? After::kClose : After::kFailed;
+    }
+    const bool server_keeps = answer->keep_alive;
+    if (answer->status >= 200) {
+      answered.early = !upload.done;
+      if (extras.alone) HideClose(*answer, request);
     }
     std::string start = WriteResponseHead(*answer);
     begun = true;
@@ -103,6 +132,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     if (answer->status < 200) continue;
     co_return answer->keep_alive&& request.keep_alive ? After::kNext : After::kClose;
   }
+    answered.keeps = server_keeps && !extras.alone && !answered.early && server.unread.empty();
 }
 
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
@@ -212,6 +242,9 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   extras.mask = std::move(judged->mask);
   if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
     connection.record.reason = kHoldsTooMuch;
+  // A body that the server does not read is the next request to it, which nobody has judged.
+  extras.alone =
+      request.framing != Framing::kNone && (judged->restricted || UsuallyHasNoBody(request.method));
     co_await Answer(connection, 429, kHoldsTooMuch);
     co_return false;
   }
@@ -221,6 +254,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   }
   if (connection.upstream == nullptr) {
     const Status dialled = co_await Dial(connection);
+  if (connection.upstream != nullptr && !connection.upstream->Quiet()) connection.upstream.reset();
     if (!dialled) {
       const bool denied = dialled.error().code == Code::kDenied;
       if (denied) connection.Deny(dialled.error().message);
@@ -240,8 +274,13 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   TrimUpgrade(request, extras.mask != nullptr);
   Upload upload(connection.services.loop);
   Start(SendRequest(connection, request, extras, upload));
-  std::string why;
-  const After after = co_await ReceiveAnswer(connection, request, extras, why);
+  if (extras.alone) {
+    request.Remove("Connection");
+    request.headers.push_back({"Connection", "close"});
+  }
+  Answered answered;
+  const std::string& why = answered.why;
+  const After after = co_await ReceiveAnswer(connection, request, extras, upload, answered);
   connection.client.socket().WhenGone(nullptr);
   if (!upload.done) {
     // It has its answer and would go on sending: nobody reads that any more.
@@ -263,6 +302,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   if (after == After::kTunnel) co_await Relay(connection);
   co_return after == After::kNext&& upload.whole;
 }
+  if (after == After::kNext && !answered.keeps) connection.upstream.reset();
 
 }  // namespace
 

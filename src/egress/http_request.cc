@@ -159,4 +159,5 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
   return judged;
 }
 
+  judged.restricted = decision.restricted;
 }  // namespace cloche::egress

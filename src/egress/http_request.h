@@ -27,6 +27,7 @@ struct Judged {
       asked;  // the caller keeps it in connection.asked while the request is under way
   std::vector<SecretInUse> secrets;     // that are in the head now; the body is the caller's
   std::shared_ptr<const Needles> mask;  // for the answer; none: it may pass as it is
+  bool restricted = false;              // rules there tell requests apart
 };
 
 // Does the request agree with the connection, is it granted, is there room for it? When it is, its

@@ -143,6 +143,90 @@ def test_methods_and_paths(w):
     equal(len(w.seen), 1, "what the server saw")
 
 
+def careless(w, links):
+    """A server that reads no bodies: what follows a head is the next request to it."""
+    def serve(link):
+        links.append(link)
+        stream = link.makefile("rwb")
+        while line := stream.readline():
+            head = line
+            while (header := stream.readline()) not in (b"\r\n", b""):
+                head += header.lower()
+            parts = line.split()
+            path = parts[1].decode() if len(parts) == 3 else "no request"
+            w.seen.append(path)
+            stream.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(path), path.encode()))
+            stream.flush()
+            if b"connection: close" in head:
+                return
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    w.serve(80, serve)
+
+
+def test_a_body_is_not_the_next_request(w):
+    links = []
+    careless(w, links)
+    hidden = "GET /secret HTTP/1.1\r\nHost: web.example.test\r\n\r\n"
+    chunked = f"{len(hidden):x}\r\n{hidden}\r\n0\r\n\r\n"
+    after = "GET /public/2 HTTP/1.1\r\nHost: web.example.test\r\nConnection: close\r\n\r\n"
+    w.open([{**WEB, "path_prefix": "/public"}, {**WEB, "ports": [83, 83]}, LOOPBACK])
+    for method in ("GET", "HEAD", "DELETE", "OPTIONS", "POST", "PUT", "SEARCH"):
+        for more in ("", "Expect: 100-continue\r\n", "Connection: keep-alive\r\n"):
+            head = f"{method} /public/1 HTTP/1.1\r\nHost: web.example.test\r\n{more}"
+            for body in (f"Content-Length: {len(hidden)}\r\n\r\n{hidden}", f"Transfer-Encoding: chunked\r\n\r\n{chunked}"):
+                w.seen.clear()
+                out = raw(w, head + body + after)
+                equal(w.seen, ["/public/1", "/public/2"], (method, more, out))
+                check(out.endswith("/public/2\n") and out.count("200 OK") == 2, (method, more, out))
+                if method != "HEAD":
+                    break
+    w.rules([WEB, LOOPBACK])  # without rules about requests: where nobody expects a body
+    w.seen.clear()
+    raw(w, f"GET /1 HTTP/1.1\r\nHost: web.example.test\r\nContent-Length: {len(hidden)}\r\n\r\n{hidden}" + after)
+    equal(w.seen, ["/1", "/public/2"], "what the server took for requests")
+
+
+def test_a_server_connection_is_kept_where_nothing_can_hide(w):
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    links = []
+    w.serve(80, lambda link: (links.append(link), w.http(link)))
+    w.open([WEB, LOOPBACK])
+    get = "GET /{} HTTP/1.1\r\nHost: web.example.test\r\n{}\r\n"
+    post = "POST /p HTTP/1.1\r\nHost: web.example.test\r\nContent-Length: 4\r\n\r\nbody"
+    out = raw(w, post + get.format(1, "") + get.format("search", "Content-Length: 5\r\n") + "query" + get.format(2, "") +
+              get.format(3, "Connection: close\r\n"))
+    equal([(s[0], s[1], s[3]) for s in w.seen], [("POST", "/p", b"body"), ("GET", "/1", b""), ("GET", "/search", b"query"),
+                                                 ("GET", "/2", b""), ("GET", "/3", b"")], "requests")
+    equal(out.count("200 OK"), 5, out)
+    check("onnection: close" not in out, out)
+    equal(len(links), 2, "connections: none is used after a search with a body")
+    w.record(requests=5)
+    equal(len([e for e in w.events if e.get("state") == "open"]), 1, "one connection of the program is one in the log")
+
+
+def test_an_answer_nobody_asked_for_is_nobodys(w):
+    w.zones["web.example.test"] = ["127.0.0.1"]
+    more = [b""]
+
+    def two(link):
+        stream = link.makefile("rwb")
+        while line := stream.readline():
+            while stream.readline() not in (b"\r\n", b""):
+                pass
+            path = line.split()[1]
+            w.seen.append(path)
+            answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(path), path)
+            stream.write(answer + (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstale" if path == b"/two" else more[0]))
+            stream.flush()
+    w.serve(80, two)
+    w.open([WEB, LOOPBACK])
+    one = "{} /{} HTTP/1.1\r\nHost: web.example.test\r\n{}\r\n"
+    out = raw(w, one.format("GET", "two", "") + one.format("GET", "next", "Connection: close\r\n"))
+    check("stale" not in out and out.endswith("/next\n"), out)
+    out = raw(w, one.format("HEAD", "head", "") + one.format("GET", "next", "Connection: close\r\n"))
+    check("/head" not in out and out.endswith("/next\n"), out)  # a body that no answer to HEAD has
+
+
 def test_websocket_passes(w):
     web(w)
     out = w.python("""
