@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostInflating = 256;  // of one sandbox; each has a window of 32 KiB
 constexpr uint64_t kFreeBytes = 1 << 20;
 constexpr uint64_t kMostRatio = 100;
-constexpr size_t kGzipHead = 4, kZlibHead = 2;
+constexpr size_t kLongestHead = 4, kZlibHead = 2;
 
 constexpr const char* kTooDense =
     "it is compressed more than 100 to 1: nobody can look for decoys in it";
@@ -25,13 +25,36 @@ int HexDigit(uint8_t c) {
   return -1;
 }
 
-bool IsGzip(const char* bytes) {
-  return bytes[0] == '\x1f' && bytes[1] == '\x8b' && bytes[2] == '\x08' && (bytes[3] & 0xe0) == 0;
+enum class Packed : uint8_t { kNone, kGzip, kZlib, kZip };
+
+// What could begin here; kNone too when there are too few bytes to tell. Of zlib any window will
+// do, from 256 bytes to 32 KiB; what needs a dictionary nobody here can unpack.
+Packed HeadAt(std::string_view bytes) {
+  if (bytes.size() < kZlibHead) return Packed::kNone;
+  const auto first = static_cast<uint8_t>(bytes[0]), second = static_cast<uint8_t>(bytes[1]);
+  if ((first & 0x8f) == 0x08 && (first << 8 | second) % 31 == 0 && (second & 0x20) == 0)
+    return Packed::kZlib;
+  if (bytes.size() < kLongestHead) return Packed::kNone;
+  if (bytes.starts_with("\x1f\x8b\x08") && (bytes[3] & 0xe0) == 0) return Packed::kGzip;
+  return bytes.starts_with("PK\x03\x04") ? Packed::kZip : Packed::kNone;
 }
 
-bool IsZlib(const char* bytes) {
-  return bytes[0] == 'x' &&
-         (bytes[1] == '\x01' || bytes[1] == '\x5e' || bytes[1] == '\x9c' || bytes[1] == '\xda');
+// Most bytes begin nothing.
+constexpr std::array<bool, 256> kBegins = [] {
+  std::array<bool, 256> begins{};
+  for (size_t first = 0x08; first < 0x80; first += 0x10) begins[first] = true;
+  begins[0x1f] = begins['P'] = true;
+  return begins;
+}();
+
+int WindowOf(Packed packed) {
+  return packed == Packed::kGzip   ? MAX_WBITS + 16
+         : packed == Packed::kZlib ? MAX_WBITS
+                                   : -MAX_WBITS;
+}
+
+const char* NameOf(Packed packed) {
+  return packed == Packed::kGzip ? "gzip" : packed == Packed::kZip ? "zip" : "deflate";
 }
 
 }  // namespace
@@ -39,9 +62,12 @@ bool IsZlib(const char* bytes) {
 // One compressed stream. It dies of what is none: most of what looks like a head is not.
 class Inflater {
  public:
-  Inflater(std::shared_ptr<const CanarySet> set, int window, const char* what)
-      : what_(what), matcher_(set), set_(std::move(set)) {
-    alive_ = inflateInit2(&stream_, window) == Z_OK;
+  Inflater(std::shared_ptr<const CanarySet> set, Packed packed)
+      : what_(NameOf(packed)),
+        in_zip_(packed == Packed::kZip),
+        matcher_(set),
+        set_(std::move(set)) {
+    alive_ = inflateInit2(&stream_, WindowOf(packed)) == Z_OK;
     ++set_->inflating;
   }
   ~Inflater() {
@@ -57,6 +83,7 @@ class Inflater {
   // What is unpacked is paid for by the stream as a whole: heads that look alike share their bytes.
   std::optional<CanaryHit> Feed(std::string_view bytes, CanaryScanner::Work& work) {
     static char out[16 << 10];
+    if (in_zip_ && !EndsZipHead(bytes)) return std::nullopt;
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     while (alive_) {
@@ -80,7 +107,32 @@ class Inflater {
   }
 
  private:
+  // Takes the head of a file in a zip off the front of `bytes`. False: there is nothing behind it
+  // yet, or nothing to unpack.
+  bool EndsZipHead(std::string_view& bytes) {
+    constexpr size_t kHead = 30, kFlags = 6, kMethod = 8, kName = 26, kExtra = 28;
+    const size_t taken = std::min(bytes.size(), kHead - zip_head_.size());
+    zip_head_ += bytes.substr(0, taken);
+    bytes.remove_prefix(taken);
+    if (zip_head_.size() < kHead) return false;
+    const auto number = [&](size_t at) {
+      return static_cast<size_t>(static_cast<uint8_t>(zip_head_[at])) |
+             static_cast<size_t>(static_cast<uint8_t>(zip_head_[at + 1])) << 8;
+    };
+    // What is only stored is there for all to see; what is encrypted is not.
+    if (number(kMethod) != 8 || (number(kFlags) & 1) != 0) alive_ = false;
+    const size_t behind = number(kName) + number(kExtra) - zip_skipped_;
+    const size_t skipped = std::min(bytes.size(), behind);
+    zip_skipped_ += skipped;
+    bytes.remove_prefix(skipped);
+    in_zip_ = skipped < behind;
+    return alive_ && !in_zip_;
+  }
+
   const char* what_;
+  bool in_zip_;  // its head is being read
+  std::string zip_head_;
+  size_t zip_skipped_ = 0;  // of the name and more that follow it
   CanaryMatcher matcher_;
   std::shared_ptr<const CanarySet> set_;
   z_stream stream_{};
@@ -148,7 +200,7 @@ CanaryScanner::CanaryScanner(CanaryScanner&&) noexcept = default;
 
 void CanaryScanner::ExpectRawDeflate() {
   if (set_->inflating < kMostInflating)
-    inflaters_[0] = std::make_unique<Inflater>(set_, -MAX_WBITS, "deflate");
+    inflaters_[0] = std::make_unique<Inflater>(set_, Packed::kNone);
   else
     trouble_ = kTooMany;
 }
@@ -158,42 +210,34 @@ void CanaryScanner::Unpack(Inflater& inflater, std::string_view bytes) {
   if (inflater.too_dense()) trouble_ = kTooDense;
 }
 
-void CanaryScanner::Begin(bool gzip, std::string_view head, std::string_view rest) {
+void CanaryScanner::Begin(std::string_view head, std::string_view rest) {
+  const Packed packed = HeadAt(head.empty() ? rest : head);
   const auto free = std::find(inflaters_.begin(), inflaters_.end(), nullptr);
   if (free == inflaters_.end() || set_->inflating >= kMostInflating) {
     trouble_ = kTooMany;
     return;
   }
-  *free = std::make_unique<Inflater>(set_, gzip ? MAX_WBITS + 16 : MAX_WBITS,
-                                     gzip ? "gzip" : "deflate");
+  *free = std::make_unique<Inflater>(set_, packed);
   Unpack(**free, head);
   if ((*free)->alive() && !hit_) Unpack(**free, rest);
   if (!(*free)->alive()) free->reset();
 }
 
 void CanaryScanner::LookForHeads(std::string_view bytes) {
-  // Those that began before.
-  const size_t before = tail_.size();
-  const std::string joint = tail_ + std::string(bytes.substr(0, kGzipHead - 1));
   const auto over = [&] { return hit_.has_value() || *trouble_ != '\0'; };
-  for (size_t at = 0; at < before && !over(); ++at) {
-    const size_t left = joint.size() - at;
-    if (left >= kGzipHead && at + kGzipHead > before && IsGzip(joint.data() + at))
-      Begin(true, std::string_view(tail_).substr(at), bytes);
-    if (left >= kZlibHead && at + kZlibHead > before && IsZlib(joint.data() + at))
-      Begin(false, std::string_view(tail_).substr(at), bytes);
+  // Those that began before, and could not be told yet.
+  const std::string joint = tail_ + std::string(bytes.substr(0, kLongestHead - 1));
+  for (size_t at = 0; at < tail_.size() && !over(); ++at) {
+    const std::string_view from = std::string_view(joint).substr(at);
+    if (HeadAt(std::string_view(tail_).substr(at)) == Packed::kNone &&
+        HeadAt(from) != Packed::kNone)
+      Begin(from, bytes.substr(joint.size() - tail_.size()));
   }
-  for (const char first : {'\x1f', 'x'}) {
-    const size_t size = first == 'x' ? kZlibHead : kGzipHead;
-    for (size_t at = 0; !over() && at + size <= bytes.size(); ++at) {
-      const void* found = memchr(bytes.data() + at, first, bytes.size() - at - size + 1);
-      if (found == nullptr) break;
-      at = static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
-      if (first == 'x' ? IsZlib(bytes.data() + at) : IsGzip(bytes.data() + at))
-        Begin(first != 'x', "", bytes.substr(at));
-    }
+  for (size_t at = 0; at < bytes.size() && !over(); ++at) {
+    if (kBegins[static_cast<uint8_t>(bytes[at])] && HeadAt(bytes.substr(at)) != Packed::kNone)
+      Begin("", bytes.substr(at));
   }
-  constexpr size_t kKept = kGzipHead - 1;
+  constexpr size_t kKept = kLongestHead - 1;
   tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kKept));
   tail_.erase(0, tail_.size() - std::min(tail_.size(), kKept));
 }

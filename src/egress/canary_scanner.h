@@ -37,8 +37,8 @@ class CanaryMatcher {
 
 class Inflater;
 
-// The same for a whole stream, and for what is compressed in it: gzip and zlib are known by how
-// they begin, wherever that is. What has been unpacked is not kept.
+// The same for a whole stream, and for what is compressed in it: gzip, zlib and files in a zip are
+// known by how they begin, wherever that is. What has been unpacked is not kept.
 class CanaryScanner {
  public:
   explicit CanaryScanner(std::shared_ptr<const CanarySet> set);
@@ -58,12 +58,12 @@ class CanaryScanner {
   };
   friend class Inflater;
   void Unpack(Inflater& inflater, std::string_view bytes);
-  void Begin(bool gzip, std::string_view head, std::string_view rest);
+  void Begin(std::string_view head, std::string_view rest);
   void LookForHeads(std::string_view bytes);
 
   std::shared_ptr<const CanarySet> set_;
   CanaryMatcher matcher_;
-  std::array<std::unique_ptr<Inflater>, 4> inflaters_;
+  std::array<std::unique_ptr<Inflater>, 16> inflaters_;
   std::string tail_;  // the last bytes: a head may begin in them
   std::optional<CanaryHit> hit_;
   const char* trouble_ = "";

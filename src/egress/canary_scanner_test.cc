@@ -134,6 +134,43 @@ TEST(CanaryScanner, FindsRawDeflateOnlyWhereItIsExpected) {
   }
 }
 
+TEST(CanaryScanner, FindsZlibOfAnyWindow) {
+  const std::string text = "a text that is long enough to be packed: " + kCanaries[0].value;
+  for (int window = 9; window <= 15; ++window) {
+    const std::string packed = Packed(text, window);
+    for (size_t split = 0; split < 4; ++split) {
+      CanaryScanner scanner(Set());
+      scanner.Feed("before" + packed.substr(0, split));
+      EXPECT_TRUE(scanner.Feed(packed.substr(split))) << window;
+      EXPECT_STREQ(scanner.trouble(), "");
+    }
+  }
+  CanaryScanner least(Set());  // 256 bytes, which zlib itself does not write
+  EXPECT_TRUE(least.Feed("\x08\x1d" + Packed(text, -9)));
+}
+
+std::string InZip(const std::string& text, char flags, char method) {
+  const std::string name = "secrets/.env", extra = "UT\5\1\1\1\1\1\1";
+  std::string head = "PK\3\4";
+  head += std::string("\x14\0", 2) + flags + '\0' + method + '\0' + std::string(16, '\0');
+  head += static_cast<char>(name.size()) + std::string(1, '\0');
+  head += static_cast<char>(extra.size()) + std::string(1, '\0');
+  return head + name + extra + Packed(text, -15);
+}
+
+TEST(CanaryScanner, FindsWhatIsInAZip) {
+  const std::string zip = InZip("nothing", 8, 8) + InZip("TOKEN=" + kCanaries[1].value, 8, 8);
+  for (const size_t piece : {size_t{1}, size_t{5}, size_t{33}, zip.size()}) {
+    CanaryScanner scanner(Set());
+    for (size_t at = 0; at < zip.size(); at += piece) scanner.Feed(zip.substr(at, piece));
+    ASSERT_TRUE(scanner.hit()) << piece;
+    EXPECT_EQ(scanner.hit()->form, "plain, zip");
+  }
+  // What is encrypted, or packed otherwise, is none of ours.
+  CanaryScanner other(Set());
+  EXPECT_FALSE(other.Feed(InZip("x", 1, 8) + InZip("y", 0, 93)));
+}
+
 // As a pack of git holds them: one compressed object after the other.
 TEST(CanaryScanner, FindsTheSecondOfTwoCompressedStreams) {
   CanaryScanner scanner(Set());
