@@ -154,6 +154,8 @@ std::string NetworkLogLine(const Json& record) {
     text += "  with secret " + EscapeForTerminal(secret);
   if (const std::string reason = Text(record, "reason"); !reason.empty())
     text += "  " + EscapeForTerminal(reason);
+  if (const double masked = Number(record, "masked"); masked > 0)
+    text += fmt::format("  {:.0f} answer{} masked", masked, masked == 1 ? "" : "s");
   return text + "\n";
 }
 

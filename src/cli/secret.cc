@@ -14,6 +14,7 @@
 #include "cli/print.h"
 #include "cli/request.h"
 #include "policy/secret_request.h"
+#include "policy/weak_value.h"
 
 namespace cloche::cli {
 namespace {
@@ -138,6 +139,14 @@ Result<Json> SetSecret(const std::string& action, const std::string& name,
     Wipe(value);
     return Fail(Code::kInvalid, "secret set: the value is no text", "give one line of ASCII");
   }
+  // Before it is kept: who can use it can have guesses confirmed.
+  if (const std::string weak = WhyGuessable(value); !weak.empty())
+    WriteAll(
+        STDERR_FILENO,
+        fmt::format("warning: the value of {} could be guessed ({}): a program inside can have "
+                    "its host echo guesses, and sees which one is covered; use a token that "
+                    "was drawn at random (docs/secrets.md)\n",
+                    name, weak));
   body["value"] = value;
   Wipe(value);
   const std::string target = "/v1/secrets/" + name;

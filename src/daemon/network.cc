@@ -162,7 +162,16 @@ Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client clien
 
 void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
   Json record;
-  if (!network.Take(event, record)) return;
+  const bool denied = network.Take(event, record);
+  const auto tell = [&](const std::string& message) {
+    for (const auto& [number, command] : sandbox.commands())
+      if (!command->ended())
+        command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
+  };
+  if (record.contains("unasked") && network.told.insert("unasked").second)
+    tell(fmt::format("{}; see: cloche net {} log", EscapeForTerminal(TextOf(record, "reason")),
+                     sandbox.id));
+  if (!denied) return;
   if (const std::string canary = TextOf(record, "canary"); !canary.empty())
     return sandbox.RecordCanary(canary, TextOf(record, "form"), DestinationOf(record));
   const std::string destination = DestinationOf(record);
@@ -170,9 +179,7 @@ void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json&
   const std::string message = network.told.size() > kMostTold
                                   ? "more was blocked; see: cloche net " + sandbox.id + " log"
                                   : Blocked(sandbox, record);
-  for (const auto& [number, command] : sandbox.commands())
-    if (!command->ended())
-      command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
+  tell(message);
 }
 
 // What the kernel refused by itself: everything but TCP and names.

@@ -112,7 +112,7 @@ ConnectionDecision Connection::Admit(const Target& where) {
     record.connection = NextConnectionNumber();
   }
   told_ = told_open_ = false;
-  record.bytes_up = record.bytes_down = record.requests = 0;
+  record.bytes_up = record.bytes_down = record.requests = record.masked = 0;
   record.address.clear();
   record.reason.clear();
   started_ = services.loop.now();

@@ -32,6 +32,7 @@ struct Exchange {
   int interim = 0;
   std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
   std::optional<Masker> masker;         // of its body
+  bool masked = false;                  // something in a head of it
   bool collects = false;                // the body is read as a whole before it goes on
   std::string body;
   std::optional<CanaryScanner> looks;  // at what goes up
@@ -348,11 +349,11 @@ class H2Relay final : public H2Session::Owner {
     client_.Answer(exchange.theirs, fields, !last);
   }
 
-  H2Fields Masked(const Exchange& exchange, H2Fields fields) const {
+  static H2Fields Masked(Exchange& exchange, H2Fields fields) {
     if (!exchange.mask) return fields;
     for (Header& field : fields) {
-      field.name = Masker::All(exchange.mask, field.name);
-      field.value = Masker::All(exchange.mask, field.value);
+      field.name = Masker::All(exchange.mask, field.name, exchange.masked);
+      field.value = Masker::All(exchange.mask, field.value, exchange.masked);
     }
     return fields;
   }
@@ -430,6 +431,8 @@ class H2Relay final : public H2Session::Owner {
   }
 
   void Forget(Exchange& exchange) {
+    if (exchange.masked || (exchange.masker && exchange.masker->found()))
+      TellMasked(connection_, exchange.secrets);
     Pay(exchange, true, exchange.up.Drop());
     Pay(exchange, false, exchange.down.Drop());
     connection_.sandbox->held -= exchange.held;

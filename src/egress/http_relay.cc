@@ -120,8 +120,10 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       passed = co_await PassMessage(connection, server, connection.client, *answer, start);
     } else {
       Masker masker(extras.mask);
-      start = Masker::All(extras.mask, start);
+      bool found = false;
+      start = Masker::All(extras.mask, start, found);
       passed = co_await PassMasked(connection, server, connection.client, *answer, start, masker);
+      if (found || masker.found()) TellMasked(connection, extras.secrets);
     }
     if (!passed) {
       why = "the answer broke off";
@@ -130,9 +132,9 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     }
     if (answer->status == 101) co_return After::kTunnel;
     if (answer->status < 200) continue;
+    answered.keeps = server_keeps && !extras.alone && !answered.early && server.unread.empty();
     co_return answer->keep_alive&& request.keep_alive ? After::kNext : After::kClose;
   }
-    answered.keeps = server_keeps && !extras.alone && !answered.early && server.unread.empty();
 }
 
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
@@ -240,11 +242,11 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   Extras extras(*connection.sandbox);
   extras.secrets = std::move(judged->secrets);
   extras.mask = std::move(judged->mask);
-  if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
-    connection.record.reason = kHoldsTooMuch;
   // A body that the server does not read is the next request to it, which nobody has judged.
   extras.alone =
       request.framing != Framing::kNone && (judged->restricted || UsuallyHasNoBody(request.method));
+  if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
+    connection.record.reason = kHoldsTooMuch;
     co_await Answer(connection, 429, kHoldsTooMuch);
     co_return false;
   }
@@ -252,9 +254,9 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     const bool ready = co_await PutInBody(connection, request, extras);
     if (!ready) co_return false;
   }
+  if (connection.upstream != nullptr && !connection.upstream->Quiet()) connection.upstream.reset();
   if (connection.upstream == nullptr) {
     const Status dialled = co_await Dial(connection);
-  if (connection.upstream != nullptr && !connection.upstream->Quiet()) connection.upstream.reset();
     if (!dialled) {
       const bool denied = dialled.error().code == Code::kDenied;
       if (denied) connection.Deny(dialled.error().message);
@@ -272,12 +274,12 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     }
   }
   TrimUpgrade(request, extras.mask != nullptr);
-  Upload upload(connection.services.loop);
-  Start(SendRequest(connection, request, extras, upload));
   if (extras.alone) {
     request.Remove("Connection");
     request.headers.push_back({"Connection", "close"});
   }
+  Upload upload(connection.services.loop);
+  Start(SendRequest(connection, request, extras, upload));
   Answered answered;
   const std::string& why = answered.why;
   const After after = co_await ReceiveAnswer(connection, request, extras, upload, answered);
@@ -300,9 +302,9 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
     co_await Answer(connection, 502, reason);
   }
   if (after == After::kTunnel) co_await Relay(connection);
+  if (after == After::kNext && !answered.keeps) connection.upstream.reset();
   co_return after == After::kNext&& upload.whole;
 }
-  if (after == After::kNext && !answered.keeps) connection.upstream.reset();
 
 }  // namespace
 

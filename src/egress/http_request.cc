@@ -76,6 +76,25 @@ void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) 
   }
 }
 
+void TellMasked(Connection& connection, const std::vector<SecretInUse>& secrets) {
+  ++connection.record.masked;
+  if (std::any_of(secrets.begin(), secrets.end(),
+                  [](const SecretInUse& each) { return each.put_in; }))
+    return;
+  Record guess = connection.record;
+  guess.connection = NextConnectionNumber();
+  guess.time_ms = WallClockMs();
+  guess.masked = 1;
+  guess.unasked = true;
+  guess.reason = fmt::format(
+      "an answer of {} had a secret in it, and its request no placeholder: a program inside may be "
+      "guessing the value",
+      connection.target.Text());
+  guess.bytes_up = guess.bytes_down = guess.requests = 0;
+  guess.secrets.clear();
+  connection.Report(guess);
+}
+
 const char* WhyNotMasked(const ResponseHead& answer) {
   if (answer.status == 206 || answer.Find("Content-Range") != nullptr)
     return "its answer is a part, although the whole was asked for: a secret in it could not be "
@@ -97,7 +116,7 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
       connection.watch != nullptr && FindCanary(connection.sandbox->canaries, reason);
   refusal.reason = says_decoy ? "a request with a decoy in it" : reason;
   refusal.rule = rule;
-  refusal.bytes_up = refusal.bytes_down = refusal.requests = 0;
+  refusal.bytes_up = refusal.bytes_down = refusal.requests = refusal.masked = 0;
   refusal.secrets.clear();
   connection.Report(refusal);
 }
@@ -140,6 +159,7 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
   }
   connection.record.rule = decision.rule;
   Judged judged;
+  judged.restricted = decision.restricted;
   judged.asked = {request.method, std::string(asked.path), asked.overrides_method,
                   asked.overrides_path};
   if (connection.record.requests > 0 && !connection.TakeRequest()) {
@@ -159,5 +179,4 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
   return judged;
 }
 
-  judged.restricted = decision.restricted;
 }  // namespace cloche::egress

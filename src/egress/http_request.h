@@ -38,6 +38,10 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
 // After the body, if there are secrets in it.
 void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets);
 
+// An answer had a secret in it, which was covered. Where the request had no placeholder, the
+// program may have guessed: that is an event of its own.
+void TellMasked(Connection& connection, const std::vector<SecretInUse>& secrets);
+
 // What was asked to come whole and as it is, and does not: a secret in it could not be seen. Or "".
 const char* WhyNotMasked(const ResponseHead& answer);
 // Answers before the answer (1xx) that a request may have.

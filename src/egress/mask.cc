@@ -274,6 +274,7 @@ uint64_t Masker::Unsure() const {
 
 // Ends come in order, but for the few bytes of an escape that was none.
 void Masker::Cover(uint64_t begin, uint64_t end) {
+  found_ = true;
   auto at = stars_.end();
   while (at != stars_.begin() && (at - 1)->begin > end) --at;
   while (at != stars_.begin() && (at - 1)->end >= begin) {
@@ -318,10 +319,13 @@ std::string Masker::End() {
   return rest;
 }
 
-std::string Masker::All(const std::shared_ptr<const Needles>& needles, std::string_view text) {
+std::string Masker::All(const std::shared_ptr<const Needles>& needles, std::string_view text,
+                        bool& found) {
   Masker masker(needles);
   std::string out = masker.Feed(text);
-  return out + masker.End();
+  out += masker.End();
+  found |= masker.found();
+  return out;
 }
 
 std::string EncodeBase64(std::string_view bytes) {

@@ -56,7 +56,14 @@ class Masker {
   explicit Masker(std::shared_ptr<const Needles> needles);
   std::string Feed(std::string_view bytes);  // what is sure; the rest waits for more
   std::string End();
-  static std::string All(const std::shared_ptr<const Needles>& needles, std::string_view text);
+  bool found() const { return found_; }  // something was covered
+  // `found` is set when something was covered, and left alone when not.
+  static std::string All(const std::shared_ptr<const Needles>& needles, std::string_view text,
+                         bool& found);
+  static std::string All(const std::shared_ptr<const Needles>& needles, std::string_view text) {
+    bool found = false;
+    return All(needles, text, found);
+  }
 
  private:
   // The text as one reads it who knows one kind of escapes. Where there are none it reads what is
@@ -97,6 +104,7 @@ class Masker {
   std::string held_;  // from `at_` on
   uint64_t at_ = 0;
   std::deque<Range> stars_;
+  bool found_ = false;
 };
 
 std::string EncodeBase64(std::string_view bytes);

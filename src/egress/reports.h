@@ -27,6 +27,8 @@ struct Record {
   uint64_t requests = 0;                    // of http
   std::map<std::string, uint64_t> secrets;  // requests that each was put into
   std::string canary, form;                 // a decoy that was on its way, and as what
+  uint64_t masked = 0;                      // answers in which a secret was covered
+  bool unasked = false;                     // this one, though its request had no placeholder
 };
 
 uint64_t NextConnectionNumber();

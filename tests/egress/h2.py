@@ -328,6 +328,9 @@ def test_secrets_are_put_in_and_masked(w):
     equal(seen["headers"]["accept-encoding"], "identity", "so that it can be read")
     equal(base64.b64decode(seen["headers"]["authorization"].split()[1]).decode(), f"user:{VALUE}", "basic")
     equal((seen["body"], int(seen["headers"]["content-length"])), (f'{{"key":"{VALUE}"}}', seen["size"]), "json")
+    check(not [e for e in w.events if e.get("unasked")], "masked, as it was asked for")
+    node(w, "await ask({ ':path': '/mirror', 'x-mirror': '%s' }); say(1);" % VALUE)
+    check("guessing" in w.wait_event(lambda e: e.get("unasked"))["reason"], "and not")
     status, header, trailer, body = out[0]
     equal((status, header, trailer), (200, "*" * len(VALUE), "*" * len(VALUE)), "what came back")
     check(VALUE not in body and body.count("*" * len(VALUE)) >= 2, body)

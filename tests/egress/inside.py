@@ -160,6 +160,25 @@ def test_echoes_are_masked(w):
         check("*" * len(VALUE) in body, body[-200:])
 
 
+def test_an_answer_that_was_masked_unasked_is_told(w):
+    """A server that echoes would say of every guess whether it is right: the right one comes back as stars."""
+    def echo(link):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += link.recv(9999)
+        said = data.split(b"X-Guess: ")[1].split(b"\r\n")[0]
+        link.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
+    ca = inside(w, SECRET, handler=echo)
+    url = "https://api.example.test/"
+    equal(w.curl(*ca, "-H", "X-Guess: wrong/value+1234567890&x=y", url)[1], "wrong/value+1234567890&x=y", "a wrong guess")
+    equal(w.curl(*ca, "-H", f"X-Guess: {PLACEHOLDER}", url)[1], "*" * len(VALUE), "its own placeholder")
+    w.wait_event(lambda e: e.get("masked") == 1 and e.get("secrets"))
+    check(not [e for e in w.events if e.get("unasked")], "neither is told")
+    equal(w.curl(*ca, "-H", f"X-Guess: {VALUE}", url)[1], "*" * len(VALUE), "the right guess")
+    told = w.wait_event(lambda e: e.get("unasked"))
+    check("guessing" in told["reason"] and told["name"] == "api.example.test" and VALUE not in str(told), told)
+
+
 def test_compressed_answers_are_refused_where_a_secret_goes(w):
     def compressed(link):
         while b"\r\n\r\n" not in (data := link.recv(9999)):

@@ -32,6 +32,10 @@ near=(--allow "tcp://127.0.2.1:$PORT" --allow "tcp://127.0.2.2:$PORT" --allow "t
 try set_secret token --host "api.test:$PORT"
 check "a secret is set from standard input" exits 0
 check "and says how it is granted" says "kept token: for api.test:$PORT; grant it with --secret token (TOKEN inside)"
+printf 'hunter22\n' | cloche secret set weak --host api.test 2> "$ERR"
+check "a value that could be guessed is kept with a warning" says 'warning: the value of weak could be guessed'
+check "which does not show it" not says hunter
+cloche secret rm weak 2> "$T/log"
 try cloche secret set token "$NEXT" --host api.test
 check "a value on the command line is refused" says 'seen by every user'
 check "and not repeated" not says "$NEXT"
