@@ -56,20 +56,33 @@ std::string RuleFor(const Json& record) {
   return prefixed ? kind + "://" + destination : destination;
 }
 
+// Whoever reads this may have another way to grant it than cloche-egress knows.
+std::string GrantWith(const Sandbox& sandbox, const std::string& rule) {
+  const std::string text = EscapeForTerminal(rule);
+  return "grant it with: " + (sandbox.keep ? fmt::format("cloche net {} allow {}", sandbox.id, text)
+                                           : "--allow " + text);
+}
+
 std::string Blocked(const Sandbox& sandbox, const Json& record) {
   std::string reason = TextOf(record, "reason");
   if (reason.empty()) reason = DestinationOf(record) + " is not granted";
-  // Whoever reads this may have another way to grant it than cloche-egress knows.
+  // The rule may depend on more than the record tells: an address, a service.
+  const std::string known = fmt::format("; grant it with: cloche net {} allow ", sandbox.id);
+  std::string rule = RuleFor(record);
+  if (const size_t at = reason.find(known); at != std::string::npos) {
+    if (TextOf(record, "kind") == "dns" || reason.find(" which no rule grants") < at)
+      rule = reason.substr(at + known.size());
+    reason.erase(at);
+    return fmt::format("blocked: {}; {}", EscapeForTerminal(reason), GrantWith(sandbox, rule));
+  }
   constexpr std::string_view kNotGranted = " is not granted";
   const size_t said = reason.find(kNotGranted);
   if (said == std::string::npos)
     return fmt::format("blocked: {}; see: cloche net {} log", EscapeForTerminal(reason),
                        sandbox.id);
   reason.erase(said + kNotGranted.size());
-  const std::string rule = EscapeForTerminal(RuleFor(record));
-  return fmt::format(
-      "blocked: {} to {}; grant it with: {}", EscapeForTerminal(reason), sandbox.id,
-      sandbox.keep ? fmt::format("cloche net {} allow {}", sandbox.id, rule) : "--allow " + rule);
+  return fmt::format("blocked: {} to {}; {}", EscapeForTerminal(reason), sandbox.id,
+                     GrantWith(sandbox, rule));
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 // As a rule, so that both are compared in one form.
 Result<egress::Rule> RuleOfHost(const std::string& host) {
   auto rule = egress::ParseRule("https://" + host);
-  if (!rule || rule->host.empty() || rule->host.starts_with("*.") || !rule->path_prefix.empty() ||
-      rule->first_port != rule->last_port)
+  if (!rule || rule->host.empty() || rule->host.starts_with('*') || rule->range ||
+      !rule->path_prefix.empty() || rule->first_port != rule->last_port)
     return Fail(
         Code::kInvalid,
         fmt::format("set secret: {} is no host it could belong to", EscapeForTerminal(host)),

@@ -172,7 +172,8 @@ bool Connection::StillGranted() const {
   }
   if (target.name.empty()) return true;
   const auto address = ParseIpAddress(record.address);
-  return !address || DecideAddress(sandbox->rules, target, *address, now).allowed;
+  return !address ||
+         DecideAddress(sandbox->rules, target, served.value_or(Kind::kTcp), *address, now).allowed;
 }
 
 bool Connection::TakeRequest() {

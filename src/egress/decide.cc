@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "egress/host_name.h"
+#include "egress/rule_text.h"
 
 namespace cloche::egress {
 namespace {
@@ -140,8 +141,8 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
   return decision;
 }
 
-Decision DecideAddress(std::span<const Rule> rules, const Target& target, const IpAddress& address,
-                       int64_t now) {
+Decision DecideAddress(std::span<const Rule> rules, const Target& target, Kind kind,
+                       const IpAddress& address, int64_t now) {
   Decision decision;
   bool only_elsewhere = false;  // the host's own rule says where its addresses lie
   bool named = false;
@@ -155,7 +156,13 @@ Decision DecideAddress(std::span<const Rule> rules, const Target& target, const 
       return decision;
     }
     if (!rule.allow || !rule.range) continue;
-    if (rule.host.empty() || of_host) named = named || within;
+    // Of addresses alone: a rule about requests, or about another kind, does not let a name do more
+    // there than it says itself.
+    const bool as_much =
+        rule.kind == Kind::kTcp || (rule.kind == kind && !rule.LooksIntoRequests());
+    if ((rule.host.empty() && as_much) ||
+        (of_host && (rule.kind == kind || rule.kind == Kind::kTcp)))
+      named = named || within;
     if (of_host && !within) only_elsewhere = true;
   }
   // The machine itself has been granted by that very name.
@@ -183,6 +190,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
   const std::string what = fmt::format("{} {} at {}", request.method, request.path, target.Text());
   for (const Rule& rule : rules) {
     if (!Covers(rule, target, now)) continue;
+    decision.restricted |= !rule.methods.empty() || !rule.path_prefix.empty();
     // A request that could be read in two ways is taken as what the rules are about.
     const bool unclear = (!rule.path_prefix.empty() && (!plain || request.overrides_path)) ||
                          (!rule.methods.empty() && request.overrides_method);
@@ -190,7 +198,6 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
       if (!unclear && !CoversRequest(rule, request)) continue;
       decision.reason = Denied(rule, what);
       decision.rule = rule.id;
-    decision.restricted |= !rule.methods.empty() || !rule.path_prefix.empty();
       decision.with = nullptr;
       decision.secrets.clear();
       decision.allowed = false;
@@ -247,6 +254,16 @@ int64_t NextExpiry(std::span<const Rule> rules, int64_t now) {
     if (rule.expires > now && (next == 0 || rule.expires < next)) next = rule.expires;
   }
   return next;
+}
+
+std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& address,
+                             std::string_view sandbox) {
+  Rule rule;
+  rule.kind = kind;
+  rule.host = target.name;
+  rule.range = IpRange{address, address.six ? 128 : 32};
+  rule.first_port = rule.last_port = target.port;
+  return fmt::format("; grant it with: cloche net {} allow {}", sandbox, FormatRule(rule));
 }
 
 std::string DenialText(const Target& target, std::string_view sandbox) {

@@ -50,10 +50,11 @@ bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t n
 // Deny goes over allow. No rule: no.
 ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& target, int64_t now);
 
-// A name has led to `address`. Addresses that are not public are refused unless a rule names them
-// for this port.
-Decision DecideAddress(std::span<const Rule> rules, const Target& target, const IpAddress& address,
-                       int64_t now);
+// A name has led to `address`, for a connection of this kind. Addresses that are not public are
+// refused unless a rule names them for this port: one with this host, or one without a host that
+// grants as much there to whoever names the address itself.
+Decision DecideAddress(std::span<const Rule> rules, const Target& target, Kind kind,
+                       const IpAddress& address, int64_t now);
 
 // The names of secrets that rules would put in there.
 std::set<std::string> SecretsAt(std::span<const Rule> rules, const Target& target, int64_t now);
@@ -69,8 +70,8 @@ struct Request {
 struct RequestDecision : Decision {
   const Rule* with = nullptr;      // the rule that lets it through
   std::vector<SecretUse> secrets;  // of all that do
-};
   bool restricted = false;         // rules there tell requests apart: one must not hide in another
+};
 RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target, Kind kind,
                               const Request& request, int64_t now);
 
@@ -84,5 +85,8 @@ int64_t NextExpiry(std::span<const Rule> rules, int64_t now);
 
 // What a person reads: what was refused, and how it would be granted.
 std::string DenialText(const Target& target, std::string_view sandbox);
+// To be appended when DecideAddress refused: the rule that binds the name to this address.
+std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& address,
+                             std::string_view sandbox);
 
 }  // namespace cloche::egress

@@ -79,30 +79,68 @@ TEST(Decide, AddressesNeedARange) {
 TEST(Decide, NamesMayLeadToPublicAddressesOnly) {
   const std::vector<Rule> rules = {Allow("a.example")};
   const Target target = Named("a.example", 443);
-  EXPECT_TRUE(DecideAddress(rules, target, *ParseIpAddress("1.1.1.1"), kNow).allowed);
+  EXPECT_TRUE(DecideAddress(rules, target, Kind::kHttps, *ParseIpAddress("1.1.1.1"), kNow).allowed);
   for (const char* bad : {"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "::1",
                           "fd00:ec2::254", "198.18.0.7", "64:ff9b::7f00:1"})
-    EXPECT_FALSE(DecideAddress(rules, target, *ParseIpAddress(bad), kNow).allowed) << bad;
+    EXPECT_FALSE(DecideAddress(rules, target, Kind::kHttps, *ParseIpAddress(bad), kNow).allowed)
+        << bad;
 }
 
 TEST(Decide, ARangeLetsNamesIn) {
   std::vector<Rule> rules = {Allow("a.example"), Allow("tcp://10.0.0.0/8:443")};
   const Target target = Named("a.example", 443);
-  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(10, 0, 0, 1), kNow).allowed);
-  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(127, 0, 0, 1), kNow).allowed);
-  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+  EXPECT_TRUE(DecideAddress(rules, target, Kind::kHttps, Ipv4(10, 0, 0, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress(rules, target, Kind::kHttps, Ipv4(127, 0, 0, 1), kNow).allowed);
+  EXPECT_TRUE(DecideAddress(rules, target, Kind::kHttps, Ipv4(1, 1, 1, 1), kNow).allowed);
   rules[1].first_port = rules[1].last_port = 5432;  // of another service
-  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(10, 0, 0, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress(rules, target, Kind::kHttps, Ipv4(10, 0, 0, 1), kNow).allowed);
   rules[1] = Deny("tcp://1.0.0.0/8:443");
-  EXPECT_FALSE(DecideAddress(rules, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress(rules, target, Kind::kHttps, Ipv4(1, 1, 1, 1), kNow).allowed);
+}
+
+TEST(Decide, ARuleAboutRequestsAtAnAddressLetsNoNameIn) {
+  const Target target = Named("a.example", 80);
+  const auto leads = [&](const char* at_address, Kind kind) {
+    const std::vector<Rule> rules = {Allow("http://a.example"), Allow("tcp://a.example:80"),
+                                     Allow(at_address)};
+    return DecideAddress(rules, target, kind, Ipv4(10, 0, 0, 1), kNow).allowed;
+  };
+  for (const char* narrow : {"GET http://10.0.0.1", "http://10.0.0.1/v1", "http://10.0.0.2",
+                             "https://10.0.0.1:80", "ssh://10.0.0.1:80"})
+    EXPECT_FALSE(leads(narrow, Kind::kHttp)) << narrow;
+  EXPECT_TRUE(leads("http://10.0.0.1", Kind::kHttp));
+  EXPECT_FALSE(leads("http://10.0.0.1", Kind::kTcp)) << "more than the address was granted for";
+  EXPECT_TRUE(leads("tcp://10.0.0.1:80", Kind::kHttp));
+  // With its name it may, and no other name may.
+  EXPECT_TRUE(leads("GET http://a.example=10.0.0.1/v1", Kind::kHttp));
+  EXPECT_FALSE(leads("GET http://b.example=10.0.0.1/v1", Kind::kHttp));
+  EXPECT_FALSE(leads("http://a.example=10.0.0.1", Kind::kTcp));
+}
+
+TEST(Decide, SaysWhichRuleWouldBindANameToAnAddress) {
+  EXPECT_EQ(AddressGrantText(Named("git.corp.example", 443), Kind::kHttps, Ipv4(10, 1, 2, 3), "sb"),
+            "; grant it with: cloche net sb allow https://git.corp.example=10.1.2.3");
+  EXPECT_EQ(AddressGrantText(Named("a.example", 80), Kind::kHttp, *ParseIpAddress("fd00::1"), "sb"),
+            "; grant it with: cloche net sb allow http://a.example=[fd00::1]");
+}
+
+TEST(Decide, AnyHostIsAnyNameOnHttpsButNotTheMachineItself) {
+  const std::vector<Rule> rules = {Allow("*:443"), Deny("bad.example")};
+  EXPECT_TRUE(Allowed(rules, Named("a.example", 443)));
+  EXPECT_FALSE(Allowed(rules, Named("a.example", 80)));
+  EXPECT_FALSE(Allowed(rules, Named("bad.example", 443)));
+  EXPECT_FALSE(Allowed(rules, Named("host.cloche", 443)));
+  EXPECT_FALSE(Allowed(rules, At("1.1.1.1", 443)));
+  EXPECT_FALSE(
+      DecideAddress(rules, Named("a.example", 443), Kind::kHttps, Ipv4(10, 0, 0, 1), kNow).allowed);
 }
 
 TEST(Decide, AHostWithARangeLiesThereAndNowhereElse) {
   Rule rule = Allow("a.example");
   rule.range = ParseIpRange("10.0.0.0/8");
   const Target target = Named("a.example", 443);
-  EXPECT_TRUE(DecideAddress({&rule, 1}, target, Ipv4(10, 0, 0, 1), kNow).allowed);
-  EXPECT_FALSE(DecideAddress({&rule, 1}, target, Ipv4(1, 1, 1, 1), kNow).allowed);
+  EXPECT_TRUE(DecideAddress({&rule, 1}, target, Kind::kHttps, Ipv4(10, 0, 0, 1), kNow).allowed);
+  EXPECT_FALSE(DecideAddress({&rule, 1}, target, Kind::kHttps, Ipv4(1, 1, 1, 1), kNow).allowed);
   EXPECT_FALSE(Allowed({rule}, At("10.0.0.1", 443)));
 }
 
@@ -110,7 +148,7 @@ TEST(Decide, TheMachineItselfIsNamed) {
   const std::vector<Rule> rules = {Allow("host.cloche:5432")};
   const Target target = Named("host.cloche", 5432);
   EXPECT_TRUE(Allowed(rules, target));
-  EXPECT_TRUE(DecideAddress(rules, target, Ipv4(127, 0, 0, 1), kNow).allowed);
+  EXPECT_TRUE(DecideAddress(rules, target, Kind::kHttps, Ipv4(127, 0, 0, 1), kNow).allowed);
 }
 
 bool MayAsk(const std::vector<Rule>& rules, std::string_view method, std::string_view path,

@@ -48,10 +48,13 @@ Task<Status> Dial(Connection& connection) {
       co_return Fail(Code::kDenied, connection.record.reason.empty() ? "it is not granted any more"
                                                                      : connection.record.reason);
     if (!target.name.empty()) {
-      const Decision decision = DecideAddress(connection.sandbox->rules, target, address,
+      const Kind kind = connection.served.value_or(Kind::kTcp);
+      const Decision decision = DecideAddress(connection.sandbox->rules, target, kind, address,
                                               connection.services.loop.Seconds());
       if (!decision.allowed) {
         refused = decision.reason;
+        if (decision.rule.empty())
+          refused += AddressGrantText(target, kind, address, connection.sandbox->id);
         continue;
       }
     }

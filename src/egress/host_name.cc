@@ -59,6 +59,7 @@ Result<std::string> NormaliseHost(std::string_view text) {
 }
 
 bool HostMatches(std::string_view pattern, std::string_view name) {
+  if (pattern == kAnyHost) return name != kHostOfSandbox;
   if (!pattern.starts_with("*.")) return pattern == name;
   const std::string_view suffix = pattern.substr(1);  // with its dot
   return name.size() > suffix.size() && name.ends_with(suffix);

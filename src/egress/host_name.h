@@ -31,4 +31,7 @@ Result<uint16_t> ParsePort(std::string_view text);
 // The name under which the machine itself is granted (host.cloche:5432).
 inline constexpr std::string_view kHostOfSandbox = "host.cloche";
 
+// As a rule's host: every name but kHostOfSandbox.
+inline constexpr std::string_view kAnyHost = "*";
+
 }  // namespace cloche::egress

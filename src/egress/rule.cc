@@ -38,6 +38,7 @@ Status ReadPorts(const json& value, Rule& rule) {
 }
 
 Result<std::string> ReadHost(const std::string& text) {
+  if (text == kAnyHost) return text;
   const bool wild = text.starts_with("*.");
   ASSIGN_OR_RETURN(const std::string name, NormaliseHost(wild ? text.substr(2) : text));
   return wild ? "*." + name : name;
@@ -148,7 +149,9 @@ Status CheckRule(const Rule& rule) {
   if (rule.LooksIntoRequests() && !http)
     return Bad("kind", "only http and https know methods, paths and secrets");
   if (rule.secret && rule.kind != Kind::kHttps) return Bad("secret", "only https carries one");
-  if (rule.secret && (rule.host.empty() || rule.host.starts_with("*.")))
+  if (rule.host == kAnyHost && (rule.kind != Kind::kHttps || !rule.allow || rule.range))
+    return Bad("host", "* is for https only, and for no secret, denial or range");
+  if (rule.secret && (rule.host.empty() || rule.host.starts_with('*')))
     return Bad("secret", "belongs to one host");
   if (!rule.path_prefix.empty()) {
     const bool plain = std::all_of(rule.path_prefix.begin(), rule.path_prefix.end(), [](char c) {

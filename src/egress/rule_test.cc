@@ -21,10 +21,10 @@ TEST(RuleText, ReadsWhatPeopleWrite) {
       {"tcp://10.0.0.0/8:5432-5440", "tcp://10.0.0.0/8:5432-5440"},
       {"tcp://10.1.2.3:5432", "tcp://10.1.2.3:5432"},
       {"tcp://[fd00::/8]:443", "tcp://[fd00::/8]:443"},
-      {"tcp://[::1]:443", "tcp://[::1]:443"},
+      {"tcp://[fd00::1]:443", "tcp://[fd00::1]:443"},
       {"http://10.0.0.1/admin", "http://10.0.0.1/admin"},
       {"http://10.0.0.0/8/admin", "http://10.0.0.0/8/admin"},
-      {"http://127.0.0.1:8080", "http://127.0.0.1:8080"},
+      {"http://127.0.0.2:8080", "http://127.0.0.2:8080"},
       {"GET,HEAD https://api.example.com/v1", "GET,HEAD https://api.example.com/v1"},
       {"host.cloche:5432", "tcp://host.cloche:5432"},
   };
@@ -64,6 +64,41 @@ TEST(RuleText, RefusesWhatCouldMeanSomethingElse) {
                           "https://[10.0.0.1",
                           "http://a.example\r\n",
                           "tcp://10.0.0.0/33:1"})
+    EXPECT_FALSE(ParseRule(bad)) << bad;
+}
+
+TEST(RuleText, ANameMayBeBoundToAnAddress) {
+  for (const auto& [text, shown] :
+       {std::pair{"git.corp.example=10.1.2.3:8443", "https://git.corp.example=10.1.2.3:8443"},
+        std::pair{"GET http://a.example=10.0.0.0/8/v1", "GET http://a.example=10.0.0.0/8/v1"},
+        std::pair{"tcp://db.example=[fd00::1]:5432", "tcp://db.example=[fd00::1]:5432"},
+        std::pair{"*.corp.example=192.168.0.0/16", "https://*.corp.example=192.168.0.0/16"}}) {
+    const auto rule = ParseRule(text);
+    ASSERT_TRUE(rule) << rule.error().message;
+    EXPECT_TRUE(rule->range && !rule->host.empty());
+    EXPECT_EQ(FormatRule(*rule), shown);
+  }
+  for (const char* bad : {"a.example=", "a.example=b.example", "=10.0.0.1",
+                          "a.example=10.0.0.1=", "a.example=10.1.2.3/8", "*=10.0.0.1"})
+    EXPECT_FALSE(ParseRule(bad)) << bad;
+}
+
+TEST(RuleText, TheSandboxesOwnLoopbackIsNotGrantedButNamed) {
+  for (const char* own : {"localhost:5432", "127.0.0.1:5432", "tcp://localhost:5432",
+                          "http://127.0.0.1:5432", "tcp://[::1]:5432"}) {
+    const auto rule = ParseRule(own);
+    ASSERT_FALSE(rule) << own;
+    EXPECT_NE(rule.error().cure.find("host.cloche:5432"), std::string::npos) << rule.error().cure;
+  }
+  for (const char* other :
+       {"tcp://127.0.0.0/8:5432", "tcp://127.0.1.1:80", "a.example=127.0.0.1:80"})
+    EXPECT_TRUE(ParseRule(other)) << other;
+}
+
+TEST(RuleText, AnyHostIsForHttps) {
+  EXPECT_EQ(FormatRule(*ParseRule("*:443")), "https://*:443");
+  EXPECT_EQ(FormatRule(*ParseRule("https://*:8443")), "https://*:8443");
+  for (const char* bad : {"*", "https://*", "http://*:80", "tcp://*:443", "ssh://*:22"})
     EXPECT_FALSE(ParseRule(bad)) << bad;
 }
 

@@ -34,15 +34,15 @@ uint16_t UsualPort(Kind kind) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes the host off the front of `rest`.
-Status TakeHost(std::string_view text, std::string_view& rest, Rule& rule) {
+// Takes an address or a range off the front of `rest`. False: there is none.
+Result<bool> TakeRange(std::string_view text, std::string_view& rest, Rule& rule) {
   if (rest.starts_with('[')) {
     const size_t end = rest.find(']');
     if (end == rest.npos) return Bad(text, "']' is missing");
     rule.range = ParseIpRange(rest.substr(1, end - 1));
     if (!rule.range) return Bad(text, "no address or range is in the brackets");
     rest.remove_prefix(end + 1);
-    return {};
+    return true;
   }
   size_t end = std::min(rest.find_first_of(":/"), rest.size());
   const std::string_view host = rest.substr(0, end);
@@ -54,6 +54,20 @@ Status TakeHost(std::string_view text, std::string_view& rest, Rule& rule) {
     rule.range = ParseIpRange(rest.substr(0, end));
     if (!rule.range) return Bad(text, "the range is none: want zeros below the prefix");
     rest.remove_prefix(end);
+    return true;
+  }
+  return false;
+}
+
+// Takes the host off the front of `rest`.
+Status TakeHost(std::string_view text, std::string_view& rest, Rule& rule) {
+  ASSIGN_OR_RETURN(const bool address, TakeRange(text, rest, rule));
+  if (address) return {};
+  const size_t end = std::min(rest.find_first_of("=:/"), rest.size());
+  const std::string_view host = rest.substr(0, end);
+  if (host == kAnyHost) {
+    rule.host = kAnyHost;
+    rest.remove_prefix(end);
     return {};
   }
   const bool wild = host.starts_with("*.");
@@ -61,6 +75,10 @@ Status TakeHost(std::string_view text, std::string_view& rest, Rule& rule) {
   if (!name) return Bad(text, name.error().message);
   rule.host = wild ? "*." + *name : *name;
   rest.remove_prefix(end);
+  if (!rest.starts_with('=')) return {};
+  rest.remove_prefix(1);
+  ASSIGN_OR_RETURN(const bool bound, TakeRange(text, rest, rule));
+  if (!bound) return Bad(text, "want an address or a range after =");
   return {};
 }
 
@@ -77,6 +95,13 @@ Status TakePorts(std::string_view text, std::string_view& rest, Rule& rule) {
   rule.last_port = *last;
   rest.remove_prefix(end);
   return {};
+}
+
+// Inside, these are the sandbox itself: a rule for them would never be asked for.
+bool IsOwnLoopback(const Rule& rule) {
+  if (rule.host == "localhost") return true;
+  return rule.host.empty() && rule.range &&
+         (rule.range == ParseIpRange("127.0.0.1") || rule.range == ParseIpRange("::1"));
 }
 
 }  // namespace
@@ -104,9 +129,17 @@ Result<Rule> ParseRule(std::string_view text) {
   CLOCHE_TRY(TakeHost(text, rest, rule));
   if (scheme == rest.npos && rule.host == kHostOfSandbox) rule.kind = Kind::kTcp;
   rule.first_port = rule.last_port = UsualPort(rule.kind);
+  if (rule.host == kAnyHost && !rest.starts_with(':'))
+    return Bad(text, "every host is written with a port: *:443");
   CLOCHE_TRY(TakePorts(text, rest, rule));
   if (rule.first_port == 0) return Bad(text, "tcp needs a port");
   if (rest != "/") rule.path_prefix = rest;
+  if (IsOwnLoopback(rule))
+    return Fail(
+        Code::kInvalid,
+        fmt::format("rule \"{}\": inside, that is the sandbox itself",
+                    EscapeForTerminal(text.substr(0, 120))),
+        fmt::format("for a service of this machine write {}:{}", kHostOfSandbox, rule.first_port));
   if (const Status fine = CheckRule(rule); !fine) return Bad(text, fine.error().message);
   return rule;
 }
@@ -115,16 +148,16 @@ std::string FormatRule(const Rule& rule) {
   std::string text;
   if (!rule.methods.empty()) text = fmt::format("{} ", fmt::join(rule.methods, ","));
   text += fmt::format("{}://", KindName(rule.kind));
-  if (!rule.host.empty()) {
-    text += rule.host;
-  } else if (rule.range) {
+  text += rule.host;
+  if (rule.range) {
+    if (!rule.host.empty()) text += "=";
     const bool one = rule.range->bits == (rule.range->first.six ? 128 : 32);
     const std::string range = one ? FormatIpAddress(rule.range->first) : FormatIpRange(*rule.range);
     text += rule.range->first.six ? "[" + range + "]" : range;
   }
   if (rule.first_port != rule.last_port) {
     text += fmt::format(":{}-{}", rule.first_port, rule.last_port);
-  } else if (rule.first_port != UsualPort(rule.kind)) {
+  } else if (rule.first_port != UsualPort(rule.kind) || rule.host == kAnyHost) {
     text += fmt::format(":{}", rule.first_port);
   }
   return text + rule.path_prefix;

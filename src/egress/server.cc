@@ -243,7 +243,7 @@ void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
   CutWhatIsNotGranted(sandbox);
   // A program may still know the address that our predecessor told it.
   for (const Rule& rule : sandbox.rules) {
-    if (rule.allow && !rule.host.empty() && !rule.host.starts_with("*."))
+    if (rule.allow && !rule.host.empty() && !rule.host.starts_with('*'))
       (void)sandbox.names.AddressOf(rule.host, false);
   }
 }
