@@ -5,6 +5,7 @@
 
 #include "egress/canary_scanner.h"
 #include "egress/dns_message.h"
+#include "egress/host_name.h"
 #include "sys/inet.h"
 
 namespace cloche::egress {
@@ -21,9 +22,26 @@ uint64_t Report(Services& services, Sandbox& sandbox, const Record& record) {
   return record.connection;
 }
 
+// What a service is asked for of: _http._tcp.mirror.example is of mirror.example, and is reached
+// there. Empty: no service.
+struct Service {
+  std::string host;
+  std::string rule;  // that would grant it
+};
+Service ServiceOf(std::string_view shown) {
+  std::string_view host = shown;
+  while (host.starts_with('_') && host.find('.') != host.npos)
+    host.remove_prefix(host.find('.') + 1);
+  const auto name = NormaliseHost(host);
+  if (host.size() == shown.size() || !name) return {};
+  return {*name, (shown.starts_with("_http.") ? "http://" : "") + *name};
+}
+
 uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
-                    uint16_t source_port) {
-  const std::string& name = query.name.empty() ? query.shown : query.name;
+                    const Service& service, uint16_t source_port) {
+  const std::string& name = !service.host.empty() ? service.host
+                            : query.name.empty()  ? query.shown
+                                                  : query.name;
   const int64_t now = services.loop.now();
   if (name == sandbox.last_denied_name && now - sandbox.last_denied_at < kToldMs) return 0;
   sandbox.last_denied_name = name;
@@ -37,10 +55,10 @@ uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
   record.port = 53;
   record.source_port = source_port;
   record.reason =
-      query.name.empty()
+      service.host.empty() && query.name.empty()
           ? "the name is no host name"
-          : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {0}", name,
-                        sandbox.id);
+          : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {2}", name,
+                        sandbox.id, service.host.empty() ? name + ":443" : service.rule);
   return Report(services, sandbox, record);
 }
 
@@ -77,7 +95,11 @@ std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view mes
     return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
   if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {
-    told = TellDenied(services, sandbox, *query, source_port);
+    const Service service = ServiceOf(query->shown);
+    // Of a host that is granted there is nothing to say: programs go on to the host itself.
+    if (service.host.empty() ||
+        !NameIsGranted(sandbox.rules, service.host, services.loop.Seconds()))
+      told = TellDenied(services, sandbox, *query, service, source_port);
     return MakeDnsAnswer(*query, kDnsNoSuchName, {}, 0);
   }
   const bool six = query->type == kDnsAaaa;
