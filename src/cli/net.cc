@@ -12,6 +12,7 @@
 #include "cli/print.h"
 #include "cli/request.h"
 #include "cli/sandbox_view.h"
+#include "policy/network_presets.h"
 
 namespace cloche::cli {
 namespace {
@@ -21,6 +22,7 @@ struct NetFlags {
   std::string secret;
   bool follow = false;
   bool json = false;
+  bool yes = false;
 };
 
 std::string Destination(const Json& record) {
@@ -152,14 +154,35 @@ std::string NetworkLogLine(const Json& record) {
     text += "  " + EscapeForTerminal(rule);
   if (const std::string secret = Text(record, "secret"); !secret.empty())
     text += "  with secret " + EscapeForTerminal(secret);
-  if (const std::string reason = Text(record, "reason"); !reason.empty())
-    text += "  " + EscapeForTerminal(reason);
   if (const double masked = Number(record, "masked"); masked > 0)
     text += fmt::format("  {:.0f} answer{} masked", masked, masked == 1 ? "" : "s");
+  if (const std::string reason = Text(record, "reason"); !reason.empty())
+    text += "  " + EscapeForTerminal(reason);
   return text + "\n";
 }
 
 namespace {
+
+int PrintPresets(bool json) {
+  Table table({"PRESET", "FOR", "RULES"});
+  Json list = Json::array();
+  for (const NetworkPreset& each : NetworkPresets()) {
+    std::string rules;
+    Json texts = Json::array();
+    for (const std::string_view rule : each.rules) {
+      rules += (rules.empty() ? "" : " ") + std::string(rule);
+      texts.push_back(rule);
+    }
+    const std::string name = "@" + std::string(each.name);
+    table.AddRow({name, std::string(each.what), rules});
+    list.push_back({{"name", name}, {"for", each.what}, {"rules", std::move(texts)}});
+  }
+  if (json)
+    PrintJson(list);
+  else
+    WriteAll(STDOUT_FILENO, table.Render(ColourWanted(STDOUT_FILENO)));
+  return 0;
+}
 
 // Lines of JSON, in whatever pieces they come.
 int PrintLog(const std::string& target, const NetFlags& flags) {
@@ -215,10 +238,14 @@ int Net(Arguments arguments) {
                  "with allow: requests there may use it; without a rule, those to all its hosts")
       ->type_name("NAME[:VARIABLE]");
   app.add_flag("-f,--follow", flags.follow, "with log: and what happens from now on");
+  app.add_flag("-y,--yes", flags.yes, "with allow '*': do not ask whether that is meant");
   AddJsonFlag(app, flags.json);
-  if (auto status = Parse(app, "SANDBOX [show] | allow RULE... | deny RULE... | forget ID... | log",
+  if (auto status = Parse(app,
+                          "SANDBOX [show] | allow RULE... | deny RULE... | forget ID... | log | "
+                          "presets",
                           arguments))
     return *status;
+  if (words == std::vector<std::string>{"presets"}) return PrintPresets(flags.json);
   const std::string action = words.size() > 1 ? words[1] : "show";
   const bool changes = action == "allow" || action == "deny" || action == "forget";
   const bool grants = action == "allow" && !flags.secret.empty();
@@ -232,6 +259,10 @@ int Net(Arguments arguments) {
   if (action == "log") return PrintLog(*target, flags);
   Json body;
   if (changes) {
+    if (action == "allow") {
+      const Status meant = ConfirmAnyHost({words.begin() + 2, words.end()}, flags.yes);
+      if (!meant) return PrintError(meant.error(), flags.json);
+    }
     auto made = ChangeBody(action, {words.begin() + 2, words.end()}, flags);
     if (!made) return PrintError(made.error(), flags.json);
     body = std::move(*made);

@@ -75,7 +75,9 @@ void AddSandboxFlags(CLI::App& app, SandboxFlags& flags) {
   AddText(app, "--out", flags.out, "with --declared: the directory that is written for real",
           "DIR");
   AddList(app, "--allow", flags.allow,
-          "let it reach this, e.g. api.example.com:443 (docs/network.md)", "RULE");
+          "let it reach this, e.g. api.example.com:443 or @npm (docs/network.md)", "RULE");
+  if (app.get_option_no_throw("--yes") == nullptr)
+    app.add_flag("-y,--yes", flags.yes, "with --allow '*': do not ask whether that is meant");
   AddList(app, "--deny", flags.deny, "but not this: deny goes over allow", "RULE");
   AddList(app, "--secret", flags.secrets,
           "let it use this secret without holding it (docs/secrets.md)", "NAME[:VARIABLE]");

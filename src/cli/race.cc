@@ -16,8 +16,10 @@
 #include "cli/print.h"
 #include "cli/race_api.h"
 #include "cli/race_run.h"
+#include "cli/request.h"
 #include "cli/session.h"
 #include "cli/surroundings.h"
+#include "policy/network_presets.h"
 #include "race/html.h"
 #include "race/json.h"
 #include "race/table.h"
@@ -133,7 +135,8 @@ Status CheckRaceFlags(const RaceFlags& flags, const race::Spec& spec) {
   if (!flags.promote.empty() && flags.promote != "winner")
     return Fail(Code::kInvalid, fmt::format("--promote {}: it is not winner", flags.promote),
                 "any other lane is kept with --pick LANE, then: cloche promote");
-  if (flags.promote.empty() ? flags.yes || flags.allow_triggers : flags.pick == "none")
+  const bool asks = std::ranges::any_of(flags.sandbox.allow, IsAnyHostRule);
+  if (flags.promote.empty() ? (flags.yes && !asks) || flags.allow_triggers : flags.pick == "none")
     return Fail(Code::kInvalid,
                 flags.promote.empty() ? "--yes, --allow-triggers: there is no --promote"
                                       : "--promote: --pick none keeps no winner",
@@ -290,6 +293,10 @@ int Race(Arguments arguments) {
   auto spec = ReadRaceSpec(flags);
   if (!spec) return PrintError(spec.error(), flags.json);
   if (auto fine = CheckRaceFlags(flags, *spec); !fine) return PrintError(fine.error(), flags.json);
+  // Once, not for every lane.
+  if (auto meant = ConfirmAnyHost(flags.sandbox.allow, flags.yes); !meant)
+    return PrintError(meant.error(), flags.json);
+  flags.sandbox.yes = true;
   const auto report = OpenReport(flags.report);
   if (!report) return PrintError(report.error(), flags.json);
   auto around = ReadSurroundings();

@@ -46,6 +46,7 @@ struct SandboxFlags {
   std::vector<std::string> net_limits;   // NAME=VALUE
   std::vector<std::string> sign;         // keys of the ssh-agent
   std::string sign_limit;                // signatures in a minute
+  bool yes = false;                      // do not ask about --allow '*'
   bool proxy_env = false;
   bool canaries = false;  // lay decoys
   bool drop_root = false;
@@ -75,6 +76,9 @@ struct CommandFlags {
 };
 
 using Body = nlohmann::ordered_json;
+
+// A rule for every HTTPS host is asked about at a terminal, and needs `yes` without one.
+Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes);
 
 Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& around);
 Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& around);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "policy/fields.h"
 #include "policy/limits.h"
+#include "policy/network_presets.h"
 #include "policy/secret_request.h"
 
 namespace cloche {
@@ -70,8 +71,25 @@ void ReadRules(FieldReader& reader, const char* key, std::vector<NetworkRule>& o
     reader.Take(ReadRule(each, rule, now));
     if (!rule.id.empty() && !ids.insert(rule.id).second)
       reader.Refuse(key, "two rules have the same id", "leave ids out");
-    out.push_back(std::move(rule));
+    if (!rule.text.starts_with('@')) {
+      out.push_back(std::move(rule));
+      continue;
+    }
+    const NetworkPreset* preset = FindNetworkPreset(std::string_view(rule.text).substr(1));
+    if (!preset) {
+      reader.Refuse(key, fmt::format("there is no preset {}", EscapeForTerminal(rule.text)),
+                    "take one of " + NetworkPresetNames());
+      continue;
+    }
+    for (const std::string_view text : preset->rules) {
+      out.push_back(rule);
+      out.back().id = "";
+      out.back().text = text;
+    }
   }
+  if (out.size() > kMostNetworkRules)
+    reader.Refuse(key, "with its presets it has too many rules",
+                  fmt::format("give at most {}", kMostNetworkRules));
 }
 
 void ReadSecrets(FieldReader& reader, std::vector<SecretGrant>& out) {
@@ -172,6 +190,15 @@ Result<NetworkChange> ParseNetworkChange(const json& body, double now) {
   FieldReader reader(body, "");
   ReadRules(reader, "add", change.add, now);
   reader.Texts("remove", change.remove, kMostNetworkRules, kMostText);
+  for (size_t i = 0, given = change.remove.size(); i < given; ++i) {
+    const std::string each = change.remove[i];
+    if (const NetworkPreset* preset =
+            each.starts_with('@') ? FindNetworkPreset(std::string_view(each).substr(1)) : nullptr)
+      change.remove.insert(change.remove.end(), preset->rules.begin(), preset->rules.end());
+  }
+  std::erase_if(change.remove, [](const std::string& each) {
+    return each.starts_with('@') && FindNetworkPreset(std::string_view(each).substr(1));
+  });
   ReadSecrets(reader, change.secrets);
   for (SecretGrant& each : change.secrets) each.id = each.placeholder = "";
   if (change.add.empty() && change.remove.empty() && change.secrets.empty())

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/network_presets.h"
 #include "policy/request.h"
 
 namespace cloche {
@@ -16,6 +17,31 @@ TEST(NetworkRequest, NothingIsGrantedUnlessAsked) {
   ASSERT_TRUE(request);
   EXPECT_TRUE(request->network.rules.empty());
   EXPECT_FALSE(request->network.proxy_env);
+}
+
+TEST(NetworkRequest, APresetIsItsRules) {
+  for (const NetworkPreset& preset : NetworkPresets()) {
+    const std::string name = "@" + std::string(preset.name);
+    const auto request =
+        ParseSandboxRequest({{"network", {{"rules", {Allow(name.c_str()), Allow("z.example")}}}}});
+    ASSERT_TRUE(request) << name;
+    const auto& rules = request->network.rules;
+    ASSERT_EQ(rules.size(), preset.rules.size() + 1) << name;
+    EXPECT_EQ(rules[0].text, preset.rules[0]);
+    EXPECT_EQ(rules.back().text, "z.example");
+    const auto change = ParseNetworkChange(
+        {{"add", {{{"rule", name}, {"for", 60}}}}, {"remove", {name, "r7"}}}, 1000);
+    ASSERT_TRUE(change) << name;
+    EXPECT_EQ(change->add[0].expires, 1060);
+    EXPECT_EQ(change->remove.size(), preset.rules.size() + 1);
+    EXPECT_FALSE(IsAnyHostRule(preset.rules[0]));
+  }
+  const auto unknown = ParseSandboxRequest({{"network", {{"rules", {Allow("@nowhere")}}}}});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().cure.find("@npm"), std::string::npos) << unknown.error().cure;
+  for (const char* any : {"*", "*:443", "https://*", "GET https://*/x"})
+    EXPECT_TRUE(IsAnyHostRule(any)) << any;
+  EXPECT_FALSE(IsAnyHostRule("*.example.com"));
 }
 
 TEST(NetworkRequest, IsTheSameAfterTheRegistry) {

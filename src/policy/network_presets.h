@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cloche {
+
+// What people mean by the name of a registry: `--allow @npm`.
+struct NetworkPreset {
+  std::string_view name;  // without the @
+  std::string_view what;
+  std::span<const std::string_view> rules;
+};
+
+std::span<const NetworkPreset> NetworkPresets();
+const NetworkPreset* FindNetworkPreset(std::string_view name);  // without the @; null: unknown
+std::string NetworkPresetNames();                               // "@npm, @pypi, ..."
+
+// Every HTTPS host: what a sandbox can read, it can send anywhere.
+bool IsAnyHostRule(std::string_view rule);
+
+}  // namespace cloche
