@@ -314,7 +314,7 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     command->steps().Mark("command");
     if (on_exit && network) on_exit(*this);
     const bool border = network && network->proxy_port != 0;
-    if (message.value != 0 && !border) TellOfDeadEnds(*command);
+    if (!border) TellOfDeadEnds(*command);
     sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
     for (LimitHit& hit : LimitsHit(*command, usage)) command->MarkLimit(std::move(hit));
     refusals_seen_ = usage.pid_refusals;
@@ -398,16 +398,15 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
 }
 
 // Without a border nobody sees where it wanted to go, but the kernel counts.
-void Sandbox::TellOfDeadEnds(CommandRun& failed) {
+void Sandbox::TellOfDeadEnds(CommandRun& ended) {
   const auto now = sys::ReadDeadEnds(init_pid_);
   if (!now || *now == std::exchange(dead_ends_, *now)) return;
-  failed.Tell(
-      FrameType::kNotice,
-      {{"kind", "network"},
-       {"message",
-        fmt::format("blocked: no network is granted to {}; grant what it needs with: {}", id,
-                    keep ? fmt::format("cloche net {} allow HOST:443", id)
-                         : std::string("--allow HOST:443"))}});
+  ended.Tell(FrameType::kNotice,
+             {{"kind", "network"},
+              {"message",
+               fmt::format("blocked: no network is granted to {}; grant what it needs with: {}", id,
+                           keep ? fmt::format("cloche net {} allow HOST:443", id)
+                                : std::string("--allow HOST:443"))}});
 }
 
 std::string Sandbox::NetworkText() const {

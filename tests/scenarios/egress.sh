@@ -39,11 +39,41 @@ check "without a grant there is no network" not exits 0
 check "and that is said, with the cure" says 'blocked: no network is granted to sb_[a-z0-9]*; grant what it needs with: --allow'
 try cloche run -- false
 check "of who did not look for one nothing is" not says 'no network'
+try cloche run -- sh -c "$PYTHON -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 5)' 2> /dev/null; true"
+check "nor does it take a failure to be told" says 'blocked: no network is granted to sb_'
+check "of a command that ends well" exits 0
 try cloche run --json -- "$PYTHON" -c 'import socket; socket.create_connection(("192.0.2.1", 80), 5)'
 check "in JSON, too" mentions '"notices":\["blocked: no network is granted'
 try cloche run -- sh -c 'ip -o route 2> /dev/null; cat /proc/net/route'
 check "and no route" not mentions 'default\|	00000000	'
 check "nobody was asked for a name" not heard .
+
+# --- What cannot be meant.
+for own in localhost:5432 127.0.0.1:5432 'tcp://[::1]:5432'; do
+  refused invalid run --allow "$own" -- true
+  check "$own is the sandbox's own, and what is meant is said" mentions 'host.cloche:5432'
+done
+refused invalid run --allow '*:443' -- true
+check "every host takes a yes" mentions 'every HTTPS host.*--yes'
+try cloche run --yes --allow '*:443' -- true
+check "which may be given at once" exits 0
+refused invalid run --allow @nowhere -- true
+check "presets are named" mentions '@npm, '
+try cloche net presets
+check "and listed" mentions '@npm .*registry.npmjs.org'
+try cloche net presets --json
+check "as JSON, too" "$PYTHON" -c 'import json, sys; assert any(each["name"] == "@debian" and each["rules"] for each in json.load(open(sys.argv[1])))' "$OUT"
+try cloche run --allow http://granted.test -- "${get[@]}" http://granted.test/
+check "a private address is refused with the rule that would do" says 'blocked: granted.test is 127.0.1.1.*--allow http://granted.test=127.0.1.1'
+try cloche run --allow "http://granted.test=127.0.1.1:$HTTP" -- "${get[@]}" "http://granted.test:$HTTP/"
+check "which does" prints "hello from 127.0.1.1"
+try cloche run --allow "http://granted.test=127.0.1.1:$HTTP" --allow "http://other.test:$HTTP" -- "${get[@]}" "http://other.test:$HTTP/"
+check "for that name, not for others" not mentions 'hello'
+try cloche run --allow some.test:443 -- "$PYTHON" -c 'import socket
+q = b"\0\1\1\0\0\1\0\0\0\0\0\0\5_http\4_tcp\6mirror\4test\0\0\41\0\1"
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(9); s.sendto(q, ("192.0.2.1", 53)); s.recv(999)'
+check "who asks for a service is told of its host" says 'blocked: mirror.test is not granted.*--allow http://mirror.test'
+: > "$LOG"
 
 # --- What is granted.
 try cloche run "${granted[@]}" -- "${get[@]}" "http://granted.test:$HTTP/"
