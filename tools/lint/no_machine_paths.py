@@ -16,9 +16,12 @@ PATTERNS = [
     (re.compile("|".join(HOSTS)), "the host of a package registry"),
 ]
 
+# What the product knows of registries, for everybody.
+PRESETS = "src/policy/network_presets.cc"
+
 findings = []
 for path in repo.files():
     for number, line in repo.lines(path):
         findings += [f"{path}:{number}: {what}" for pattern, what in PATTERNS
-                     if pattern.search(line)]
+                     if pattern.search(line) and not (str(path) == PRESETS and "registry" in what)]
 repo.report(findings, "make it relative, or let the tool's own configuration say where")
