@@ -19,7 +19,7 @@ enum class SpawnOp : uint32_t {
   kLook = 15,  // what did `sandbox` (stopped), or its `snapshot`, change, against the base or the
                // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
                // answer, what it is asked, where it says why it failed. The reply comes when it has
-               // ended
+               // ended. EXDEV: cloche-promote needs a kFlatten first
   kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress
                   // or kSign is to end. kFlagFreeze: it goes on, and so does what stood still
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
@@ -40,6 +40,8 @@ enum class SpawnOp : uint32_t {
   kDivide = 23,   // what the init of `sandbox` (running) starts from now on is in a memory group of
                   // its own, with the number `argument`
   kSettle = 22,   // writes down all that is not on disk yet, of all sandboxes; one at a time
+  kFlatten = 23,  // copies into the upper of `sandbox` what its renamed directories show of the
+                  // base. fds: its plan, the client's socket. kFlagLive and kFlagFreeze as kLook
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,     // from spawn, to the request with the same number
   kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status

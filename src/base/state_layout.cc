@@ -52,6 +52,27 @@ class Reader {
 
 }  // namespace
 
+SpecialDirectories SpecialOf(const StateLayout& layout, uint32_t slot, bool of_other) {
+  SpecialDirectories found;
+  for (const SpecialDirectory& special : layout.special)
+    if (special.slot == slot && special.of_other == of_other) found[special.path] = &special;
+  return found;
+}
+
+// An absolute redirect counts from the root of the overlay; a mere name is beside what the parent
+// shows of the base.
+std::string BasePathOf(const SpecialDirectories& special, const std::string& path) {
+  if (path.empty()) return "";
+  const size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
+  const auto found = special.find(path);
+  const bool moved = found != special.end() && !found->second->redirect.empty();
+  if (moved && found->second->redirect.starts_with('/')) return found->second->redirect.substr(1);
+  const std::string above = BasePathOf(special, parent);
+  return (above.empty() ? "" : above + "/") +
+         (moved ? found->second->redirect : path.substr(slash + 1));
+}
+
 std::string EncodeLayout(const StateLayout& layout) {
   std::string out(kMagic);
   Put(out, layout.against_other ? 1u : 0u);
@@ -63,7 +84,7 @@ std::string EncodeLayout(const StateLayout& layout) {
   }
   Put(out, static_cast<uint32_t>(layout.special.size()));
   for (const SpecialDirectory& special : layout.special) {
-    Put(out, (special.of_other ? 1u : 0u) | (special.opaque ? 2u : 0u));
+    Put(out, (special.of_other ? 1u : 0u) | (special.opaque ? 2u : 0u) | (special.lost ? 4u : 0u));
     Put(out, special.slot);
     Put(out, special.path);
     Put(out, special.redirect);
@@ -96,6 +117,7 @@ Result<StateLayout> DecodeLayout(std::string_view bytes) {
     const uint32_t flags = reader.Number();
     special.of_other = (flags & 1) != 0;
     special.opaque = (flags & 2) != 0;
+    special.lost = (flags & 4) != 0;
     special.slot = reader.Number();
     special.path = reader.Text();
     special.redirect = reader.Text();

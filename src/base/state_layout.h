@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,8 @@ struct SpecialDirectory {
   std::string path;      // below the upper, without a leading slash; "" = all of it
   bool opaque = false;   // nothing of the base shows through
   std::string redirect;  // the base directory it was; "/..." from the root, else beside it
+  uint64_t origin = 0;   // inode of that directory, 0 = not known; stays in cloche-spawn
+  bool lost = false;     // that directory is gone: nobody knows what was in it
 };
 
 // What overlayfs copied into an upper to change it: the base had something there.
@@ -45,6 +48,12 @@ struct StateLayout {
   // Not of the bytes; whoever asks says it: directories that hold a copy of a service's data.
   std::vector<std::string> service_data;
 };
+
+// The directories of one upper, by their path.
+using SpecialDirectories = std::unordered_map<std::string, const SpecialDirectory*>;
+SpecialDirectories SpecialOf(const StateLayout& layout, uint32_t slot, bool of_other);
+// What shows through at `path` of an upper, as a path of the base.
+std::string BasePathOf(const SpecialDirectories& special, const std::string& path);
 
 std::string EncodeLayout(const StateLayout& layout);
 Result<StateLayout> DecodeLayout(std::string_view bytes);

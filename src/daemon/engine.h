@@ -239,6 +239,8 @@ class Engine {
   Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
                                          Client client, Look& look);
   Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);
+  Result<sys::Fd> PlanOfLook(const Sandbox& sandbox, const Client& client);
+  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, std::string snapshot, Client client);
   Status SendLook(Look& look, const LookRequest& request, const Client& client,
                   const std::string& state, const std::string& other);
   void WatchClient(const std::shared_ptr<Look>& look, const Client& client);
@@ -336,6 +338,7 @@ class Engine::Look {
   bool freeze = false;            // spawn lets it stand still
   bool few = false;               // and only if little changed
   bool too_much = false;          // it was more
+  bool renamed = false;           // directories inside depend on what a promotion moves
   std::vector<Snapshot> passing;  // taken for this, removed afterwards
   std::shared_ptr<SpawnLink::Waiting> waiting;
 };

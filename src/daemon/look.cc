@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kRefusal = R"({"error":)";
 constexpr size_t kMostRefusal = 4 << 20;
+constexpr int kMostFlattened = 3;  // its processes may go on renaming directories between
 
 SpawnRequest EndOf(uint64_t number, const Sandbox& sandbox, uint32_t flags) {
   SpawnRequest request{};
@@ -130,9 +131,7 @@ Task<Result<std::string>> Engine::PrepareLook(std::shared_ptr<Look> look,
   co_return "";
 }
 
-Status Engine::SendLook(Look& look, const LookRequest& request, const Client& client,
-                        const std::string& state, const std::string& other) {
-  const Sandbox& sandbox = *look.sandbox;
+Result<sys::Fd> Engine::PlanOfLook(const Sandbox& sandbox, const Client& client) {
   // Without decoys: in reality there is nothing in their places, or what is hidden.
   SandboxRequest seen = sandbox.request;
   seen.canaries = {};
@@ -140,6 +139,15 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   // The host may have other mounts by now. Uppers are numbered by those it runs with.
   if (sandbox.state == Sandbox::State::kRunning)
     planned.plan.spec.mounts = sandbox.planned.plan.spec.mounts;
+  planned.plan.keep = true;
+  const std::string bytes = EncodePlan(planned.plan);
+  return sys::Fd(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
+}
+
+Status Engine::SendLook(Look& look, const LookRequest& request, const Client& client,
+                        const std::string& state, const std::string& other) {
+  const Sandbox& sandbox = *look.sandbox;
+  ASSIGN_OR_RETURN(const sys::Fd plan, PlanOfLook(sandbox, client));
   int answer[2], complaint[2];
   if (pipe2(answer, O_CLOEXEC) < 0)
     return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
@@ -180,9 +188,6 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
       {"promote", request.promote}};
   const std::string text = question.dump();
-  planned.plan.keep = true;
-  const std::string bytes = EncodePlan(planned.plan);
-  const sys::Fd plan(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
   const sys::Fd asked(sys::SealedMemfd("question", text.data(), text.size()));
   SpawnRequest spawn{};
   spawn.op = SpawnOp::kLook;
@@ -261,6 +266,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   if (look->waiting) {
     SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
     look->too_much = look->few && answer.reply.value == E2BIG;
+    look->renamed = answer.reply.value == EXDEV;
     if (answer.reply.value != 0) status = std::unexpected(WhyLookFailed(*look, answer));
   }
   (void)look->client.close(ignored);
@@ -274,6 +280,32 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
         }(*this, snapshot),
         asio::detached);
   co_return status;
+}
+
+// A promotion moves what renamed directories inside still show of reality: it is copied first.
+// `snapshot`: what is promoted instead of its present state; both show it.
+Task<Status> Engine::Flatten(std::shared_ptr<Sandbox> sandbox, std::string snapshot,
+                             Client client) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  auto plan = PlanOfLook(*sandbox, client);
+  if (!plan) co_return std::unexpected(plan.error());
+  const bool running = sandbox->state == Sandbox::State::kRunning;
+  auto paused = co_await sandbox->Pause();
+  if (!paused) co_return std::unexpected(paused.error());
+  const int fds[] = {plan->get(), client.socket};
+  SpawnRequest request{};
+  request.op = SpawnOp::kFlatten;
+  if (running) request.flags = kFlagLive | kFlagFreeze;
+  strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
+  SpawnAnswer answer = co_await SpawnLink::Finish(spawn_.Send(request, fds));
+  if (*paused) sandbox->Resume();
+  if (answer.reply.value == 0 && !snapshot.empty()) {
+    request.flags = 0;
+    strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
+    answer = co_await SpawnLink::Finish(spawn_.Send(request, fds));
+  }
+  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
+  co_return Status();
 }
 
 Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookRequest request,
@@ -294,6 +326,16 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
     const Status status = co_await FinishLook(*look);
     if ((*look)->too_much) {
       request.much = true;
+      co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
+    }
+    if ((*look)->renamed && request.flattened++ < kMostFlattened) {
+      std::string snapshot;
+      RollbackRequest wanted;
+      wanted.snapshot = request.snapshot;
+      if (!request.snapshot.empty())
+        if (const auto chosen = ChooseSnapshot(*sandbox, wanted)) snapshot = chosen->id;
+      const Status flattened = co_await Flatten(sandbox, std::move(snapshot), client);
+      if (!flattened) co_return std::unexpected(flattened.error());
       co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
     }
     if (!status) co_return std::unexpected(status.error());

@@ -52,8 +52,7 @@ SlotWalk::SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Rena
   for (const LayoutSlot& other : layout.slots)
     if (&other != &slot_ && other.target.starts_with(prefix))
       covered_.insert(other.target.substr(prefix.size()));
-  for (const SpecialDirectory& special : layout.special)
-    if (special.slot == slot && special.of_other == of_other) special_[special.path] = &special;
+  special_ = SpecialOf(layout, slot, of_other);
   const auto top = special_.find("");
   blank_ = top != special_.end() && top->second->opaque;
   Frame root;
@@ -81,16 +80,8 @@ bool SlotWalk::IsServiceData(const std::string& path) const {
          });
 }
 
-// An absolute redirect counts from the root of the overlay; a mere name is beside what the parent
-// shows of the base.
 std::string SlotWalk::BasePathOf(const std::string& path) const {
-  if (path.empty()) return "";
-  const std::string parent = ParentOf(path);
-  const auto special = special_.find(path);
-  if (special == special_.end() || special->second->redirect.empty())
-    return Join(BasePathOf(parent), NameOf(path));
-  const std::string& redirect = special->second->redirect;
-  return redirect.starts_with('/') ? redirect.substr(1) : Join(BasePathOf(parent), redirect);
+  return cloche::BasePathOf(special_, path);
 }
 
 SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
@@ -208,7 +199,7 @@ void SlotWalk::AddNames(Frame& frame, const SharedFd& directory) {
 
 void SlotWalk::Prepare(Frame& frame) {
   AddNames(frame, frame.upper);
-  if (!frame.same) {
+  if (!frame.same && !frame.lost) {
     AddNames(frame, frame.before.directory);
     AddNames(frame, frame.before.mask);
   }
@@ -245,11 +236,14 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   const bool opaque = own_directory && special != special_.end() && special->second->opaque;
   if (own_directory) child.upper = OpenDirectory(*entry.after);
   if (own_directory && !child.upper) unreadable_.Add(entry.path);
-  if (redirected)
-    child.origin = LowerAt(BasePathOf(path));
-  else if (entry.after && entry.after->IsDirectory() && !opaque)
+  if (redirected) child.origin = LowerAt(BasePathOf(path));
+  // The base does not have any more what it was: what is missing in it was not deleted inside.
+  const bool origin_gone = redirected && (special->second->lost || !child.origin.valid());
+  if (origin_gone) child.origin = {};
+  child.lost = origin_gone || (frame.lost && !redirected && !opaque);
+  if (!redirected && entry.after && entry.after->IsDirectory() && !opaque)
     child.origin = Enter(frame.origin, name, origin);
-  if (redirected && told_.contains(path)) {
+  if (redirected && !origin_gone && told_.contains(path)) {
     child.before = child.origin;
     child.renamed = true;
     entry.before = Child(LowerAt(ParentOf(child.origin.path)), NameOf(child.origin.path)).place;

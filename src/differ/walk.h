@@ -71,6 +71,7 @@ class SlotWalk {
     Lower before;                               // what the base has at this path
     bool same = true;                           // both are the same directory
     bool renamed = false;                       // `before` is elsewhere in the base
+    bool lost = false;                          // nobody knows what `origin` was
     std::map<std::string, std::string> events;  // name to look at; with a slash: to go into
     std::map<std::string, Frame> children;      // to go into
   };
@@ -96,7 +97,7 @@ class SlotWalk {
   Renames renames_;
   bool blank_ = false;             // nothing of the base shows: the upper holds a copy of its own
   std::set<std::string> covered_;  // by other overlays, below the target
-  std::unordered_map<std::string, const SpecialDirectory*> special_;
+  SpecialDirectories special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
   std::unordered_set<std::string> told_;                // as renames, of these
   bool begun_ = false;

@@ -75,6 +75,11 @@ constexpr Row kRows[] = {
      "Linux 6.6",
      "keep them on disk, without --in-memory, --inodes and (as an ordinary user) --disk; or use a "
      "newer kernel"},
+    {SpawnStage::kPool, "look at renamed directories", EXDEV, kAlways, Code::kConflict,
+     "its processes rename directories while it is promoted", "stop it first: cloche stop NAME"},
+    {SpawnStage::kPool, "a process works in it", EBUSY, kAlways, Code::kConflict,
+     "a process inside has a renamed directory as its working directory",
+     "leave that directory, or end the process: cloche stop NAME"},
     {SpawnStage::kPool, "cloche-diff failed", kAny, kAlways, Code::kInternal,
      "it ended before its answer was complete, and did not say why",
      "ask again; if it stays, report this"},

@@ -39,6 +39,7 @@ struct LookRequest {
   std::string root;        // of names in a patch; "" = the project
   std::vector<std::string> paths;
   bool much = false;  // more than can be looked at while the sandbox stands still
+  int flattened = 0;  // how often renamed directories were copied for it
 };
 
 // From the query of a URL.

@@ -112,7 +112,13 @@ bool Past::WasThere(const std::string& path) {
             (*entry)->path);
   }
   const auto [first, last] = origins_->equal_range({TargetOf(layout_, path), found->second});
-  return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
+  if (first != last)
+    return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
+  // What it was copied from is not in reality any more. If an earlier promotion took it from
+  // another place, then that is where it was.
+  const auto [taken, end] = wish_.taken.equal_range(found->second);
+  return taken == end ||
+         std::any_of(taken, end, [&](const auto& each) { return each.second == path; });
 }
 
 // A directory above it is another than the sandbox saw: what is in it may be old, and yet is new.

@@ -80,6 +80,7 @@ class Planner {
   bool MadeHere(const std::string& path) const;
   Status CheckReadable(const differ::Unreadable& unreadable) const;
   Status CheckNames();
+  void RefuseLost();
 
   const StateLayout& layout_;
   const Wish& wish_;
@@ -344,6 +345,21 @@ Status Planner::CheckReadable(const differ::Unreadable& unreadable) const {
               "mend its mode inside, or leave it out");
 }
 
+// A renamed directory whose content in reality is gone: what it lacks was not deleted inside.
+void Planner::RefuseLost() {
+  for (const SpecialDirectory& each : layout_.special) {
+    const std::string& target = layout_.slots[each.slot].target;
+    const std::string path = (target == "/" ? "" : target) + "/" + each.path;
+    if (!each.lost || each.of_other || !Asked(wish_, path)) continue;
+    plan_.conflicts.push_back(
+        {.path = path,
+         .reason = "the directory it was renamed from is gone in reality, with what it held",
+         .cure = "put that back, or make this one anew inside: cp -a, rm -r and mv; or leave it "
+                 "out: --exclude " +
+                 path});
+  }
+}
+
 Result<Plan> Planner::Run() {
   // A rename is a deletion and an addition: reality has its own state at both, and both are undone
   // one by one.
@@ -355,6 +371,7 @@ Result<Plan> Planner::Run() {
   }
   CLOCHE_TRY(CheckReadable(walk.unreadable()));
   CLOCHE_TRY(CheckNames());
+  RefuseLost();
   if (wish_.rules) CLOCHE_TRY(wish_.rules->Check(plan_.changes, wish_.to, plan_.conflicts));
   std::ranges::stable_sort(plan_.alarms, std::greater(), &Alarm::alarm);
   plan_.unmatched = unmatched_.List();

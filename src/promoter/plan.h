@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "diff/change.h"
@@ -44,6 +45,8 @@ struct Wish {
   bool allow_triggers = false;
   const ProjectRules* rules = nullptr;       // of the project's own file
   std::map<std::string, Promoted> promoted;  // what earlier promotions left, by path
+  // What this sandbox's own took away: by inode, from which path.
+  std::unordered_multimap<uint64_t, std::string> taken;
   // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and
   // what is below; or this content goes in.
   std::vector<std::string> keep_ours, take_theirs;

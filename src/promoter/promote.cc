@@ -118,9 +118,7 @@ Status Close(Journal& journal, Promotion& promotion, PromotionState state,
 
 // What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
 // was taken back is as old as it was before.
-Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
-                                                     const std::string& sandbox) {
-  std::map<std::string, Promoted> found;
+Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) {
   for (const std::string& id : store.List()) {
     const auto entry = store.OpenEntry(id);
     if (!entry) continue;
@@ -134,8 +132,9 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
       // Of a directory that stays, the status was set; one that was made has a step of its own.
       const bool status = step.kind == StepKind::kSetDir;
       if (status && step.staged.exists()) continue;
+      if (done && !status && step.before.exists()) wish.taken.emplace(step.before.inode, step.path);
       const Identity& left = done && !status ? step.staged : step.before;
-      Promoted& promoted = found[step.path];
+      Promoted& promoted = wish.promoted[step.path];
       if (!left.exists()) continue;
       // To another sandbox what this one's promotion made is as new as it is.
       const bool known = earlier.sandbox == sandbox || step.before_changed_ns != 0;
@@ -149,7 +148,7 @@ Result<std::map<std::string, Promoted>> FindPromoted(const Store& store,
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
     }
   }
-  return found;
+  return {};
 }
 
 // A later promotion that was taken back has given it another time.
@@ -245,7 +244,7 @@ std::vector<Recovered> Recover(Store& store, bool root) {
 
 Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base& base,
                         const std::string& sandbox, bool dry_run) {
-  ASSIGN_OR_RETURN(wish.promoted, FindPromoted(store, sandbox));
+  CLOCHE_TRY(FindPromoted(store, sandbox, wish));
   ASSIGN_OR_RETURN(Plan plan, MakePlan(layout, wish, base));
   Outcome outcome;
   outcome.conflicts = std::move(plan.conflicts);
@@ -329,12 +328,13 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   std::set<std::string_view> made;  // also where something else was
   for (const Step& step : promotion.steps)
     if (step.kind == StepKind::kCreate) made.insert(step.path);
-  ASSIGN_OR_RETURN(const auto returned, FindPromoted(store, ""));
+  Wish returned;
+  CLOCHE_TRY(FindPromoted(store, "", returned));
   for (size_t i = 0; i < promotion.steps.size(); ++i) {
     Step& step = promotion.steps[i];
     if (step.kind == StepKind::kDelete && made.contains(step.path)) continue;
     if (i < promotion.settled_ns.size() &&
-        StillOurs(step, SettledOr(returned, step, promotion.settled_ns[i]), realities))
+        StillOurs(step, SettledOr(returned.promoted, step, promotion.settled_ns[i]), realities))
       continue;
     if (std::ranges::find(force, step.path) == force.end()) {
       moved.push_back(step.path);

@@ -200,7 +200,8 @@ void Server::JobEnded(pid_t pid) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, job.pidfd.get(), nullptr);
   looks_.erase(pid);
   workshop_.ReleaseMask(std::move(job.mask));
-  if (job.request.op == SpawnOp::kLook && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
+  const bool looked = job.request.op == SpawnOp::kLook || job.request.op == SpawnOp::kFlatten;
+  if (looked && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Conclude(job, status);
   if (job.request.op != SpawnOp::kSettle && job.request.op != SpawnOp::kDivide)
     Sweep("");  // those leave nothing behind
@@ -218,6 +219,8 @@ void Server::Conclude(const Job& job, int status) {
     if (WIFSIGNALED(status)) failure.operation = program + " was killed";
     if (WIFEXITED(status) && WEXITSTATUS(status) == kTooMuch)
       failure = {SpawnStage::kPool, "look while it stands still", E2BIG, job.request.sandbox};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kRenamed)
+      failure = {SpawnStage::kPool, "look at renamed directories", EXDEV, job.request.sandbox};
     return Answer(job.request, status == 0 ? nullptr : &failure);
   }
   if (job.request.op == SpawnOp::kEgress || job.request.op == SpawnOp::kSign) {

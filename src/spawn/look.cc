@@ -11,6 +11,7 @@
 #include "base/state_layout.h"
 #include "spawn/beside.h"
 #include "spawn/check.h"
+#include "spawn/renamed.h"
 #include "spawn/server.h"
 #include "spawn/slots.h"
 #include "spawn/special.h"
@@ -28,7 +29,9 @@ constexpr int kFreezeMs = 2000;
 }  // namespace
 
 Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span<const int> fds) {
-  if (fds.size() != 5) return Failed(SpawnStage::kPlan, "look needs five descriptors", EBADMSG);
+  const bool flatten = request.op == SpawnOp::kFlatten;
+  if (fds.size() != (flatten ? 2 : 5))
+    return Failed(SpawnStage::kPlan, "look needs its descriptors", EBADMSG);
   auto plan = ReadPlan(fds[0]);
   if (!plan) return std::unexpected(plan.error());
   Look look;
@@ -91,16 +94,21 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     if (masked) slot.mask = add(view->mask->root(), std::to_string(overlay));
     if (masked && slot.mask < 0) return Failed(SpawnStage::kFiles, "open mask", errno, op.target);
     look.layout.slots.push_back(std::move(slot));
+    if (flatten)
+      look.homes.emplace_back(openat(state->get(), slots->names()[overlay].c_str(),
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
   // One without descriptors cannot be read: anything may be different there.
   for (const Slots* each : {&*slots, &*others})
     for (const std::string& target : each->away()) look.layout.slots.push_back({.target = target});
-  look.promote = (request.flags & kFlagPromote) != 0;
+  look.promote = flatten || (request.flags & kFlagPromote) != 0;
   look.few = (request.flags & kFlagFew) != 0;
   const auto running = ids_.find(request.sandbox);
-  if ((request.flags & kFlagFreeze) != 0 && *request.snapshot == '\0' && running != ids_.end() &&
+  if (*request.snapshot == '\0' && running != ids_.end()) look.init = running->second;
+  if ((request.flags & kFlagFreeze) != 0 && look.init != 0 &&
       cgroups_.host().version != sys::CgroupVersion::kNone)
     look.cgroup = alive_[running->second].name;
+  if (flatten) return look;
   look.answer = fds[2];
   look.question = fds[3];
   look.complaint = fds[4];
@@ -120,6 +128,28 @@ void Server::StartLook(const SpawnRequest& request, std::span<const int> fds) {
                [&](int) { return BecomeDiffer(*look); });
 }
 
+int Server::FdOf(const Look& look, int32_t number) {
+  return look.fds[static_cast<size_t>(number - kFirstPassedFd - 3)].get();
+}
+
+Outcome<void> Server::FindAllSpecial(Look& look, bool copied) const {
+  const bool user_xattr = mode_ == Mode::kRootless;
+  Few few;
+  for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
+    const LayoutSlot& slot = look.layout.slots[i];
+    for (const bool of_other : {false, true}) {
+      const int32_t upper = of_other ? slot.other : slot.state;
+      if (upper < 0) continue;
+      if (auto found = FindSpecial(FdOf(look, upper), i, of_other, user_xattr, copied, look.layout,
+                                   look.few ? &few : nullptr);
+          !found)
+        return found;
+    }
+  }
+  MarkLost(look.layout, [&](int32_t number) { return FdOf(look, number); });
+  return {};
+}
+
 int Server::BecomeDiffer(Look& look) {
   const auto failed = [&](const char* what, int error) {
     dprintf(look.complaint, "%s: %s\n", what, strerror(error));
@@ -129,22 +159,10 @@ int Server::BecomeDiffer(Look& look) {
   if (!look.cgroup.empty())
     if (int error = cgroups_.Freeze(look.cgroup, kFreezeMs); error < 0)
       return failed("freeze", -error);
-  const bool user_xattr = mode_ == Mode::kRootless;
-  Few few;
-  for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
-    const LayoutSlot& slot = look.layout.slots[i];
-    const auto fd = [&](int32_t number) {
-      return look.fds[static_cast<size_t>(number - kFirstPassedFd - 3)].get();
-    };
-    for (const bool of_other : {false, true}) {
-      const int32_t upper = of_other ? slot.other : slot.state;
-      if (upper < 0) continue;
-      auto found = FindSpecial(fd(upper), i, of_other, user_xattr, look.promote, look.layout,
-                               look.few ? &few : nullptr);
-      if (!found && look.few && found.error().error == E2BIG) return kTooMuch;
-      if (!found) return failed(found.error().operation.c_str(), found.error().error);
-    }
-  }
+  auto found = FindAllSpecial(look, look.promote);
+  if (!found && look.few && found.error().error == E2BIG) return kTooMuch;
+  if (!found) return failed(found.error().operation.c_str(), found.error().error);
+  if (look.promote && DependsOnBase(look.layout)) return kRenamed;
   const std::string bytes = EncodeLayout(look.layout);
   sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
   if (!layout.valid()) return failed("write down what to compare", errno);

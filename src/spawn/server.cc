@@ -221,6 +221,9 @@ void Server::HandleRequest() {
       case SpawnOp::kLook:
         StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
+      case SpawnOp::kFlatten:
+        StartFlatten(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
+        break;
       case SpawnOp::kEndLook:
         EndLook(request);
         break;

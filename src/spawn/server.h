@@ -84,14 +84,22 @@ class Server {
     std::shared_ptr<Mask> mask;
     bool promote = false;
     bool few = false;
-    std::string cgroup;  // that stands still meanwhile; "" = none
+    std::string cgroup;          // that stands still meanwhile; "" = none
+    pid_t init = 0;              // of the state that is looked at, if it runs
+    std::vector<sys::Fd> homes;  // of flatten: the directory of each slot of the layout
     int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);
   Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
-  static constexpr int kTooMuch = 75;  // how it ends when more than a few changed
-  int BecomeDiffer(Look& look);        // returns only when it failed, and has said why
+  static constexpr int kTooMuch = 75;                 // how it ends when more than a few changed
+  static constexpr int kRenamed = 76;                 // how it ends when kFlatten is needed first
+  static int FdOf(const Look& look, int32_t number);  // of its layout
+  Outcome<void> FindAllSpecial(Look& look, bool copied) const;
+  int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
   void EndLook(const SpawnRequest& request);
+  // flatten.cc
+  void StartFlatten(const SpawnRequest& request, std::span<const int> fds);
+  Outcome<void> Flatten(Look& look) const;
   // network.cc
   void StartNetworkJob(const SpawnRequest& request, std::span<const int> fds);
   Outcome<void> CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const;

@@ -134,8 +134,11 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     // Few have one of the two: one call tells that most have neither.
     const bool marked = HasAny(child.get(), {opaque, redirect});
     SpecialDirectory special{of_other, slot, path,
-                             marked && Attribute(child.get(), opaque) == kOpaque,
-                             marked ? Attribute(child.get(), redirect) : ""};
+                             marked && Attribute(child.get(), opaque) == kOpaque, ""};
+    // To the kernel, too, opaque wins.
+    if (marked && !special.opaque) special.redirect = Attribute(child.get(), redirect);
+    if (!special.redirect.empty())
+      special.origin = OriginOf(level.list->fd(), entry->d_name, origin);
     if (special.opaque || !special.redirect.empty()) {
       bytes += special.path.size() + special.redirect.size();
       if (layout.special.size() >= kMostSpecial || bytes > kMostBytes)

@@ -245,6 +245,11 @@ int CopyFile(int from, int to, off_t size) {
   return CopyData(from, to, size);
 }
 
+int CopyDirectoryStatus(int from, int to) {
+  struct stat info;
+  return fstat(from, &info) < 0 ? -errno : CopyStatus(info, from, to, ".");
+}
+
 int CopyTree(int from, int to, CopyCount& count, const std::vector<std::string>& leave_out) {
   return Copy(to, count, leave_out).Run(from);
 }

@@ -22,6 +22,9 @@ struct CopyCount {
 // itself that are passed over.
 int CopyTree(int from, int to, CopyCount& count, const std::vector<std::string>& leave_out = {});
 
+// Owner, mode, extended attributes and times of one directory, onto another. 0 or -errno.
+int CopyDirectoryStatus(int from, int to);
+
 // The content of one file, into an empty one: blocks are shared where that works, holes stay holes.
 int CopyFile(int from, int to, off_t size);
 
