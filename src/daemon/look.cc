@@ -168,6 +168,7 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
                      sandbox.birth_note.value("birth_ns", int64_t{0}) == since_ns;
   const Json question = {
       {"sandbox", sandbox.id},
+      {"ancestors", sandbox.ancestors},
       {"format", request.stale   ? "stale"
                  : request.patch ? "patch"
                                  : "json"},

@@ -40,6 +40,7 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"moved", sandbox.moved},
       {"guarded", sandbox.guarded},
       {"earlier_births", sandbox.earlier_births},
+      {"ancestors", sandbox.ancestors},
       {"birth_note", sandbox.birth_note},
       {"project_file_digest", sandbox.project_file_digest}};
   return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(sandbox.state)],
@@ -95,6 +96,7 @@ Status Engine::Load() {
     sandbox->moved = record.value("moved", std::vector<std::string>());
     sandbox->guarded = record.value("guarded", std::vector<std::string>());
     sandbox->earlier_births = record.value("earlier_births", std::vector<int64_t>());
+    sandbox->ancestors = record.value("ancestors", std::map<std::string, int64_t>());
     sandbox->birth_note = record.value("birth_note", Json());
     sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;
     if (row.state == "running") sandbox->reason = "cloched died while it ran";

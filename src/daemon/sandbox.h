@@ -73,6 +73,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
   std::vector<std::string> guarded;     // these and more, in base64: never promoted as if unmoved
   std::vector<int64_t> earlier_births;  // before it was refreshed
+  // Of a fork: whose promotions before which moment its state already has.
+  std::map<std::string, int64_t> ancestors;
   // Since when reality may have moved for a state that was saved then.
   int64_t BirthAt(std::chrono::system_clock::time_point saved) const;
   Json birth_note;              // what git knew of the project then: {project, commit, dirty}

@@ -491,6 +491,10 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
     fork->birth_ns = parent->BirthAt(snapshot.created);
     fork->earlier_births = parent->earlier_births;
+    fork->ancestors = parent->ancestors;
+    const int64_t saved_ns = std::chrono::nanoseconds(snapshot.created.time_since_epoch()).count();
+    fork->ancestors[parent->id] = saved_ns;
+    for (auto& [id, until_ns] : fork->ancestors) until_ns = std::min(until_ns, saved_ns);
     fork->guarded = parent->guarded;
     fork->moved = parent->moved;
     fork->birth_note = parent->birth_note;

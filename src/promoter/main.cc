@@ -151,6 +151,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   wish.with_texts = asked.value("with_texts", false);
   wish.to = asked.value("to", "");
   wish.since_ns = question.value("since_ns", int64_t{0});
+  wish.ancestors = question.value("ancestors", std::map<std::string, int64_t>());
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();
   wish.gid = getegid();

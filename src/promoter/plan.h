@@ -45,6 +45,8 @@ struct Wish {
   bool allow_triggers = false;
   const ProjectRules* rules = nullptr;       // of the project's own file
   std::map<std::string, Promoted> promoted;  // what earlier promotions left, by path
+  // Of a fork: whose promotions before which moment count as its own.
+  std::map<std::string, int64_t> ancestors;
   // What this sandbox's own took away: by inode, from which path.
   std::unordered_multimap<uint64_t, std::string> taken;
   // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and

@@ -116,6 +116,12 @@ Status Close(Journal& journal, Promotion& promotion, PromotionState state,
   return {};
 }
 
+bool SettledBefore(const Promotion& promotion, int64_t moment_ns) {
+  const auto before = [&](int64_t settled_ns) { return settled_ns < moment_ns; };
+  return std::ranges::all_of(promotion.settled_ns, before) &&
+         std::ranges::all_of(promotion.parents_settled_ns, before);
+}
+
 // What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
 // was taken back is as old as it was before.
 Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) {
@@ -125,8 +131,12 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     const auto head = Journal::ReadHead(entry->directory.get(), id);
     if (!head) continue;  // its paths will look changed by others: that is the safe side
     const bool done = head->state == PromotionState::kDone;
-    if (head->sandbox != sandbox && done) continue;
+    const auto ancestor = wish.ancestors.find(head->sandbox);
+    if (head->sandbox != sandbox && ancestor == wish.ancestors.end() && done) continue;
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry->directory.get(), id));
+    const bool own = head->sandbox == sandbox ||
+                     (ancestor != wish.ancestors.end() && SettledBefore(earlier, ancestor->second));
+    if (done && !own) continue;
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
       // Of a directory that stays, the status was set; one that was made has a step of its own.
@@ -137,7 +147,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       Promoted& promoted = wish.promoted[step.path];
       if (!left.exists()) continue;
       // To another sandbox what this one's promotion made is as new as it is.
-      const bool known = earlier.sandbox == sandbox || step.before_changed_ns != 0;
+      const bool known = own || step.before_changed_ns != 0;
       const int64_t changed_ns = known                         ? step.before_changed_ns
                                  : promoted.now == step.before ? promoted.changed_ns
                                                                : step.before.changed_ns;

@@ -19,6 +19,7 @@ anew() {
   ln -s f1 lib/link
   chmod 2750 lib/deep
   own
+  sleep 0.02  # a sandbox is made after what it is a copy of
 }
 # twice NAME: promotes, looks, works on, promotes again.
 twice() {
@@ -88,6 +89,7 @@ if [ "$MODE" != rootless ]; then
   mkdir core
   echo theirs > core/theirs
   own
+  sleep 0.02  # a sandbox is made after what it is a copy of
   cloche stop lost > /dev/null
   try cloche diff lost --name-only
   check "what reality took away is not a deletion" not mentions core/theirs
