@@ -103,8 +103,8 @@ TEST(Toml, TablesInlineTablesAndLongStrings) {
   EXPECT_EQ(Told(ReadToml("[[a.b]]\nc = { d = \"e\", f = [1, 2] }\n\"g\" . h = '''\ni\n'''\n")),
             "a.b.c.d=e\na.b.c.f[]=1\na.b.c.f[]=2\na.b.g.h=i\n\n");
   for (const std::string& text :
-       {std::string("a = [\n"), std::string("nothing\n"), std::string("a = 1\na = 2\n"),
-        "a" + std::string(2000, '.') + "b = 1\n", [] {
+       {std::string("a = [\n"), std::string("nothing\n"), std::string("[="), std::string("[\n"),
+        std::string("a = 1\na = 2\n"), "a" + std::string(2000, '.') + "b = 1\n", [] {
           std::string deep = "x = {a";
           for (int i = 0; i < 100'000; ++i) deep += ".a";
           return deep + " = 1}";

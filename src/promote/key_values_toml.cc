@@ -1,4 +1,5 @@
 #include "base/toml_reader.h"
+#include "promote/certainty.h"
 #include "promote/key_values.h"
 #include "promote/line_sets.h"
 
@@ -26,6 +27,21 @@ bool DottedTooDeeply(std::string_view text) {
     }
   }
   return false;
+}
+
+// Outside of strings and comments TOML is ASCII, and the parser's behaviour is undefined for other
+// letters there: it gets "(c3)(a9)" instead, which only a string or a comment may hold.
+std::string InAscii(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out.push_back(c);
+    else
+      out.append({'(', kDigits[byte >> 4], kDigits[byte & 15], ')'});
+  }
+  return out;
 }
 
 class Flattener {
@@ -85,8 +101,10 @@ class Flattener {
 }  // namespace
 
 std::optional<KeyValues> ReadToml(std::string_view text) {
-  if (text.size() > kMaxJudged || DottedTooDeeply(text)) return std::nullopt;
-  const toml::parse_result parsed = toml::parse(text);
+  if (text.size() > kMaxJudged || !DoubtAbout(text).empty() || DottedTooDeeply(text))
+    return std::nullopt;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const toml::parse_result parsed = toml::parse(InAscii(text));
   if (!parsed) return std::nullopt;
   Flattener flattener;
   if (!parsed.table().empty() && !flattener.Table("", parsed.table())) return std::nullopt;
