@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/shown_path.h"
 #include "base/text.h"
 
 namespace cloche::diff {
@@ -68,6 +69,8 @@ std::string NoteOf(const Change& change) {
 // In place of a number of lines; "" = there is one.
 std::string TextOf(const Change& change) {
   if (change.lines) return "";
+  if (change.new_side && change.new_side->type == FileType::kSymlink)
+    return "-> " + ShownPath(change.new_side->target);
   const auto is_file = [](const std::optional<Side>& side) {
     return side && side->type == FileType::kFile;
   };

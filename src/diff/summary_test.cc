@@ -77,6 +77,21 @@ TEST(StatTable, LooksLikeGits) {
             " 6 files changed, 6 insertions(+), 3 deletions(-)\n");
 }
 
+TEST(StatTable, LinksShowWhereTheyLead) {
+  StatTable table({.root = "/p", .width = 60});
+  table.Add(Added("/p/hooks", {.type = FileType::kSymlink, .target = "../tools\x1b\u009b"}));
+  Change link{.path = "/p/link",
+              .old_side = Side{.type = FileType::kDirectory},
+              .new_side = Side{.type = FileType::kSymlink, .target = "/etc"}};
+  link.kind = ChangeKind::kTypeChanged;
+  link.differs.type = true;
+  table.Add(link);
+  EXPECT_EQ(table.Render(),
+            " hooks (new symlink)         | -> ../tools\\x1b\\u{009b}\n"
+            " link (directory -> symlink) | -> /etc\n"
+            " 2 files changed\n");
+}
+
 TEST(StatTable, FitsItsWidth) {
   for (const size_t width : {40u, 60u, 80u, 200u}) {
     StatTable table({.width = width});

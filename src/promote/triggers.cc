@@ -46,6 +46,7 @@ struct Pattern {
   bool takes_away = false;
   char first = 0;  // lower case; 0 = anything
   char last = 0;
+  std::vector<std::string> parents;  // globs of the directories that lead to a match
 };
 
 struct Rule {
@@ -54,6 +55,20 @@ struct Rule {
 };
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// A directory that only "**" names may be any directory.
+std::vector<std::string> ParentsOf(std::string_view glob) {
+  std::vector<std::string> parents;
+  bool named = false;
+  for (size_t at = 0; at < glob.size();) {
+    const size_t end = std::min(glob.find('/', at), glob.size());
+    if (end == glob.size()) break;
+    named = named || glob.substr(at, end - at) != "**";
+    if (named) parents.emplace_back(glob.substr(0, end));
+    at = end + 1;
+  }
+  return parents;
+}
 
 Pattern PatternOf(std::string_view glob) {
   Pattern pattern;
@@ -70,6 +85,7 @@ Pattern PatternOf(std::string_view glob) {
   pattern.glob = glob;
   pattern.first = letter(glob.front());
   pattern.last = letter(glob.back());
+  if (!pattern.takes_away) pattern.parents = ParentsOf(glob);
   return pattern;
 }
 
@@ -88,10 +104,14 @@ const std::vector<Rule>& Rules() {
   return rules;
 }
 
+std::string_view PathFor(const Pattern& pattern, const Location& at) {
+  return pattern.place == Pattern::kHome   ? at.in_home
+         : pattern.place == Pattern::kRoot ? at.absolute.substr(1)
+                                           : at.nearest;
+}
+
 bool PatternHolds(const Pattern& pattern, const Location& at) {
-  const std::string_view path = pattern.place == Pattern::kHome   ? at.in_home
-                                : pattern.place == Pattern::kRoot ? at.absolute.substr(1)
-                                                                  : at.nearest;
+  const std::string_view path = PathFor(pattern, at);
   if (path.empty()) return false;
   if (pattern.last != 0 && pattern.last != Lower(path.back())) return false;
   if (pattern.first != 0 && pattern.first != Lower(path.front())) return false;
@@ -103,6 +123,17 @@ bool RuleHolds(const Rule& rule, const Location& at) {
   for (const Pattern& pattern : rule.patterns)
     if (pattern.takes_away == holds && PatternHolds(pattern, at)) holds = !holds;
   return holds;
+}
+
+// The glob that files below `at` would match; "" = there is none.
+std::string_view GlobBelow(const Rule& rule, const Location& at) {
+  for (const Pattern& pattern : rule.patterns) {
+    const std::string_view path = PathFor(pattern, at);
+    if (path.empty()) continue;
+    for (const std::string& parent : pattern.parents)
+      if (GlobMatches(parent, path)) return pattern.glob;
+  }
+  return {};
 }
 
 bool IsProse(std::string_view name) {
@@ -322,7 +353,37 @@ Trigger TriggerOf(const TriggerClass& rule, Verdict verdict) {
   return trigger;
 }
 
+// A link in place of a directory: every file behind it has the name of a trigger file, and none of
+// them has to change for that. One class says it for all.
+void FindParentLink(const Location& at, const Version& link, std::vector<Trigger>& found) {
+  if (std::ranges::find(found, Severity::kAlarm, &Trigger::severity) != found.end()) return;
+  for (const Severity wanted : {Severity::kAlarm, Severity::kNotice})
+    for (const Rule& rule : Rules()) {
+      const bool notice = rule.trigger->judge == Judge::kNotice;
+      if (notice != (wanted == Severity::kNotice)) continue;
+      const std::string_view glob = GlobBelow(rule, at);
+      if (glob.empty()) continue;
+      std::vector<std::string> lines = {LinkText(link) + ", whose files become " +
+                                        std::string(glob)};
+      found.push_back(TriggerOf(
+          *rule.trigger, notice ? Verdict{{}, std::move(lines)} : Verdict{std::move(lines), {}}));
+      return;
+    }
+}
+
 }  // namespace
+
+std::vector<std::string> TriggerPlaces(const Roots& roots) {
+  std::vector<std::string> places;
+  for (const Rule& rule : Rules())
+    for (const Pattern& pattern : rule.patterns) {
+      if (pattern.takes_away || pattern.place == Pattern::kNearest) continue;
+      if (pattern.place == Pattern::kHome && roots.home.empty()) continue;
+      std::string root(pattern.place == Pattern::kHome && roots.home != "/" ? roots.home : "");
+      places.push_back(std::move(root) + "/" + std::string(pattern.glob));
+    }
+  return places;
+}
 
 std::vector<Trigger> FindTriggers(const FileChange& told, const Roots& roots) {
   std::vector<Trigger> found;
@@ -338,6 +399,8 @@ std::vector<Trigger> FindTriggers(const FileChange& told, const Roots& roots) {
     if (std::optional<Verdict> verdict = JudgeChange(*rule.trigger, at, change))
       found.push_back(TriggerOf(*rule.trigger, std::move(*verdict)));
   }
+  const bool link = change.after && change.after->type == FileType::kSymlink;
+  if (link && !change.same_content) FindParentLink(at, *change.after, found);
   std::ranges::stable_sort(found, std::ranges::greater(), &Trigger::severity);
   return found;
 }

@@ -91,4 +91,7 @@ inline constexpr size_t kMaxJudged = 8 << 20;
 // Alarms first. Empty: this file is no trigger.
 std::vector<Trigger> FindTriggers(const FileChange& change, const Roots& roots);
 
+// Globs of absolute paths: where the home and the system have trigger files, whatever the project.
+std::vector<std::string> TriggerPlaces(const Roots& roots);
+
 }  // namespace cloche::promote

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "policy/paths.h"
 #include "promote/credentials.h"
 #include "promote/triggers.h"
 
@@ -18,9 +22,48 @@ std::optional<promote::Version> VersionOf(const std::optional<diff::Side>& side,
   return version;
 }
 
+bool ByTheFileAlone(std::string_view id) { return id == "executable" || id == "unseen"; }
+
+Alarm AlarmOf(const std::string& path, promote::Trigger trigger) {
+  Alarm alarm{path, std::string(trigger.id), std::string(trigger.reason),
+              trigger.severity == promote::Severity::kAlarm, std::move(trigger.effective)};
+  if (trigger.left_out > 0) alarm.effective.push_back(fmt::format("... {} more", trigger.left_out));
+  return alarm;
+}
+
+// A file is what any of its names makes it.
+void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roots,
+                      const Links& links, std::vector<Alarm>& alarms) {
+  if (!file.after || file.after->type == diff::FileType::kDirectory) return;
+  const std::string path(file.path);
+  const size_t own = alarms.size();
+  const Links::Names names = links.NamesOf(path, file.after->type == diff::FileType::kSymlink);
+  for (const std::string& name : names.paths) {
+    promote::FileChange other = file;
+    other.path = name;
+    for (promote::Trigger& each : promote::FindTriggers(other, roots)) {
+      // Commands of a project that a link in the same project names are edited every day.
+      const bool in_project =
+          !roots.project.empty() && IsAtOrBelow(name, std::string(roots.project));
+      if (each.id == "bin-directory" && in_project) each.severity = promote::Severity::kNotice;
+      const bool alarm = each.severity == promote::Severity::kAlarm;
+      const bool told = std::ranges::any_of(alarms, [&](const Alarm& known) {
+        return known.path == path && known.kind == each.id && known.alarm >= alarm;
+      });
+      if (told || ByTheFileAlone(each.id)) continue;
+      each.effective.insert(each.effective.begin(), "by a link it is also " + name);
+      alarms.push_back(AlarmOf(path, std::move(each)));
+    }
+  }
+  if (!names.all)
+    alarms.insert(alarms.begin() + static_cast<ptrdiff_t>(own),
+                  {path, "links", "Links lead to it by more names than are looked at.", true, {}});
+}
+
 }  // namespace
 
-void FindAlarms(const differ::Compared& compared, const Wish& wish, std::vector<Alarm>& alarms) {
+void FindAlarms(const differ::Compared& compared, const Wish& wish, const Links& links,
+                std::vector<Alarm>& alarms) {
   const diff::Change& change = compared.change;
   promote::FileChange file;
   file.path = change.path;
@@ -29,22 +72,31 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, std::vector<
   file.same_content = change.old_side && change.new_side && !change.differs.content &&
                       !change.differs.type && !change.differs.target;
   const promote::Roots roots{wish.to.empty() ? wish.project : wish.to, wish.home};
-  for (promote::Trigger& each : promote::FindTriggers(file, roots)) {
-    Alarm alarm{change.path, std::string(each.id), std::string(each.reason),
-                each.severity == promote::Severity::kAlarm, std::move(each.effective)};
-    if (each.left_out > 0) alarm.effective.push_back(fmt::format("... {} more", each.left_out));
-    alarms.push_back(std::move(alarm));
+  std::vector<Alarm> found;
+  for (promote::Trigger& each : promote::FindTriggers(file, roots))
+    found.push_back(AlarmOf(change.path, std::move(each)));
+  FindByOtherNames(file, roots, links, found);
+  if (file.after && file.after->type == diff::FileType::kFile && file.after->content) {
+    std::optional<std::string_view> before;
+    if (file.before) before = file.before->content;
+    for (const promote::Credential& each :
+         promote::FindCredentials(change.path, before, *file.after->content))
+      found.push_back({change.path,
+                       "credential",
+                       fmt::format("it holds a {}: secrets do not belong into files", each.kind),
+                       true,
+                       {fmt::format("line {}: {}", each.line, each.masked)}});
   }
-  if (!file.after || file.after->type != diff::FileType::kFile || !file.after->content) return;
-  std::optional<std::string_view> before;
-  if (file.before) before = file.before->content;
-  for (const promote::Credential& each :
-       promote::FindCredentials(change.path, before, *file.after->content))
-    alarms.push_back({change.path,
-                      "credential",
-                      fmt::format("it holds a {}: secrets do not belong into files", each.kind),
-                      true,
-                      {fmt::format("line {}: {}", each.line, each.masked)}});
+  std::ranges::move(found, std::back_inserter(alarms));
+}
+
+void FindUnsearched(const Wish& wish, const Links& links, std::vector<Alarm>& alarms) {
+  if (links.whole()) return;
+  alarms.push_back({wish.to.empty() ? wish.project : wish.to,
+                    "links",
+                    "It has more files or links than are searched for links to what is changed.",
+                    true,
+                    {"promote a part of it, from a smaller project"}});
 }
 
 }  // namespace cloche::promoter

@@ -14,6 +14,7 @@
 #include "promote/merge3.h"
 #include "promoter/alarms.h"
 #include "promoter/asked.h"
+#include "promoter/links.h"
 #include "promoter/past.h"
 #include "promoter/rules.h"
 #include "promoter/sides.h"
@@ -88,6 +89,7 @@ class Planner {
   Survey survey_;
   Past past_;
   Unmatched unmatched_;
+  Links links_to_;
   std::unordered_set<std::string> removed_;  // directories
   std::unordered_set<std::string> made_;     // directories
   struct Link {
@@ -265,7 +267,7 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
     return side && side->type == diff::FileType::kDirectory;
   };
   if (is_directory(change.new_side) && !is_directory(change.old_side)) made_.insert(change.path);
-  FindAlarms(compared, wish_, plan_.alarms);
+  FindAlarms(compared, wish_, links_to_, plan_.alarms);
   if (change.old_side && change.new_side && change.differs.content && !change.binary)
     KeepTexts(change.path, {compared.old_text, compared.new_text, std::nullopt, ""});
   if (change.new_side && change.new_side->type == diff::FileType::kFile && !change.new_side->sha256)
@@ -361,6 +363,8 @@ void Planner::RefuseLost() {
 }
 
 Result<Plan> Planner::Run() {
+  CLOCHE_TRY(links_to_.Find(layout_, wish_));
+  FindUnsearched(wish_, links_to_, plan_.alarms);
   // A rename is a deletion and an addition: reality has its own state at both, and both are undone
   // one by one.
   differ::MergedWalk walk(layout_, differ::Renames::kExpand);

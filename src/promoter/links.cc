@@ -1,0 +1,274 @@
+#include "promoter/links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/annex_name.h"
+#include "differ/merge.h"
+#include "promote/glob.h"
+#include "promote/key_values.h"
+#include "promote/triggers.h"
+#include "promoter/asked.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+
+namespace cloche::promoter {
+namespace {
+
+constexpr size_t kMostEntries = 1'000'000;
+constexpr size_t kDeepest = 1000;       // levels of a project
+constexpr size_t kLevelsElsewhere = 4;  // below a directory of trigger files
+constexpr size_t kMostHops = 40;        // as the kernel
+constexpr size_t kMostSteps = 4096;     // of one link, where both sides' targets are followed
+constexpr size_t kMostNames = 256;      // of one path
+constexpr size_t kMostText = 1 << 20;
+
+std::string Above(const std::string& path) {
+  return path.substr(0, std::max<size_t>(path.find_last_of('/'), 1));
+}
+
+std::optional<std::string> ReadTarget(int directory, const char* name) {
+  char target[PATH_MAX];
+  const ssize_t size = readlinkat(directory, name, target, sizeof target);
+  if (size <= 0) return std::nullopt;
+  return std::string(target, static_cast<size_t>(size));
+}
+
+std::string ReadSmall(int directory, const char* name) {
+  const sys::Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info;
+  std::string text;
+  if (!file.valid() || fstat(file.get(), &info) < 0 || !S_ISREG(info.st_mode)) return text;
+  if (sys::ReadAll(file.get(), text, kMostText) < 0) text.clear();
+  return text;
+}
+
+// Where a `.git` file says the repository is; "" = it does not.
+std::string GitDirectory(std::string_view text) {
+  constexpr std::string_view kBegin = "gitdir:";
+  if (!text.starts_with(kBegin)) return "";
+  text.remove_prefix(kBegin.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return std::string(text.substr(0, text.find_first_of("\r\n")));
+}
+
+// Those of the system that people link to their own files. Programs and libraries of packages are
+// not among them, and are many.
+bool IsSearched(const std::string& place, const std::string& home) {
+  if (!home.empty() && home != "/" && place.starts_with(home + "/")) return true;
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"/etc/", "/usr/local/", "/opt/", "/var/spool/"},
+      [&](std::string_view top) { return place.starts_with(top); });
+}
+
+// Loose objects and packs of git: many, and never links that matter.
+bool IsObjects(const std::string& path, std::string_view name) {
+  if (!path.ends_with("/.git/objects")) return false;
+  return name == "pack" || name.size() == 2;
+}
+
+}  // namespace
+
+void Links::Add(const std::string& path, std::string target) {
+  targets_[path].insert(std::move(target));
+}
+
+// The order of the change set is that of its paths: a link may come after what it leads to.
+Status Links::TakeTheSandboxs(const StateLayout& layout, const Wish& wish) {
+  differ::MergedWalk walk(layout, differ::Renames::kExpand);
+  for (;;) {
+    ASSIGN_OR_RETURN(std::optional<differ::Entry> entry, walk.Next());
+    if (!entry) return {};
+    if (!Asked(wish, entry->path) || !entry->after) continue;
+    anything_ = true;
+    std::string path = entry->path;
+    if (!wish.to.empty()) path = wish.to + path.substr(wish.project.size());
+    const differ::Place& after = *entry->after;
+    const bool is_link = S_ISLNK(after.info.st_mode);
+    const bool was_link = entry->before && S_ISLNK(entry->before->info.st_mode);
+    if (is_link != was_link && entry->before) plain_.insert(path);
+    if (is_link) {
+      if (auto target = ReadTarget(after.directory->get(), after.name.c_str()))
+        Add(path, std::move(*target));
+    } else if (after.IsFile() && after.name == ".git") {
+      if (std::string target = GitDirectory(ReadSmall(after.directory->get(), ".git"));
+          !target.empty())
+        Add(path, std::move(target));
+    }
+  }
+}
+
+void Links::SearchGit(int directory, const std::string& path, bool is_directory) {
+  const std::string git = path + "/.git";
+  if (!is_directory) {
+    if (std::string target = GitDirectory(ReadSmall(directory, ".git")); !target.empty())
+      Add(git, std::move(target));
+    return;
+  }
+  const std::string text = ReadSmall(directory, ".git/config");
+  const auto values = promote::ReadKeyValues(promote::Format::kGitConfig, text);
+  if (!values) return;
+  for (const promote::KeyValue& each : *values) {
+    if (!promote::StarMatches("core.hookspath*", each.key)) continue;
+    // Relative to where hooks run: the top of the work tree.
+    std::string target = each.value;
+    if (target.starts_with("~/")) target = home_ + target.substr(1);
+    Add(git + "/hooks", target.starts_with('/') ? target : path + "/" + target);
+    plain_.insert(git + "/hooks");
+  }
+}
+
+void Links::Search(int directory, const char* name, const std::string& path, size_t levels) {
+  const auto list = std::make_unique<sys::Directory>(directory, name);
+  if (!list->valid()) {
+    // What we may not read leads nobody anywhere; what we cannot open for want of descriptors may.
+    if (list->error() == EMFILE || list->error() == ENFILE) whole_ = false;
+    return;
+  }
+  std::vector<std::string> below;
+  while (const dirent* entry = list->Next()) {
+    if (++seen_ > kMostEntries) {
+      whole_ = false;
+      return;
+    }
+    unsigned char type = entry->d_type;
+    if (type == DT_UNKNOWN) {
+      struct stat info;
+      if (fstatat(list->fd(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        type = static_cast<unsigned char>(IFTODT(info.st_mode));
+    }
+    if (type == DT_LNK) {
+      if (auto target = ReadTarget(list->fd(), entry->d_name))
+        Add(path + "/" + entry->d_name, std::move(*target));
+    } else if (type == DT_DIR && !IsObjects(path, entry->d_name) &&
+               std::string_view(entry->d_name) != kAnnexName) {
+      below.emplace_back(entry->d_name);
+    }
+    if (std::string_view(entry->d_name) == ".git" && type != DT_LNK)
+      SearchGit(list->fd(), path, type == DT_DIR);
+  }
+  if (below.empty()) return;
+  if (levels == 0) return;
+  for (const std::string& each : below)
+    Search(list->fd(), each.c_str(), path + "/" + each, levels - 1);
+}
+
+// `path` is a directory, "" the root. What is behind a link is found by its own name.
+void Links::Expand(const std::string& path, std::string_view glob) {
+  const size_t end = std::min(glob.find('/'), glob.size());
+  const std::string_view part = glob.substr(0, end);
+  const std::string_view rest = glob.substr(std::min(end + 1, glob.size()));
+  if (part == "**") return Search(AT_FDCWD, path.c_str(), path, kLevelsElsewhere);
+  const auto take = [&](const std::string& name) {
+    const std::string whole = path + "/" + name;
+    if (const auto& target = RealTarget(whole))
+      Add(whole, *target);
+    else if (!rest.empty())
+      Expand(whole, rest);
+  };
+  if (part.find_first_of("*?") == part.npos) return take(std::string(part));
+  std::vector<std::string> names;
+  const auto list = std::make_unique<sys::Directory>(AT_FDCWD, path.empty() ? "/" : path.c_str());
+  while (const dirent* entry = list->Next()) {
+    if (++seen_ > kMostEntries) whole_ = false;
+    if (!whole_) return;
+    if (promote::GlobMatches(part, entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  std::ranges::for_each(names, take);
+}
+
+const std::optional<std::string>& Links::RealTarget(const std::string& path) {
+  const auto [found, fresh] = real_.try_emplace(path);
+  if (fresh) found->second = ReadTarget(AT_FDCWD, path.c_str());
+  return found->second;
+}
+
+void Links::Follow(const std::string& origin, std::string at, std::string rest, size_t depth) {
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('/'), rest.size());
+    const std::string part = rest.substr(0, end);
+    rest.erase(0, std::min(end + 1, rest.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      at = at.substr(0, at.empty() ? 0 : at.find_last_of('/'));
+      continue;
+    }
+    std::string next = at + "/" + part;
+    std::set<std::string> targets;
+    if (const auto found = targets_.find(next); found != targets_.end()) targets = found->second;
+    if (const auto& real = RealTarget(next)) targets.insert(*real);
+    if (!targets.empty()) {
+      if (next != origin) hops_[next].insert(origin);
+      if (depth >= kMostHops) return;  // for the kernel, too
+      if (steps_ += targets.size(); steps_ > kMostSteps) {
+        whole_ = false;
+        return;
+      }
+      for (const std::string& target : targets)
+        Follow(origin, target.starts_with('/') ? "" : at,
+               rest.empty() ? target : target + "/" + rest, depth + 1);
+      if (!plain_.contains(next)) return;
+    }
+    at = std::move(next);
+  }
+  if (at.empty()) at = "/";
+  if (at != origin) leads_[at].insert(origin);
+}
+
+Status Links::Find(const StateLayout& layout, const Wish& wish) {
+  home_ = wish.home;
+  CLOCHE_TRY(TakeTheSandboxs(layout, wish));
+  if (!anything_) return {};
+  const std::string& project = wish.to.empty() ? wish.project : wish.to;
+  if (!project.empty() && project != "/") Search(AT_FDCWD, project.c_str(), project, kDeepest);
+  for (const std::string& place : promote::TriggerPlaces({project, wish.home}))
+    if (IsSearched(place, wish.home)) Expand("", std::string_view(place).substr(1));
+  std::vector<std::string> all;
+  for (const auto& each : targets_) all.push_back(each.first);
+  for (const std::string& path : all) {
+    steps_ = 0;
+    Follow(path, "", path, 0);
+  }
+  return {};
+}
+
+Links::Names Links::NamesOf(const std::string& path, bool is_link) const {
+  Names others;
+  struct Way {
+    std::string path;
+    std::vector<std::string> by;  // each link once: one to its own directory would never end
+  };
+  std::vector<Way> names = {{path, {}}};
+  std::set<std::string> seen = {path};
+  const auto take = [&](std::string name, std::vector<std::string> by, const std::string& link) {
+    if (std::ranges::find(by, link) != by.end() || !seen.insert(name).second) return;
+    if (names.size() > kMostNames) {
+      others.all = false;
+      return;
+    }
+    by.push_back(link);
+    names.push_back({std::move(name), std::move(by)});
+  };
+  if (leads_.empty() && hops_.empty()) return others;
+  if (is_link)
+    if (const auto found = hops_.find(path); found != hops_.end())
+      for (const std::string& link : found->second) take(link, {}, link);
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (std::string top = names[i].path; top != "/"; top = Above(top)) {
+      const auto found = leads_.find(top);
+      if (found == leads_.end()) continue;
+      const std::string rest = names[i].path.substr(top.size());
+      for (const std::string& link : found->second) take(link + rest, names[i].by, link);
+    }
+  }
+  for (size_t i = 1; i < names.size(); ++i) others.paths.push_back(std::move(names[i].path));
+  return others;
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/state_layout.h"
+#include "promoter/plan.h"
+
+namespace cloche::promoter {
+
+// Under which other names a path can be reached: by the symbolic links of reality and by those that
+// the sandbox made. A link that one side has and the other has not counts: which of them stays is
+// decided later. A `.git` file and core.hooksPath lead elsewhere like links.
+class Links {
+ public:
+  // In the project, and where the home and the system have trigger files.
+  Status Find(const StateLayout& layout, const Wish& wish);
+
+  struct Names {
+    std::vector<std::string> paths;  // without the one that was asked for
+    bool all = true;                 // false: there are more
+  };
+  Names NamesOf(const std::string& path, bool is_link) const;  // of a link also those that pass it
+
+  bool whole() const { return whole_; }  // false: there is more than was looked at
+
+ private:
+  Status TakeTheSandboxs(const StateLayout& layout, const Wish& wish);
+  void Search(int directory, const char* name, const std::string& path, size_t levels);
+  void SearchGit(int directory, const std::string& path, bool is_directory);
+  void Expand(const std::string& path, std::string_view glob);
+  void Follow(const std::string& origin, std::string at, std::string rest, size_t depth);
+  const std::optional<std::string>& RealTarget(const std::string& path);
+  void Add(const std::string& path, std::string target);
+
+  std::map<std::string, std::set<std::string>> targets_;
+  std::unordered_set<std::string> plain_;  // a link on one side only
+  std::unordered_map<std::string, std::optional<std::string>> real_;
+  std::unordered_map<std::string, std::set<std::string>> leads_;  // what is there: links to it
+  std::unordered_map<std::string, std::set<std::string>> hops_;   // a link: those that pass it
+  std::string home_;
+  size_t seen_ = 0, steps_ = 0;
+  bool whole_ = true;
+  bool anything_ = false;  // would be put into reality
+};
+
+}  // namespace cloche::promoter

@@ -1,0 +1,210 @@
+#include "promoter/links.h"
+
+#include <algorithm>
+
+#include "promote/glob.h"
+#include "promote/triggers.h"
+#include "promoter/promote_fixture.h"
+
+namespace cloche::promoter {
+namespace {
+
+class LinksOf : public Promotes {
+ protected:
+  void SetUp() override {
+    Promotes::SetUp();
+    if (IsSkipped()) return;
+    Put(real_ / ".git/hooks/update.sample", "x");
+    Put(real_ / "tools/run", "old");
+  }
+  static void Link(const std::string& target, const fs::path& at) {
+    fs::create_directories(at.parent_path());
+    fs::remove_all(at);
+    fs::create_symlink(target, at);
+  }
+  std::vector<Alarm> Alarms() {
+    Wish wish = RootsWish();
+    wish.allow_triggers = false;
+    wish.home = home_;
+    auto store = Store::Open(home_);
+    Base nothing;
+    auto done = Promote(*store, Layout(), std::move(wish), nothing, "sb_test", true);
+    EXPECT_TRUE(done) << done.error().message;
+    if (!done) return {};
+    EXPECT_TRUE(done->conflicts.empty());
+    std::erase_if(done->alarms, [](const Alarm& each) { return !each.alarm; });
+    return done->alarms;
+  }
+  bool Alarmed(const fs::path& path, const std::string& kind) {
+    const auto alarms = Alarms();
+    return std::ranges::any_of(
+        alarms, [&](const Alarm& each) { return each.path == path && each.kind == kind; });
+  }
+};
+
+TEST_F(LinksOf, ALinkInPlaceOfTheHooksIsAnAlarm) {
+  Put(upper_ / "tools/pre-commit", "id", 0755);
+  Link("../tools", upper_ / ".git/hooks");
+  EXPECT_TRUE(Alarmed(real_ / ".git/hooks", "git-hooks"));
+  EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks"));
+}
+
+TEST_F(LinksOf, AFileIsJudgedByTheNameThatARealLinkGivesIt) {
+  for (const char* target : {"../tools", "../tools/", "./../tools/../tools"}) {
+    Link(target, real_ / ".git/hooks");
+    Put(upper_ / "tools/pre-commit", "id", 0755);
+    EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks")) << target;
+  }
+  Link(real_ / "tools", real_ / ".git/hooks");
+  EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks")) << "absolute";
+}
+
+TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
+  Put(real_ / "g/hooks/x", "x");
+  fs::remove_all(real_ / ".git");
+  Link("g", real_ / ".git");
+  Link("../a/b", real_ / "g/hooks");
+  Link("../c", real_ / "a/b");
+  Put(real_ / "c/x", "x");
+  Put(upper_ / "c/pre-commit", "id", 0755);
+  EXPECT_TRUE(Alarmed(real_ / "c/pre-commit", "git-hooks"));
+  // A link on the way leads elsewhere now, to files that nobody changes.
+  fs::remove_all(upper_ / "c");
+  Put(real_ / "d/pre-commit", "id", 0755);
+  Link("../d", upper_ / "a/b");
+  EXPECT_TRUE(Alarmed(real_ / "a/b", "git-hooks"));
+}
+
+TEST_F(LinksOf, ALinkThatTheSandboxTakesAwayStillCounts) {
+  Link("../tools", real_ / ".git/hooks");
+  White(upper_ / ".git");
+  Put(upper_ / "tools/pre-commit", "id", 0755);
+  EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks"));
+}
+
+TEST_F(LinksOf, TheHomesFilesMayBeInTheProject) {
+  Put(real_ / "bashrc", "alias a=b");
+  Put(real_ / "fish/config.fish", "x");
+  Link(real_ / "bashrc", home_ / ".bashrc");
+  Link("../../real/fish", home_ / ".config/fish");
+  Link(real_ / "tools/run", home_ / ".local/bin/run");
+  Put(upper_ / "bashrc", "alias a=evil");
+  Put(upper_ / "fish/config.fish", "evil");
+  Put(upper_ / "tools/run", "evil", 0755);
+  Put(upper_ / "other", "evil");
+  EXPECT_TRUE(Alarmed(real_ / "bashrc", "shell-startup"));
+  EXPECT_TRUE(Alarmed(real_ / "fish/config.fish", "shell-startup"));
+  EXPECT_TRUE(Alarmed(real_ / "tools/run", "bin-directory"));
+  EXPECT_FALSE(Alarmed(real_ / "other", "shell-startup"));
+}
+
+TEST_F(LinksOf, GitsOwnWaysOfLeadingElsewhereCount) {
+  Put(upper_ / "tools/pre-commit", "id", 0755);
+  Put(real_ / ".git/config", "[core]\n\thooksPath = tools\n");
+  EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks"));
+  fs::remove_all(real_ / ".git");
+  fs::remove_all(upper_ / "tools");
+  Put(real_ / ".git", "gitdir: store\n");
+  Put(real_ / "store/config", "[core]\n");
+  Put(upper_ / "store/config", "[core]\nfsmonitor = ./evil\n");
+  EXPECT_TRUE(Alarmed(real_ / "store/config", "git-config"));
+  Put(upper_ / ".git", "gitdir: elsewhere\n");
+  EXPECT_TRUE(Alarmed(real_ / ".git", "git-nested"));
+}
+
+TEST_F(LinksOf, OfHardLinksEachNameIsJudged) {
+  Put(upper_ / "a/one", "id", 0755);
+  fs::create_directories(upper_ / ".git/hooks");
+  fs::create_hard_link(upper_ / "a/one", upper_ / ".git/hooks/pre-commit");
+  EXPECT_TRUE(Alarmed(real_ / ".git/hooks/pre-commit", "git-hooks"));
+}
+
+TEST_F(LinksOf, LinksInCirclesEnd) {
+  Link(".", real_ / "here");
+  Link("loop", real_ / "loop");
+  Link("pong", real_ / "ping");
+  Link("ping", real_ / "pong");
+  Link("..", upper_ / "tools/up");
+  Put(upper_ / "tools/run", "new");
+  EXPECT_TRUE(Alarms().empty());
+}
+
+TEST_F(LinksOf, MoreNamesThanAreLookedAtAreAnAlarm) {
+  for (int i = 0; i < 300; ++i) Link("tools", real_ / ("link" + std::to_string(i)));
+  Put(upper_ / "tools/run", "new");
+  EXPECT_TRUE(Alarmed(real_ / "tools/run", "links"));
+}
+
+TEST_F(LinksOf, EverydayLinksAreNoAlarm) {
+  Link("../pkg/cli.js", real_ / "node_modules/.bin/pkg");
+  Link("../packages/pkg", real_ / "node_modules/pkg");
+  Put(real_ / "packages/pkg/cli.js", "old", 0755);
+  Put(upper_ / "packages/pkg/cli.js", "new", 0755);
+  Put(upper_ / "packages/pkg/lib.js", "new");
+  Link("lib.js", upper_ / "packages/pkg/same.js");
+  Link("AGENTS.md", real_ / "CLAUDE.md");
+  Put(upper_ / "AGENTS.md", "Run make.");
+  EXPECT_TRUE(Alarms().empty()) << Alarms()[0].path << Alarms()[0].kind;
+}
+
+// The class: for every pattern of the table, every directory that leads to a match becomes a link
+// to one that is not watched, with the file in it.
+TEST_F(LinksOf, NoParentOfAnyPatternCanBecomeALinkUnseen) {
+  size_t cases = 0;
+  std::vector<std::pair<std::string, std::string>> expected;  // path, pattern
+  const auto instance = [](std::string_view glob) {
+    std::string path;
+    for (size_t at = 0; at < glob.size();) {
+      const size_t end = std::min(glob.find('/', at), glob.size());
+      const std::string_view part = glob.substr(at, end - at);
+      std::string name = part == "**" ? "x" : "";
+      for (const char c : part == "**" ? std::string_view() : part)
+        name += c == '*' || c == '?' ? 'x' : c;
+      path += (path.empty() ? "" : "/") + name;
+      at = end + 1;
+    }
+    return path;
+  };
+  for (const promote::TriggerClass& each : promote::TriggerTable()) {
+    if (each.judge == promote::Judge::kNotice) continue;
+    promote::AnyWord(each.globs, [&](std::string_view glob) {
+      // The home is looked at by its own roots; the system's directories are not in this tree.
+      if (glob.starts_with('!') || glob.starts_with('/') || glob == "**") return false;
+      const bool of_home = glob.starts_with("~/");
+      if (of_home) glob.remove_prefix(2);
+      bool anywhere = false;
+      while (glob.starts_with("**/")) {
+        glob.remove_prefix(3);
+        anywhere = true;
+      }
+      const std::string path = instance(glob);
+      for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
+        const std::string parent = path.substr(0, end);
+        const std::string place = anywhere ? "case" + std::to_string(cases) + "/" : "";
+        ++cases;
+        const promote::Roots roots{of_home ? "/none" : "/p", of_home ? "/p" : "/none"};
+        const std::string link = "/p/" + place + parent;
+        const promote::FileChange change{
+            .path = link,
+            .after = promote::Version{.type = diff::FileType::kSymlink, .content = "/x/behind"}};
+        const auto found = promote::FindTriggers(change, roots);
+        EXPECT_TRUE(!found.empty() && found[0].severity == promote::Severity::kAlarm)
+            << link << " leads to " << glob;
+        if (!anywhere) continue;
+        // And through the whole of a plan, with the file behind the link.
+        Link(real_ / place / "behind", upper_ / (place + parent));
+        Put(upper_ / place / "behind" / path.substr(end + 1), "new");
+        expected.emplace_back(real_ / (place + parent), std::string(glob));
+      }
+      return false;
+    });
+  }
+  EXPECT_GT(cases, 200u);
+  std::set<std::string> alarmed;
+  for (const Alarm& each : Alarms()) alarmed.insert(each.path);
+  for (const auto& [path, glob] : expected)
+    EXPECT_TRUE(alarmed.contains(path)) << path << " for " << glob;
+}
+
+}  // namespace
+}  // namespace cloche::promoter
