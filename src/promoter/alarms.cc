@@ -8,6 +8,7 @@
 #include "policy/paths.h"
 #include "promote/credentials.h"
 #include "promote/triggers.h"
+#include "promoter/rights.h"
 
 namespace cloche::promoter {
 namespace {
@@ -76,6 +77,7 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, const Links&
   for (promote::Trigger& each : promote::FindTriggers(file, roots))
     found.push_back(AlarmOf(change.path, std::move(each)));
   FindByOtherNames(file, roots, links, found);
+  FindRights(change, wish, found);
   if (file.after && file.after->type == diff::FileType::kFile && file.after->content) {
     std::optional<std::string_view> before;
     if (file.before) before = file.before->content;

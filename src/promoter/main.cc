@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -150,6 +151,8 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   wish.texts = asked.value("texts", std::map<std::string, std::string>());
   wish.with_texts = asked.value("with_texts", false);
   wish.to = asked.value("to", "");
+  if (struct stat info; stat((wish.to.empty() ? wish.project : wish.to).c_str(), &info) == 0)
+    wish.project_uid = info.st_uid;
   wish.since_ns = question.value("since_ns", int64_t{0});
   wish.ancestors = question.value("ancestors", std::map<std::string, int64_t>());
   wish.one_owner = question.value("one_owner", false);

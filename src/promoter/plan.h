@@ -41,6 +41,7 @@ struct Wish {
   uint32_t uid = 0, gid = 0;       // who that is
   std::vector<uint32_t> groups;    // his others
   bool root = false;
+  std::optional<uint32_t> project_uid;  // whose the project is
   std::string project, home;
   bool allow_triggers = false;
   const ProjectRules* rules = nullptr;       // of the project's own file

@@ -244,6 +244,21 @@ refused invalid promote mixed --skip-triggers --allow-triggers
 dialogue 'skip those, or abort?=y' -- "$BIN/cloche" promote mixed --yes
 check "yes takes it over, too" test -e "$WORK/.git/hooks/pre-push"
 rm -rf "$WORK/.git/hooks"
+# --- Rights for others.
+try cloche new --name rights
+inside rights 'echo x > open; chmod 777 open; mkdir opendir; chmod 1777 opendir' > "$T/log" 2>&1
+try cloche promote rights --yes
+check "what everybody may write needs a yes of its own" exits 5
+check "and is told so" mentions 'mode 0777: everybody may write to it'
+inside rights 'chmod 755 open opendir; python3 -c "
+import os, struct
+os.setxattr(\"open\", \"system.posix_acl_access\", struct.pack(\"<I\" + \"HHI\" * 5, 2, 1, 6, 2**32 - 1, 2, 7, 0 if os.getuid() else 1,
+            4, 4, 2**32 - 1, 16, 7, 2**32 - 1, 32, 4, 2**32 - 1))"' > "$T/log" 2>&1
+if inside rights 'getfattr -n system.posix_acl_access open' > "$T/log" 2>&1; then
+  try cloche promote rights --yes
+  check "so does a list that names somebody else" exits 5
+  check "it is told who" mentions 'user [0-9]* may rwx'
+fi
 
 if [ "$MODE" = system ]; then
   cp /etc/motd "$T/motd" 2> /dev/null || : > "$T/motd"
