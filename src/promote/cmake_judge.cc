@@ -17,6 +17,8 @@ constexpr auto kRuns =
 constexpr auto kSteers =
     "_launcher rule_launch _compiler toolchain_file project_include rule_messages emulator "
     "cmake_make_program cmake_ar cmake_linker ld_preload"sv;
+// Wherever they stand, a compiler loads or starts what they name.
+constexpr auto kLoads = "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -xclang"sv;
 constexpr auto kVersions = "git_tag url_hash url_md5 version"sv;
 // What follows these in a custom command is data, up to the next word in capitals.
 constexpr auto kDataSections = "depends byproducts comment sources main_dependency"sv;
@@ -209,6 +211,7 @@ bool Runs(const Call& call) {
   for (const std::string& argument : call.arguments) {
     const std::string lower = Lowered(argument);
     if (call.name == "install" && (lower == "code" || lower == "script")) return true;
+    if (AnyWord(kLoads, [&](auto part) { return lower.find(part) != lower.npos; })) return true;
     if (MaySet(call.name) && IsCapital(WithoutVariables(argument)) &&
         AnyWord(kSteers, [&](auto part) { return lower.find(part) != lower.npos; }))
       return true;

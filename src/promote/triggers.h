@@ -41,6 +41,7 @@ enum class Format : uint8_t { kNone, kJson, kYaml, kGitConfig, kIni, kToml, kXml
 struct TriggerClass {
   std::string_view id;
   std::string_view reason;  // one sentence
+  std::string_view source;  // where the tools' documentation says so
   std::string_view globs;
   Judge judge;
   Format format = Format::kNone;

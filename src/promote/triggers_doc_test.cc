@@ -13,7 +13,7 @@ namespace cloche::promote {
 namespace {
 
 const std::string kPath = std::string(CLOCHE_SOURCE_DIR) + "/docs/triggers.md";
-constexpr std::string_view kBegin = "<!-- the table of src/promote/trigger_table.cc -->\n";
+constexpr std::string_view kBegin = "<!-- the table of src/promote/trigger_table_*.cc -->\n";
 constexpr std::string_view kEnd = "<!-- end of the table -->\n";
 
 std::string InTicks(std::string_view words) {
@@ -26,10 +26,11 @@ std::string InTicks(std::string_view words) {
 }
 
 std::string Table() {
-  std::string text = "| class | why | files | alarm |\n| --- | --- | --- | --- |\n";
+  std::string text = "| class | why | files | alarm | source |\n| --- | --- | --- | --- | --- |\n";
   for (const TriggerClass& each : TriggerTable())
-    text += fmt::format("| {} | {} | {} | {}{} |\n", each.id, each.reason, InTicks(each.globs),
-                        JudgeText(each.judge), each.keys.empty() ? "" : ": " + InTicks(each.keys));
+    text += fmt::format("| {} | {} | {} | {}{} | {} |\n", each.id, each.reason, InTicks(each.globs),
+                        JudgeText(each.judge), each.keys.empty() ? "" : ": " + InTicks(each.keys),
+                        each.source);
   return text;
 }
 
@@ -54,6 +55,7 @@ TEST(TriggerTable, IdsAreUniqueAndReasonsAreSentences) {
   for (const TriggerClass& each : TriggerTable()) {
     EXPECT_TRUE(ids.insert(each.id).second) << each.id;
     EXPECT_TRUE(each.reason.ends_with('.')) << each.id;
+    EXPECT_FALSE(each.source.empty()) << each.id << ": where is that written?";
     EXPECT_FALSE(each.globs.empty()) << each.id;
     EXPECT_EQ(each.judge == Judge::kKeys, !each.keys.empty()) << each.id;
     EXPECT_EQ(each.judge == Judge::kKeys, each.format != Format::kNone) << each.id;

@@ -137,13 +137,62 @@ constexpr Case kCases[] = {
      "home = /tmp\nversion = 3.11", "home = /usr/bin\nversion = 3.11.2"},
     {"python-path-file", "a.pth", "lib", "import x", "lib2"},
     {"python-startup", "sitecustomize.py", "pass", "import x", "# x\npass"},
+    {"git-todo", ".git/rebase-merge/git-rebase-todo", "pick 1 a", "pick 1 a\nexec id",
+     "# x\npick 1 a"},
+    {"mercurial", ".hg/hgrc", "[format]\na = 1", "[hooks]\nupdate = id", "[format]\na = 2"},
+    {"jujutsu", ".jj/repo/config.toml", "[user]\nname = \"a\"", "[aliases]\nx = [\"util\"]",
+     "[user]\nname = \"b\""},
+    {"ci-toml", "netlify.toml", "[[redirects]]\nfrom = \"/a\"", "[build]\ncommand = \"id\"",
+     "[[redirects]]\nfrom = \"/b\""},
+    {"commit-check-scripts", ".lefthook/pre-push/a.sh", "a", "b", "# x\na"},
+    {"commit-checks-toml", "lefthook.toml", "min_version = \"1\"",
+     "[pre-commit.commands.a]\nrun = \"id\"", "min_version = \"2\""},
+    {"commit-checks-json", "captainhook.json", R"({"pre-push": {"enabled": true}})",
+     R"({"pre-push": {"actions": [{"action": "id"}]}})", R"({"pre-push": {"enabled": false}})"},
+    {"package-settings-toml", "bunfig.toml", "[install]\nexact = true", "preload = [\"./x.ts\"]",
+     "[install]\nexact = false"},
+    {"nuget", "nuget.config", "<configuration><a>1</a></configuration>",
+     "<configuration><packageSources><add key=\"a\" value=\"x\"/></packageSources></configuration>",
+     "<configuration><a>2</a></configuration>"},
+    {"php-startup", ".user.ini", "memory_limit = 1", "auto_prepend_file = x.php",
+     "memory_limit = 2"},
+    {"swift-package", "Package.swift", "name: \"a\",", "name: \"a\",\nlet x = Process()",
+     "name: \"b\","},
+    {"dotnet", "app.csproj", "<Project><Version>1</Version></Project>",
+     "<Project><Target Name=\"a\"><Exec Command=\"id\"/></Target></Project>",
+     "<Project><Version>2</Version></Project>"},
+    {"dotnet-files", "Directory.Build.rsp", "-m", "-m\n-logger:x.dll", "# x\n-m"},
+    {"dotnet-settings", "global.json", R"({"sdk": {"version": "8"}})",
+     R"({"msbuild-sdks": {"x": "1"}})", R"({"sdk": {"version": "9"}})"},
+    {"task-runner-toml", ".air.toml", "root = \".\"", "[build]\ncmd = \"id\"", "root = \"a\""},
+    {"test-runner-toml", "tox.toml", "min_version = \"4\"", "[env.x]\ncommands = [[\"id\"]]",
+     "min_version = \"5\""},
+    {"lint-yaml", ".rubocop.yml", "AllCops:\n  NewCops: enable", "require: ./evil",
+     "AllCops:\n  NewCops: disable"},
+    {"lint-json", ".eslintrc.json", R"({"root": true})", R"({"plugins": ["x"]})",
+     R"({"root": false})"},
+    {"lint-xml", "phpunit.xml", "<phpunit colors=\"true\"/>", "<phpunit bootstrap=\"x.php\"/>",
+     "<phpunit colors=\"false\"/>"},
+    {"infrastructure", "main.tf", "name = \"a\"", "provisioner \"local-exec\" {", "name = \"b\""},
+    {"project-startup", ".pdbrc", "a", "b", "# x\na"},
+    {"helix", ".helix/languages.toml", "[[language]]\nname = \"a\"",
+     "[language-server.x]\ncommand = \"id\"", "[[language]]\nname = \"b\""},
+    {"mise-tasks", "mise-tasks/a", "a", "b", "# x\na"},
+    {"language-startup", "/h/u/.irbrc", "a", "b", "# x\na"},
+    {"database-startup", "/h/u/.psqlrc", "\\set a b", "\\! id", "\\set a b\n# x"},
+    {"cloud-startup", "/h/u/.aws/config", "[default]", "credential_process = id", "[default]\n# x"},
+    {"mail-startup", "/h/u/.forward", "a@b", "|id", "# x\na@b"},
+    {"desktop-startup", "/h/u/.config/i3/config", "set $a b", "exec id", "# x\nset $a b"},
+    {"systemd-programs", "/etc/systemd/system-generators/a", "[Unit]\nDescription=1",
+     "[Unit]\nDescription=2", "# x\n[Unit]\nDescription=1"},
+    {"venv-activate", "venv/bin/activate", "a", "b", "# x\na"},
     {"executable", "a.sh", "#!/bin/sh\na", "#!/tmp/sh\na", "#!/bin/sh\nb", 0755},
     {"unseen", "a.c", "int a;", "int a\u202e;", "int ä;"},
 };
 
 // Judged by more than content; each has a test of its own below.
-const std::set<std::string_view> kOthers = {"git-redirect", "git-nested", "build-wrapper",
-                                            "agent-instructions", "bin-directory"};
+const std::set<std::string_view> kOthers = {"git-redirect",       "git-nested",    "build-wrapper",
+                                            "agent-instructions", "bin-directory", "compiled-code"};
 
 TEST(Triggers, EachClassKnowsACommandFromAnEverydayEdit) {
   std::set<std::string_view> covered = kOthers;
@@ -208,6 +257,19 @@ TEST(Triggers, InstructionsForAgentsAreShownAndNoAlarm) {
     ASSERT_NE(Of(triggers, "agent-instructions"), nullptr) << path;
     EXPECT_FALSE(Alarms(triggers)) << path;
   }
+}
+
+TEST(Triggers, CompiledCodeIsAnAlarmUnlessABuildMadeIt) {
+  for (const char* path : {"a/__pycache__/b.cpython-311.pyc", "lib/x.so", "x.so.1", "x.class",
+                           "libs/x.jar", "node_modules/x/y.node", "/h/u/.zshrc.zwc"})
+    EXPECT_TRUE(Alarms(Added(path, "anything"))) << path;
+  for (const char* path : {"build/lib/x.so", "target/classes/x.class", "cmake-build-debug/x.so"})
+    EXPECT_FALSE(Alarms(Added(path, "anything"))) << path;
+  // What the kernel runs by its name is one wherever it is.
+  EXPECT_TRUE(Alarms(Added("build/x.so",
+                           "\x7f"
+                           "ELF",
+                           0755)));
 }
 
 TEST(Triggers, CommandsInFoldersOfThePath) {
