@@ -27,6 +27,7 @@ struct PromoteFlags {
   std::vector<std::string> paths, exclude, ours, theirs;
   bool dry_run = false, interactive = false, yes = false, json = false;
   bool allow_triggers = false, skip_triggers = false;
+  bool with_noise = false;
 };
 
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
@@ -73,6 +74,7 @@ Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
   put("ours", nullptr, flags.ours);
   put("theirs", nullptr, flags.theirs);
   body["texts"] = Json::object();
+  if (flags.with_noise) body["with_noise"] = true;
   if (flags.paths.empty())
     body["paths"].push_back(around.project.empty() ? around.cwd : around.project);
   if (!flags.to.empty()) body["to"] = TargetDirectory(flags.to, around);
@@ -249,6 +251,8 @@ int Promote(Arguments arguments) {
                "take over what makes something run later, too");
   app.add_flag("--skip-triggers", flags.skip_triggers,
                "leave out what makes something run later, apply the rest");
+  app.add_flag("--with-noise", flags.with_noise,
+               "also caches, logs and the like, which diff does not show");
   AddJsonFlag(app, flags.json);
   if (auto status = Parse(app, "SANDBOX [PATH...]", arguments)) return *status;
   const auto fail = [&](const Error& error) { return PrintError(error, flags.json); };

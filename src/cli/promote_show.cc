@@ -42,6 +42,25 @@ void ShowChanges(const PromoteAnswer& plan, const Surroundings& around) {
       WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
 }
 
+// What diff does not show is not applied either.
+void ShowLeftOut(const Json& plan) {
+  double files = 0;
+  std::string groups;
+  for (const auto& [group, count] : Field(plan, "left_out").items()) {
+    if (!count.is_number()) continue;
+    files += count.get<double>();
+    groups += fmt::format("{}{:.0f} {}", groups.empty() ? "" : ", ", count.get<double>(),
+                          EscapeForTerminal(group));
+  }
+  if (files == 0) return;
+  WriteAll(
+      STDERR_FILENO,
+      fmt::format("cloche: {:.0f} file{} of build noise {} left out ({}); name {} to apply {}, "
+                  "or give --with-noise\n",
+                  files, files == 1 ? "" : "s", files == 1 ? "was" : "were", groups,
+                  files == 1 ? "it" : "them", files == 1 ? "it" : "them"));
+}
+
 }  // namespace
 
 void TellRecovered(const Json& answer) {
@@ -63,6 +82,7 @@ void TellRecovered(const Json& answer) {
 void ShowPlan(const PromoteAnswer& plan, const Surroundings& around) {
   ShowTriggers(plan.json);
   ShowChanges(plan, around);
+  ShowLeftOut(plan.json);
 }
 
 void ListOnStandardError(const std::string& line) {

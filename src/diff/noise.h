@@ -8,8 +8,8 @@
 
 namespace cloche::diff {
 
-// Where a change belongs when people look at it. It decides nothing but how a change is shown:
-// what is in a group is in the digest and would be applied like everything else.
+// Where a change belongs when people look at it. What is in another group than kReal is not shown
+// unless asked for, and not promoted unless named; in the digest of a diff it is.
 enum class Group : uint8_t {
   kReal,      // the project, and whatever of the home is not in the table
   kPackages,  // what package managers keep for themselves

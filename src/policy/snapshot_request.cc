@@ -70,7 +70,7 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   std::string digest;
   std::vector<std::string> paths, exclude, path_globs, exclude_globs, leave, ours, theirs;
   std::string to;
-  bool dry_run = false, allow_triggers = false, with_texts = false;
+  bool dry_run = false, allow_triggers = false, with_texts = false, with_noise = false;
   FieldReader reader(body, "");
   reader.Text("digest", digest, 128);
   reader.Text("snapshot", request.snapshot, 128);
@@ -85,6 +85,7 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
   const nlohmann::json texts = ReadTexts(reader);
   reader.Bool("dry_run", dry_run);
   reader.Bool("with_texts", with_texts);
+  reader.Bool("with_noise", with_noise);
   reader.Bool("allow_triggers", allow_triggers);
   if (digest.empty() && !dry_run)
     reader.Refuse("digest", "it is missing: what was looked at is what is applied",
@@ -100,6 +101,7 @@ Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body) {
                      {"theirs", theirs},
                      {"to", to},
                      {"with_texts", with_texts},
+                     {"with_noise", with_noise},
                      {"texts", texts},
                      {"dry_run", dry_run},
                      {"allow_triggers", allow_triggers}};

@@ -45,7 +45,7 @@ struct LookRequest {
 // From the query of a URL.
 Result<LookRequest> ParseLookRequest(const std::vector<std::pair<std::string, std::string>>& query);
 
-// Of a promotion: {digest, snapshot, paths, exclude, dry_run, allow_triggers}.
+// Of a promotion: {digest, snapshot, paths, exclude, dry_run, with_noise, allow_triggers}.
 Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body);
 
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body);

@@ -67,6 +67,20 @@ std::vector<std::string> Unmatched::List() const {
   return list;
 }
 
+diff::Group NoiseOf(const Wish& wish, const std::string& path) {
+  const diff::Group group = diff::Classify(path, wish.project, wish.home);
+  if (wish.with_noise || group == diff::Group::kReal) return diff::Group::kReal;
+  // Seen from what was named it is no cache because of where it lies.
+  const auto names = [&](const std::string& each) {
+    return IsAtOrBelow(path, each) && diff::Classify(path, each, wish.home) == diff::Group::kReal;
+  };
+  const bool named = std::ranges::any_of(wish.paths, names) ||
+                     std::ranges::any_of(wish.path_globs, [&](const promote::Glob& each) {
+                       return names(RootOf(each, wish.project));
+                     });
+  return named ? diff::Group::kReal : group;
+}
+
 bool IsKept(const Wish& wish, const std::string& path) {
   if ((path + "/").find(std::string("/") + kAnnexName + "/") != std::string::npos) return true;
   return !wish.home.empty() && IsAtOrBelow(path, wish.home + "/.local/state/cloche/promotions");

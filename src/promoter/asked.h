@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/state_layout.h"
+#include "diff/noise.h"
 #include "promoter/plan.h"
 
 namespace cloche::promoter {
@@ -29,6 +30,10 @@ class Unmatched {
   std::vector<const std::string*> paths_;
   std::vector<const promote::Glob*> globs_;
 };
+
+// The group of what diff does not show, unless somebody named a path in it: a cache is promoted by
+// its own name, not by that of what it lies in.
+diff::Group NoiseOf(const Wish& wish, const std::string& path);
 
 // Promotions keep what they replaced there: it is nobody else's to change.
 bool IsKept(const Wish& wish, const std::string& path);

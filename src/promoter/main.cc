@@ -81,6 +81,8 @@ Json OutcomeJson(const Outcome& outcome, bool dry_run) {
   json["triggers"] = std::move(alarms);
   json["conflicts"] = std::move(conflicts);
   json["merged"] = outcome.merged;
+  json["left_out"] = Json::object();
+  for (const auto& [group, files] : outcome.left_out) json["left_out"][group] = files;
   for (const auto& [path, texts] : outcome.texts) {
     if (!IsUtf8(path + texts.ours + texts.theirs + texts.base.value_or(""))) continue;
     Json& each = json["texts"][path];
@@ -150,6 +152,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   wish.take_theirs = asked.value("theirs", std::vector<std::string>());
   wish.texts = asked.value("texts", std::map<std::string, std::string>());
   wish.with_texts = asked.value("with_texts", false);
+  wish.with_noise = asked.value("with_noise", false);
   wish.to = asked.value("to", "");
   if (struct stat info; stat((wish.to.empty() ? wish.project : wish.to).c_str(), &info) == 0)
     wish.project_uid = info.st_uid;

@@ -73,6 +73,7 @@ class Planner {
 
  private:
   Status Take(differ::Entry entry);
+  Result<bool> LeaveOut(const differ::Entry& entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
               std::optional<std::string> text, std::string merged_from);
   void Refuse(const promote::Case& which, const Situation& situation,
@@ -92,6 +93,7 @@ class Planner {
   Links links_to_;
   std::unordered_set<std::string> removed_;  // directories
   std::unordered_set<std::string> made_;     // directories
+  std::unordered_set<std::string> gone_;     // directories, also where something else comes
   struct Link {
     size_t wanted;
     uint64_t names;
@@ -134,9 +136,33 @@ void Planner::Refuse(const promote::Case& which, const Situation& situation,
                              std::move(shown)});
 }
 
+// What diff does not show nobody has looked at. It goes only with a directory that goes.
+Result<bool> Planner::LeaveOut(const differ::Entry& entry) {
+  const bool directory = entry.before && entry.before->IsDirectory();
+  const bool stays = entry.after && (!directory || entry.after->IsDirectory());
+  const diff::Group group = NoiseOf(wish_, entry.path);
+  const std::string parent = entry.path.substr(0, entry.path.find_last_of('/'));
+  if (group == diff::Group::kReal || (!entry.after && gone_.contains(parent))) {
+    if (directory && !stays) gone_.insert(entry.path);
+    return false;
+  }
+  const bool is_directory = entry.after ? entry.after->IsDirectory() : directory;
+  if (is_directory) return true;
+  if (entry.before && entry.after) {
+    differ::CompareOptions options;
+    options.one_owner = wish_.one_owner;
+    ASSIGN_OR_RETURN(const auto compared, differ::CompareEntry(entry, options));
+    if (!compared) return true;
+  }
+  ++plan_.left_out[std::string(diff::GroupName(group))];
+  return true;
+}
+
 Status Planner::Take(differ::Entry entry) {
   unmatched_.See(entry.path);
   if (!Asked(wish_, entry.path)) return {};
+  ASSIGN_OR_RETURN(const bool left_out, LeaveOut(entry));
+  if (left_out) return {};
   if (plan_.wanted.size() + plan_.conflicts.size() >= wish_.most)
     return Fail(
         Code::kExhausted, fmt::format("promote: more than {} changes", wish_.most),

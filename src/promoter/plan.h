@@ -57,6 +57,7 @@ struct Wish {
   bool with_texts = false;  // a person chooses lines
   std::string to;           // not onto the project, but onto this directory
   size_t most = kMostChanges;
+  bool with_noise = false;  // also what diff does not show
 };
 
 // One path, as it shall be.
@@ -113,6 +114,8 @@ struct Plan {
   std::map<std::string, Texts> texts;
   std::vector<std::string> merged;     // both sides changed these, in different places
   std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
+  // Files, by the group that diff does not show.
+  std::map<std::string, size_t, std::less<>> left_out;
 };
 
 // What is to be done to make reality what the sandbox shows. Nothing is touched.

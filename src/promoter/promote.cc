@@ -262,6 +262,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   outcome.notes = plan.notes;
   outcome.unmatched = plan.unmatched;
   outcome.merged = plan.merged;
+  outcome.left_out = plan.left_out;
   outcome.texts = std::move(plan.texts);
   outcome.changes = std::move(plan.changes);
   Promotion& promotion = outcome.promotion;

@@ -14,7 +14,8 @@ struct Outcome {
   std::vector<std::string> notes;
   std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
   std::map<std::string, Texts> texts;
-  std::vector<std::string> merged;   // of the changes, those that are of both sides
+  std::vector<std::string> merged;  // of the changes, those that are of both sides
+  std::map<std::string, size_t, std::less<>> left_out;  // of Plan
   std::vector<std::string> changes;  // what it is about: lines of docs/formats/changes.md
 };
 

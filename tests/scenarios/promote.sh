@@ -244,6 +244,24 @@ refused invalid promote mixed --skip-triggers --allow-triggers
 dialogue 'skip those, or abort?=y' -- "$BIN/cloche" promote mixed --yes
 check "yes takes it over, too" test -e "$WORK/.git/hooks/pre-push"
 rm -rf "$WORK/.git/hooks"
+# --- What diff does not show is not applied unless it is named.
+mkdir -p "$WORK/py" && echo 'a = 1' > "$WORK/py/a.py"
+[ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK/py"
+try cloche new --name noise
+inside noise 'mkdir py/__pycache__; echo evil > py/__pycache__/a.cpython-311.pyc; echo "a = 2" > py/a.py' > "$T/log" 2>&1
+try cloche promote noise --yes
+check "caches are left out" exits 0
+check "that is said" says '1 file of build noise was left out (1 caches)'
+check "the rest is there" is "$(cat "$WORK/py/a.py")" 'a = 2'
+check "and only that" not test -e "$WORK/py/__pycache__"
+try cloche promote noise --dry-run --json
+check "as JSON, too" field_is left_out.caches 1
+check "there is nothing else left to do" is "$(field changes)" '[]'
+try cloche promote noise py/__pycache__ --yes
+check "named, compiled code needs a yes of its own" exits 5
+try cloche promote noise --with-noise --yes --allow-triggers
+check "with both it is applied" is "$(cat "$WORK/py/__pycache__/a.cpython-311.pyc")" evil
+
 # --- Rights for others.
 try cloche new --name rights
 inside rights 'echo x > open; chmod 777 open; mkdir opendir; chmod 1777 opendir' > "$T/log" 2>&1
