@@ -7,6 +7,7 @@
 
 #include "api/stream.h"
 #include "base/error_json.h"
+#include "base/json_text.h"
 
 namespace cloche::api {
 namespace {
@@ -93,7 +94,7 @@ Result<nlohmann::json> Request::ParseBody() const {
 }
 
 Response JsonResponse(const Json& body, int status) {
-  return {status, body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+  return {status, EscapeJson(body.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n",
           "application/json"};
 }
 

@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_text.h"
+
 namespace cloche {
 namespace {
 
@@ -232,6 +234,33 @@ std::string EscapeForTerminal(std::string_view text) {
       out += fmt::format("\\u{{{:04x}}}", static_cast<uint32_t>(c));
     }
     text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string EscapeJson(std::string json) {
+  // Control characters of ASCII are escaped in every JSON, but for DEL; the blanks between are not.
+  const auto plain = [](char c) { return static_cast<unsigned char>(c) < 0x7f; };
+  if (std::ranges::all_of(json, plain)) return json;
+  std::string out;
+  out.reserve(json.size() + 16);
+  std::string_view rest = json;
+  while (!rest.empty()) {
+    const auto [c, length] = DecodeFirst(rest);
+    if (length == 0) {
+      out += "\\ufffd";
+      rest.remove_prefix(1);
+      continue;
+    }
+    if (c < 0x7f || !Contains(kDeceptive, c)) {
+      out.append(rest.substr(0, length));
+    } else if (c < 0x10000) {
+      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
+    } else {
+      const uint32_t pair = static_cast<uint32_t>(c) - 0x10000;
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (pair >> 10), 0xdc00 + (pair & 0x3ff));
+    }
+    rest.remove_prefix(length);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/frames.h"
+#include "base/json_text.h"
 #include "base/nearest_word.h"
 
 namespace cloche {
@@ -175,6 +176,26 @@ TEST(Frames, HeadsThatAreNotOursAreRefused) {
   EXPECT_FALSE(ParseFrameHead({0, 0, 0, 0, 0, 0x10, 0, 1}, head));  // a byte too long
   EXPECT_TRUE(ParseFrameHead({0, 0, 0, 0, 0, 0x10, 0, 0}, head));
   EXPECT_FALSE(ParseFrameHead({16, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, head));
+}
+
+TEST(EscapeJson, LeavesTheValueAndNothingThatATerminalActsOn) {
+  EXPECT_EQ(EscapeJson("{\"a\":\"\u00e9 \u6f22\"}\n"), "{\"a\":\"\u00e9 \u6f22\"}\n");
+  EXPECT_EQ(EscapeJson("\"\x7f\u009b2J\u0085\u202e\u2066\u2028\ufeff\""),
+            "\"\\u007f\\u009b2J\\u0085\\u202e\\u2066\\u2028\\ufeff\"");
+  EXPECT_EQ(EscapeJson("\"\U000e0041\""), "\"\\udb40\\udc41\"");
+  EXPECT_EQ(EscapeJson("\"\xff\""), "\"\\ufffd\"");
+  for (char32_t c = 0x7f; c < 0x3000; ++c) {
+    std::string text;
+    if (c < 0x800)
+      text = {static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 0x3f))};
+    else
+      text = {static_cast<char>(0xe0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 0x3f)),
+              static_cast<char>(0x80 | (c & 0x3f))};
+    if (c == 0x7f) text = "\x7f";
+    if (c >= 0xd800 && c < 0xe000) continue;
+    EXPECT_EQ(EscapeJson(text) == text, EscapeForTerminal(text) == text)
+        << static_cast<uint32_t>(c);
+  }
 }
 
 }  // namespace

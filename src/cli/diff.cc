@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/line_splitter.h"
 #include "cli/options.h"
 #include "cli/pager.h"
@@ -94,9 +95,9 @@ Result<Json> ReadChanges(const std::string& target,
 
 int PrintDiffJson(const std::string& target) {
   std::string separator;
-  WriteAll(STDOUT_FILENO, "{\"changes\":[");
+  WriteJson("{\"changes\":[");
   const auto summary = ReadChanges(target, [&](std::string_view line) {
-    WriteAll(STDOUT_FILENO, separator + std::string(line));
+    WriteJson(separator + std::string(line));
     separator = ",";
   });
   Json rest = Json::object();
@@ -107,7 +108,7 @@ int PrintDiffJson(const std::string& target) {
   } else {
     rest["error"] = ErrorJson(summary.error());
   }
-  WriteAll(STDOUT_FILENO, "]," + rest.dump().substr(1) + "\n");
+  WriteJson("]," + JsonText(rest).substr(1) + "\n");
   return summary ? 0 : ExitStatus(summary.error().code);
 }
 

@@ -8,7 +8,9 @@
 #include <ctime>
 
 #include "base/error_json.h"
+#include "base/json_text.h"
 #include "base/text.h"
+#include "cli/json_output.h"
 
 namespace cloche::cli {
 namespace {
@@ -41,14 +43,15 @@ std::string Coloured(bool on, const char* sgr, std::string_view text) {
   return on ? fmt::format("\x1b[{}m{}\x1b[0m", sgr, text) : std::string(text);
 }
 
+std::string JsonText(const Json& value) {
+  return EscapeJson(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void WriteJson(std::string json) { WriteAll(STDOUT_FILENO, EscapeJson(std::move(json))); }
+
 void PrintJson(const Json& value) {
-  // JSON escapes ASCII control characters; the rest of what harms a terminal is not ASCII, or DEL,
-  // which is legal unescaped.
   const bool terminal = isatty(STDOUT_FILENO);
-  std::string text = value.dump(terminal ? 2 : -1, ' ', terminal, Json::error_handler_t::replace);
-  for (size_t at = 0; terminal && (at = text.find('\x7f', at)) != std::string::npos;)
-    text.replace(at, 1, "\\u007f");
-  WriteAll(STDOUT_FILENO, text + "\n");
+  WriteJson(value.dump(terminal ? 2 : -1, ' ', terminal, Json::error_handler_t::replace) + "\n");
 }
 
 std::string DescribeError(const Error& error, bool colour) {

@@ -4,6 +4,7 @@
 
 #include "base/error_json.h"
 #include "cli/client.h"
+#include "cli/json_output.h"
 #include "cli/line_splitter.h"
 
 namespace cloche::cli {
@@ -41,17 +42,17 @@ void PrintAnswer(const PromoteAnswer& answer) {
       json["changes"].push_back(Json::parse(each, nullptr, false));
     return PrintJson(json);
   }
-  std::string text = answer.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = JsonText(answer.json);
   text.back() = ',';
   text += R"("changes":[)";
   for (const std::string& each : answer.changes) {
     if (&each != &answer.changes.front()) text += ',';
     text += each;
     if (text.size() < kWrittenAtOnce) continue;
-    WriteAll(STDOUT_FILENO, text);
+    WriteJson(std::move(text));
     text.clear();
   }
-  WriteAll(STDOUT_FILENO, text + "]}\n");
+  WriteJson(text + "]}\n");
 }
 
 }  // namespace cloche::cli

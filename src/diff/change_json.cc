@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "diff/base64.h"
 #include "diff/change.h"
@@ -257,7 +258,7 @@ std::string EncodeJsonLine(const Change& change) {
   if (change.binary) object["binary"] = true;
   if (!change.noise.empty()) object["noise"] = change.noise;
   // Everything put in is UTF-8; the handler is for a noise group that CheckChange would refuse.
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return EscapeJson(object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Result<Change> DecodeJsonLine(std::string_view line) {

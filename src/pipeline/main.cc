@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/client.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/sandbox_view.h"
@@ -94,7 +95,7 @@ Result<Json> ReadDefaults(const std::string& project, const std::string& setting
 int CheckFiles(const char* project, const char* settings) {
   const auto read = ReadDefaults(project, settings);
   const Json answer = read ? *read : Json{{"error", ErrorJson(read.error())}};
-  cli::WriteAll(STDOUT_FILENO, answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  cli::WriteJson(cli::JsonText(answer) + "\n");
   return 0;
 }
 

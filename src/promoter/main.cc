@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/error_json.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "diff/base64.h"
 #include "promoter/confine.h"
@@ -35,7 +36,7 @@ constexpr int kAnswerFd = 3, kQuestionFd = 4, kLayoutFd = 5;
 constexpr size_t kPiece = 1 << 20;  // written at once
 
 std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return EscapeJson(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 Json PromotionJson(const Promotion& promotion) {

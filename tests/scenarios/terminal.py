@@ -1,5 +1,6 @@
 """Runs cloche under a pseudo terminal of ours and looks at it as a person would."""
 import fcntl
+import json
 import os
 import pty
 import select
@@ -20,12 +21,12 @@ def set_size(fd, rows, columns):
 
 
 class Terminal:
-    def __init__(self, *arguments, rows=33, columns=101):
+    def __init__(self, *arguments, rows=33, columns=101, program=CLOCHE):
         self.text = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             set_size(0, rows, columns)
-            os.execv(CLOCHE, [CLOCHE, *arguments])
+            os.execv(program, [program, *arguments])
 
     def read_until(self, wanted):
         deadline = time.monotonic() + 30  # a hang, not a measure
@@ -305,6 +306,39 @@ def _():
     terminal.status()
     check("our own messages carry no escape sequences of others", b"\x1b]0;" not in terminal.text,
           terminal.text)
+
+
+def make(name, script):
+    """A sandbox in which this was run."""
+    subprocess.run([CLOCHE, "new", "--name", name], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    subprocess.run([CLOCHE, "exec", name, "--", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                   capture_output=True, check=True)
+
+
+@case("names that act on a terminal")
+def _():
+    odd = "odd\u009b31m\x7f\u0085\u202e\u2066\u2028\x1b]0;owned\x07"
+    make("names", f"echo '{odd}' > '{odd}'; ln -s '{odd}' 'link{odd}'; mkdir '{odd}d'; echo x > '{odd}d/{odd}'")
+    raw = [b"\x7f", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xae", b"\xe2\x81\xa6", b"\xe2\x80\xa8", b"\x1b]0;"]
+    environment = dict(os.environ, NO_COLOR="1", PAGER="cat")
+    os.environ.update(environment)
+    for words in ("diff names", "diff names --json", "diff names --patch", "diff names --name-only",
+                  "promote names --dry-run", "promote names --dry-run --json", "promote names --exclude no --json",
+                  "ls", "ls --json", "show names", "show names --json", "logs names", "logs names --json",
+                  "promotions", "promotions --json", "explain", "explain --json", "snapshots names --json",
+                  f"show {odd}", f"show {odd} --json", f"promote names {odd} --json"):
+        terminal = Terminal(*words.split(" "))
+        terminal.status()
+        found = [each for each in raw if each in terminal.text]
+        # A command's own output is its own.
+        if words == "logs names":
+            continue
+        check(f"cloche {words.encode('ascii', 'replace').decode()} writes none of them raw", not found,
+              (found, terminal.text))
+    plain = subprocess.run([CLOCHE, "diff", "names", "--json"], stdin=subprocess.DEVNULL, capture_output=True)
+    check("nor does JSON for a program", not [each for each in raw if each in plain.stdout], plain.stdout)
+    names = [os.path.basename(each["path"]) for each in json.loads(plain.stdout)["changes"]]
+    check("whose values are what they are", odd in names, names)
 
 
 done()
