@@ -1,11 +1,16 @@
 #include "cli/ask.h"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/error_json.h"
 #include "cli/helper_process.h"
 
 namespace cloche::cli {
+
+void DropTypeAhead() {
+  if (isatty(STDIN_FILENO)) tcflush(STDIN_FILENO, TCIFLUSH);
+}
 
 std::optional<std::string> ReadAnswer() {
   std::string line;
@@ -23,12 +28,14 @@ bool ReadYes() {
 }
 
 bool Confirmed(const std::string& question) {
+  DropTypeAhead();
   WriteAll(STDERR_FILENO, question + " [y/N] ");
   return ReadYes();
 }
 
 char AskLetter(const std::string& question, const std::string& letters, const std::string& help) {
   for (;;) {
+    DropTypeAhead();
     WriteAll(STDERR_FILENO, question + " [" + letters + ",?] ");
     const std::optional<std::string> answer = ReadAnswer();
     if (!answer) return letters.back();

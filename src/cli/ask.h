@@ -10,6 +10,9 @@
 // Questions: to the person at the terminal, and to programs of ours.
 namespace cloche::cli {
 
+// What was typed before a question was seen is not its answer. Call it before each question.
+void DropTypeAhead();
+
 std::optional<std::string> ReadAnswer();      // a line; nothing: the input has ended
 bool Confirmed(const std::string& question);  // anything but a yes is a no
 // One letter of `letters` ("y,n,q"), asked again with `help` until it is one; at the end of the

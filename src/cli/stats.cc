@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/request.h"
@@ -85,7 +86,7 @@ std::string StatsTable(const Json& all, bool colour) {
 
 void Show(const Json& all, bool json, bool again) {
   if (json) {
-    WriteAll(STDOUT_FILENO, all.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n");
+    WriteJson(JsonText(all) + "\n");
     return;
   }
   const bool terminal = isatty(STDOUT_FILENO) == 1;

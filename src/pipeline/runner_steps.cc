@@ -96,6 +96,7 @@ Result<Went> Runner::AskPerson(size_t stage, const Subject& subject) {
   }
   bool triggers = options_.allow_triggers;
   const auto ask = [&](const std::string& question) -> Result<Went> {
+    cli::DropTypeAhead();
     cli::WriteAll(STDERR_FILENO, question + " [y/N] ");
     Waiting answer;
     answer.standard_input = true;

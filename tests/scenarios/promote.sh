@@ -161,33 +161,6 @@ check "with its reason" says 'a process has it open for writing'
 mv "$BIN/cloche-promote.real" "$BIN/cloche-promote"
 try cloche promote overtaken second --yes
 check "and none when it is closed" is "$status $(cat "$WORK/second")" "0 new"
-# --- Links: a file is judged by every name that leads to it.
-mkdir -p "$WORK/.git/hooks" "$WORK/tools" "$WORK/dotfiles" && echo 'alias a=b' > "$WORK/dotfiles/bashrc"
-ln -s "$WORK/dotfiles/bashrc" "$CALLER_HOME/.bashrc"
-[ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK/.git" "$WORK/tools" "$WORK/dotfiles" "$CALLER_HOME/.bashrc"
-try cloche new --name links
-inside links 'rm -rf .git/hooks; ln -s ../tools .git/hooks; printf "#!/bin/sh\nid\n" > tools/pre-commit; chmod +x tools/pre-commit' > "$T/log" 2>&1
-try cloche promote links --yes
-check "a link in place of the hooks needs a yes of its own" exits 5
-check "it is told where it leads" mentions '.git/hooks .*| -> ../tools'
-check "the file behind it is a hook" mentions 'runs later: .*/tools/pre-commit: git runs'
-check "and nothing was applied" not test -L "$WORK/.git/hooks"
-for place in .vscode .claude .cargo .husky .devcontainer .github .config .git; do
-  inside links "rm -rf $place; ln -s tools $place" > "$T/log" 2>&1
-  try cloche promote links "$place" --yes
-  check "so does a link in place of $place" exits 5
-done
-cloche rm links > "$T/log" 2>&1
-rmdir "$WORK/.git/hooks" && ln -s ../tools "$WORK/.git/hooks"
-[ "$MODE" = system ] || chown -h "$CALLER_UID:$CALLER_UID" "$WORK/.git/hooks"
-try cloche new --name behind
-inside behind 'echo id > tools/post-merge; chmod +x tools/post-merge; echo evil >> dotfiles/bashrc' > "$T/log" 2>&1
-try cloche promote behind tools --yes
-check "a file is a hook by a link that reality has" exits 5
-try cloche promote behind dotfiles --yes
-check "or a part of the home's" exits 5
-check "by the name that is said" mentions "also $CALLER_HOME/.bashrc"
-cloche rm behind > "$T/log" 2>&1
 
 # --- Patterns, and words that stand for nothing.
 try cloche new --name globs
@@ -244,6 +217,35 @@ refused invalid promote mixed --skip-triggers --allow-triggers
 dialogue 'skip those, or abort?=y' -- "$BIN/cloche" promote mixed --yes
 check "yes takes it over, too" test -e "$WORK/.git/hooks/pre-push"
 rm -rf "$WORK/.git/hooks"
+
+# --- Links: a file is judged by every name that leads to it.
+mkdir -p "$WORK/.git/hooks" "$WORK/tools" "$WORK/dotfiles" && echo 'alias a=b' > "$WORK/dotfiles/bashrc"
+ln -s "$WORK/dotfiles/bashrc" "$CALLER_HOME/.bashrc"
+[ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK/.git" "$WORK/tools" "$WORK/dotfiles" "$CALLER_HOME/.bashrc"
+try cloche new --name links
+inside links 'rm -rf .git/hooks; ln -s ../tools .git/hooks; printf "#!/bin/sh\nid\n" > tools/pre-commit; chmod +x tools/pre-commit' > "$T/log" 2>&1
+try cloche promote links --yes
+check "a link in place of the hooks needs a yes of its own" exits 5
+check "it is told where it leads" mentions '.git/hooks .*| -> ../tools'
+check "the file behind it is a hook" mentions 'runs later: .*/tools/pre-commit: git runs'
+check "and nothing was applied" not test -L "$WORK/.git/hooks"
+for place in .vscode .claude .cargo .husky .devcontainer .github .config .git; do
+  inside links "rm -rf $place; ln -s tools $place" > "$T/log" 2>&1
+  try cloche promote links "$place" --yes
+  check "so does a link in place of $place" exits 5
+done
+cloche rm links > "$T/log" 2>&1
+rmdir "$WORK/.git/hooks" && ln -s ../tools "$WORK/.git/hooks"
+[ "$MODE" = system ] || chown -h "$CALLER_UID:$CALLER_UID" "$WORK/.git/hooks"
+try cloche new --name behind
+inside behind 'echo id > tools/post-merge; chmod +x tools/post-merge; echo evil >> dotfiles/bashrc' > "$T/log" 2>&1
+try cloche promote behind tools --yes
+check "a file is a hook by a link that reality has" exits 5
+try cloche promote behind dotfiles --yes
+check "or a part of the home's" exits 5
+check "by the name that is said" mentions "also $CALLER_HOME/.bashrc"
+cloche rm behind > "$T/log" 2>&1
+
 # --- What diff does not show is not applied unless it is named.
 mkdir -p "$WORK/py" && echo 'a = 1' > "$WORK/py/a.py"
 [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK/py"

@@ -315,6 +315,25 @@ def make(name, script):
                    capture_output=True, check=True)
 
 
+@case("what was typed before a question is not its answer")
+def _():
+    make("ahead", "echo x > ahead-file; mkdir -p .husky; echo id > .husky/pre-push")
+    # The shell takes its own line; the rest waits in the terminal when cloche starts.
+    terminal = Terminal("-c", f"echo ready; read line; exec {CLOCHE} promote ahead", program="/bin/sh")
+    terminal.read_until(b"ready")
+    terminal.type(b"go\ny\ny\ny\n")
+    terminal.read_until(b"[y,s,a,?]")
+    terminal.type(b"y\ny\ny\n")  # the first is the answer, the others come too early
+    terminal.read_until(b"to reality? [y/N]")
+    terminal.type(b"n\n")
+    check("no question is answered before it is asked", terminal.status() == 4, terminal.text)
+    check("and nothing was applied", not os.path.exists("ahead-file"), terminal.text)
+    terminal = Terminal("promote", "ahead", ".husky", "--yes")
+    terminal.read_until(b"[y,s,a,?]")
+    terminal.type(b"y\n")
+    check("an answer in time counts", terminal.status() == 0, terminal.text)
+
+
 @case("names that act on a terminal")
 def _():
     odd = "odd\u009b31m\x7f\u0085\u202e\u2066\u2028\x1b]0;owned\x07"
