@@ -126,11 +126,13 @@ json ServiceToJson(const ServiceRequest& service) {
   for (const ServiceDirectory& each : service.directories)
     directories.push_back(
         {{"path", each.path}, {"mode", each.mode}, {"uid", each.uid}, {"gid", each.gid}});
-  return {{"name", service.name},        {"program", service.program}, {"argv", service.argv},
-          {"env", service.env},          {"cwd", service.cwd},         {"uid", service.uid},
-          {"gid", service.gid},          {"groups", service.groups},   {"ports", service.ports},
-          {"sockets", service.sockets},  {"directories", directories}, {"data", service.data},
-          {"since_ms", service.since_ms}};
+  json out = {
+      {"name", service.name},       {"program", service.program}, {"argv", service.argv},
+      {"env", service.env},         {"uid", service.uid},         {"gid", service.gid},
+      {"groups", service.groups},   {"ports", service.ports},     {"sockets", service.sockets},
+      {"directories", directories}, {"data", service.data},       {"since_ms", service.since_ms}};
+  if (!service.cwd.empty()) out["cwd"] = service.cwd;
+  return out;
 }
 
 }  // namespace cloche
