@@ -63,6 +63,7 @@ inline constexpr uint32_t kFlagBrief = 4096;   // kKill: answer before the mount
 // kRoom and a summary: the limit of bytes, of files was met.
 inline constexpr uint32_t kFlagDiskFull = 64;
 inline constexpr uint32_t kFlagFilesFull = 128;
+inline constexpr uint32_t kFlagShareFull = 8192;  // with kFlagDiskFull: the user's, not its own
 
 // Which part of building a sandbox failed; with the operation and errno it becomes a sentence and
 // a cure in policy/cures.cc.

@@ -20,7 +20,8 @@ struct Sandbox {
   std::string id;    // once handed out
   uint32_t slot = 0;
   uint32_t uid_base = 0;
-  uint32_t owner = 0;  // once handed out
+  uint32_t caller = 0;  // who its spec is of
+  uint32_t owner = 0;   // once handed out
   pid_t pid = 0;
   bool kept = false;            // its upper is kept/id, not once/name
   bool in_memory = false;       // its upper is a tmpfs: no quota to set

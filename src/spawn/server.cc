@@ -438,12 +438,17 @@ Outcome<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
   }
   if (!sandbox.in_memory)
     if (auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes); !set) return set;
+  if (!sandbox.in_memory && !sandbox.limits)  // once
+    if (auto charged = store_.Charge(sandbox.upper.get(), sandbox.caller); !charged) return charged;
   sandbox.limits = limits;
   return {};
 }
 
-uint32_t Server::FullFlags(const Sandbox& sandbox) {
-  return sandbox.limits ? Store::FullFlags(sandbox.upper.get(), *sandbox.limits) : 0;
+uint32_t Server::FullFlags(const Sandbox& sandbox) const {
+  if (!sandbox.limits) return 0;
+  const uint32_t flags = Store::FullFlags(sandbox.upper.get(), *sandbox.limits);
+  const bool share = (flags & kFlagDiskFull) != 0 && store_.ShareIsFull(sandbox.caller);
+  return flags | (share ? kFlagShareFull : 0);
 }
 
 void Server::End(const SpawnRequest& request, bool discard) {

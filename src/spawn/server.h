@@ -49,7 +49,7 @@ class Server {
   Outcome<void> HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
                          int first_command, bool from_shelf, uint64_t received, uint64_t prepared);
   Outcome<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
-  static uint32_t FullFlags(const Sandbox& sandbox);
+  uint32_t FullFlags(const Sandbox& sandbox) const;
   void AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox);
   void End(const SpawnRequest& request, bool discard);
   void Answer(const SpawnRequest& request, const Failure* failure);

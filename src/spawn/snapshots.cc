@@ -63,7 +63,9 @@ Outcome<void> Store::Group(sys::Fd upper, Limit limit) {
   if (group == 0) return {};  // of a time before there were groups
   if (int error = sys::JoinQuotaGroup(root_.get(), subvolume, group); error < 0)
     return std::unexpected(PoolFailure("join quota group", error, text));
-  return {};
+  struct stat info;
+  if (fstat(upper.get(), &info) < 0) return std::unexpected(PoolFailure("find owner", errno, text));
+  return Charge(upper.get(), info.st_uid);
 }
 
 // The copy is of the same owner.

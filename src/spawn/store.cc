@@ -102,6 +102,15 @@ Outcome<void> FillHoles(int image, const std::string& path) {
 
 }  // namespace
 
+// Half of what the pool can become.
+uint64_t Store::ShareOfOne() const {
+  struct statfs pool;
+  if (fstatfs(root_.get(), &pool) < 0) return 0;
+  const uint64_t size = static_cast<uint64_t>(pool.f_blocks) * static_cast<uint64_t>(pool.f_bsize);
+  const uint64_t room = FreeBytes(image_.get()), reserve = HostReserve(image_.get());
+  return (size + (room > reserve ? room - reserve : 0)) / 2;
+}
+
 Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   const char* final_name = "pool.img";
   image_ = sys::Fd(openat(state_dir, final_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));

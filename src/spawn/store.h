@@ -41,6 +41,9 @@ class Store {
   Outcome<void> SetLimit(int upper, uint64_t bytes);
   // An overlay needs a few files of its own to be mounted: a full tmpfs gets so many more.
   Outcome<void> LeaveRoom(int upper, const std::string& kept_id);
+  // Counts the upper in what its owner has of the pool, which is bounded (shares.cc).
+  Outcome<void> Charge(int upper, uint32_t owner);
+  bool ShareIsFull(uint32_t owner) const;
   static uint32_t FullFlags(int upper, const KernelLimits& limits);  // kFlagDiskFull ...
 
   // Saved states (snapshots.cc). Each takes its time and is called by a process of its own. Owners
@@ -76,6 +79,7 @@ class Store {
   Outcome<void> Group(sys::Fd upper, Limit limit);
   Outcome<void> CompleteRollbacks();
   Outcome<void> CompleteRollback(const std::string& id, const std::string& note);
+  uint64_t ShareOfOne() const;
   static uint64_t GroupOf(int upper);  // the quota group that holds its limit, 0 = none
   sys::Fd root_, once_, kept_, snaps_, masks_, trash_, empty_;
   sys::Fd image_, loop_;
@@ -83,6 +87,7 @@ class Store {
   bool btrfs_ = false;
   bool groups_ = false;  // a kept upper and its snapshots share one limit
   unsigned serial_ = 0;
+  std::map<uint32_t, uint64_t> shares_;   // limits of users, as they were last set
   std::map<uint64_t, int> stale_groups_;  // to be removed when the kernel lets them go; attempts
 };
 

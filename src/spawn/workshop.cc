@@ -491,6 +491,7 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
 
 Outcome<Sandbox> Workshop::Begin(const SandboxSpec& spec, const UpperChoice& choice) {
   Sandbox sandbox;
+  sandbox.caller = spec.caller.uid;
   auto built = BuildInto(spec, choice, sandbox);
   if (built) return sandbox;
   CleanUpFailed(sandbox, choice.kept_id.empty());

@@ -1,5 +1,6 @@
 #include "sys/btrfs.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
@@ -81,6 +82,7 @@ int EnableQuota(int pool) {
 }
 
 uint64_t QuotaGroupId(uint64_t id) { return uint64_t{1} << 48 | id; }
+uint64_t UserGroupId(uint32_t uid) { return uint64_t{2} << 48 | uid; }
 
 int CreateQuotaGroup(int pool, uint64_t group) {
   btrfs_ioctl_qgroup_create_args arguments{};
@@ -117,6 +119,23 @@ std::vector<uint64_t> QuotaGroups(int pool) {
     if (groups.size() == before || groups.back() == ~uint64_t{0}) return groups;
     key.min_offset = groups.back() + 1;  // they are sorted by it
   }
+}
+
+uint64_t QuotaGroupBytes(int pool, uint64_t group) {
+  btrfs_ioctl_search_args search{};
+  btrfs_ioctl_search_key& key = search.key;
+  key.tree_id = BTRFS_QUOTA_TREE_OBJECTID;
+  key.min_type = key.max_type = BTRFS_QGROUP_INFO_KEY;
+  key.min_offset = key.max_offset = group;
+  key.max_transid = ~uint64_t{0};
+  key.nr_items = 1;
+  if (Ioctl(pool, BTRFS_IOC_TREE_SEARCH, &search) < 0 || key.nr_items == 0) return 0;
+  btrfs_ioctl_search_header head;
+  memcpy(&head, search.buf, sizeof head);
+  uint64_t referenced = 0;  // behind the generation
+  if (head.type == BTRFS_QGROUP_INFO_KEY && head.len >= 2 * sizeof referenced)
+    memcpy(&referenced, search.buf + sizeof head + sizeof referenced, sizeof referenced);
+  return le64toh(referenced);
 }
 
 bool SubvolumeExists(int pool, uint64_t id) {

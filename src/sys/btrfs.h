@@ -18,6 +18,7 @@ int64_t SubvolumeId(int subvolume);
 int EnableQuota(int pool);
 // A group 1/ID holds the limit of several subvolumes together.
 uint64_t QuotaGroupId(uint64_t id);
+uint64_t UserGroupId(uint32_t uid);  // 2/UID, of everything one user has
 int CreateQuotaGroup(int pool, uint64_t group);
 int DestroyQuotaGroup(int pool,
                       uint64_t group);        // of a subvolume: its id. Not while it has members
@@ -25,6 +26,7 @@ std::vector<uint64_t> QuotaGroups(int pool);  // all of them
 bool SubvolumeExists(int pool, uint64_t id);
 int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group);
 int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
+uint64_t QuotaGroupBytes(int pool, uint64_t group);  // as of the last commit; 0: there is none
 bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew
 int ResizeToDevice(int pool);
 

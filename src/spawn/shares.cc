@@ -1,0 +1,50 @@
+#include <errno.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/spawn_protocol.h"
+#include "spawn/store.h"
+#include "sys/btrfs.h"
+
+// What each ordinary user has of the pool. Every upper and every saved state of one is a member of
+// the quota group 2/UID, whose limit is half of what the pool can become. Root has no such limit.
+namespace cloche::spawn {
+
+Outcome<void> Store::Charge(int upper, uint32_t owner) {
+  if (!groups_ || owner == 0) return {};
+  const int64_t subvolume = sys::SubvolumeId(upper);
+  const std::string text = std::to_string(owner);
+  if (subvolume < 0)
+    return Failed(SpawnStage::kPool, "find subvolume", static_cast<int>(subvolume), text);
+  const uint64_t group = sys::UserGroupId(owner), share = ShareOfOne();
+  int error = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    uint64_t& limit = shares_[owner];
+    if (limit == 0) {
+      error = sys::CreateQuotaGroup(root_.get(), group);
+      if (error < 0 && error != -EEXIST)
+        return Failed(SpawnStage::kPool, "make quota group of user", error, text);
+    }
+    if (std::max(limit, share) - std::min(limit, share) > share / 16) {
+      error = sys::LimitQuotaGroup(root_.get(), group, share);
+      if (error == 0) limit = share;
+    }
+    if (error == 0 || error == -EEXIST)
+      error = sys::JoinQuotaGroup(root_.get(), static_cast<uint64_t>(subvolume), group);
+    if (error == 0 || error == -EEXIST) return {};
+    // An empty group is taken away by the keeper, now and then.
+    if (error != -ENOENT && error != -EINVAL) break;
+    shares_.erase(owner);
+  }
+  return Failed(SpawnStage::kPool, "join quota group of user", error, text);
+}
+
+bool Store::ShareIsFull(uint32_t owner) const {
+  constexpr uint64_t kLittle = 64 << 20;  // counted when the pool commits: a moment old
+  const auto share = shares_.find(owner);
+  return groups_ && share != shares_.end() &&
+         sys::QuotaGroupBytes(root_.get(), sys::UserGroupId(owner)) + kLittle > share->second;
+}
+
+}  // namespace cloche::spawn
