@@ -50,6 +50,13 @@ bool RunBenches(const Options& options, const std::string& only, Report& report)
       report.Add({.promise = bench.name, .measured = "did not work", .verdict = Verdict::kMissed});
       worked = false;
     }
+    if (daemon.Runs()) continue;
+    // The parts that follow need not pay for it, but it is a failure: nobody told it to go.
+    fmt::print(stderr, "cloche-bench: the daemon was gone after {}:\n{}\n", bench.name,
+               daemon.WhyGone());
+    report.Add({.promise = "the daemon lives", .measured = "gone", .verdict = Verdict::kMissed});
+    worked = false;
+    daemon.Start();
   }
   return worked;
 }

@@ -130,7 +130,11 @@ void Origin::Serve() {
           for (auto& [other, client] : clients) Answer(*client);
         continue;
       }
-      Client& client = *clients.at(fd);
+      // A program that is just being started holds our descriptors until it executes. What we
+      // closed meanwhile is still reported.
+      const auto found = clients.find(fd);
+      if (found == clients.end()) continue;
+      Client& client = *found->second;
       static char buffer[1 << 18];
       ssize_t got;
       while ((got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0) {
@@ -140,8 +144,9 @@ void Origin::Serve() {
         if (client.upload == 0) Answer(client);
       }
       if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        epoll_ctl(poller_, EPOLL_CTL_DEL, fd, nullptr);
         close(fd);
-        clients.erase(fd);
+        clients.erase(found);
       } else if (client.upload == 0) {
         Answer(client);
       }

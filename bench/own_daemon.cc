@@ -57,6 +57,9 @@ OwnDaemon::OwnDaemon(std::string root) : root_(std::move(root)) {
   setenv("CLOCHE_STATE_DIR", state().c_str(), 1);
   setenv("CLOCHE_RUNTIME_DIR", (root_ + "/run").c_str(), 1);
   unsetenv("CLOCHE_SOCKET");
+  // Parts that measure other programs, or wait for a slow disk, can take longer than a daemon stays
+  // without work. One that is gone is then one that died.
+  setenv("CLOCHE_LEAVE_AFTER", "86400", 1);
   setenv("SSL_CERT_FILE", trusted().c_str(), 1);
 }
 
@@ -72,6 +75,16 @@ std::string OwnDaemon::cloche() const { return Sibling("cloche"); }
 void OwnDaemon::Start() {
   TimeSpawn({cloche(), "run", "--", FindProgram("true")});
   pid_ = nlohmann::json::parse(Capture({cloche(), "status", "--json"})).at("pid").get<pid_t>();
+}
+
+bool OwnDaemon::Runs() const { return pid_ > 0 && Alive(pid_); }
+
+// Starts another, which has seen how that one ended.
+std::string OwnDaemon::WhyGone() const {
+  for (const auto& check :
+       nlohmann::json::parse(Capture({cloche(), "doctor", "--json"})).at("checks"))
+    if (check.at("name") == "daemon") return check.dump(2);
+  return "";
 }
 
 void OwnDaemon::Stop() {

@@ -21,6 +21,8 @@ class OwnDaemon {
   // Started by the CLI, as for anybody; does nothing when it runs.
   void Start();
   void Stop();
+  bool Runs() const;
+  std::string WhyGone() const;
   // The next start has to make the pool again.
   void ForgetState();
 
