@@ -21,12 +21,15 @@ namespace {
 
 namespace http = boost::beast::http;
 
+constexpr int kMostAttempts = 3;
+
 struct Response {
   int status = 0;
   std::string body;
   std::string unread;
   OwnedFd socket;
   double connected_ms = 0;
+  bool again = false;  // nothing was done, and another daemon does it
 };
 
 // JSON cannot carry it, and something like it would be another file.
@@ -104,8 +107,9 @@ std::optional<Response> TakeUpgrade(OwnedFd& socket, std::string& received) {
   return response;
 }
 
-// `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP.
-Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
+// `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP; `anything` whether
+// an answer had begun.
+Result<Response> Receive(OwnedFd socket, int& error, bool& anything, const PieceSink* sink) {
   http::response_parser<http::string_body> parser;
   parser.body_limit(boost::none);
   parser.eager(true);
@@ -116,7 +120,6 @@ Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
   parser.on_chunk_header(on_chunk);
   std::string pending;
   char buffer[64 * 1024];
-  bool anything = false;
   while (!parser.is_done()) {
     const ssize_t count = recv(socket.get(), buffer, sizeof buffer, 0);
     if (count < 0 && errno == EINTR) continue;
@@ -148,6 +151,8 @@ Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
   }
   Response response;
   response.status = static_cast<int>(parser.get().result_int());
+  response.again = response.status == HttpStatus(Code::kUnavailable) &&
+                   parser.get().count(http::field::retry_after) != 0;
   response.body = std::move(parser.get().body());
   response.unread = std::move(pending);
   response.socket = std::move(socket);
@@ -156,19 +161,24 @@ Result<Response> Receive(OwnedFd socket, int& error, const PieceSink* sink) {
 
 Result<Response> Exchange(const std::string& request, StartDaemon start,
                           const PieceSink* sink = nullptr) {
-  for (bool first = true;; first = false) {
+  // A daemon may leave, or be ended, while we talk to it. What changes nothing is asked again, and
+  // what nobody heard.
+  const bool changes_nothing = request.starts_with("GET ");
+  for (int attempt = 0;; ++attempt) {
     ASSIGN_OR_RETURN(OwnedFd socket, ConnectToDaemon(start));
     const double connected_ms = SinceStartMs();
     int error = 0;
+    bool anything = false;
     const bool sent = Send(socket.get(), request);
     if (!sent) error = errno;
     // A refusal may have been written before the daemon stopped reading.
-    Result<Response> response = Receive(std::move(socket), error, sink);
-    if (response) {
+    Result<Response> response = Receive(std::move(socket), error, anything, sink);
+    if (response && (!response->again || attempt == kMostAttempts - 1)) {
       response->connected_ms = connected_ms;
       return response;
     }
-    if (!first || !NeverHeard(error)) return response;
+    const bool again = response || (!anything && (changes_nothing || NeverHeard(error)));
+    if (attempt == kMostAttempts - 1 || !again) return response;
   }
 }
 

@@ -22,6 +22,7 @@ namespace cloche::cli {
 namespace {
 
 constexpr const char* kSystemDirectory = "/run/cloche";
+constexpr int kMostStarts = 3;
 constexpr const char* kSocketName = "/cloched.sock";
 
 std::string Variable(const char* name) {
@@ -112,10 +113,12 @@ Result<OwnedFd> StartAndConnect(const std::string& path) {
   if (!lock || flock(lock.get(), LOCK_EX) != 0)
     return Fail(Code::kUnavailable, fmt::format("lock {}: {}", lock_path, strerror(errno)),
                 "set CLOCHE_RUNTIME_DIR to a directory that can be written");
-  if (OwnedFd fd = TryConnect(path)) return fd;
-  CLOCHE_TRY(StartDaemonAt(path));
-  if (OwnedFd fd = TryConnect(path)) return fd;
-  return CannotConnect(path, errno);
+  // One that has just started may leave at once: nobody was there yet.
+  for (int attempt = 0;; ++attempt) {
+    if (OwnedFd fd = TryConnect(path)) return fd;
+    if (attempt == kMostStarts || !NobodyListens(errno)) return CannotConnect(path, errno);
+    CLOCHE_TRY(StartDaemonAt(path));
+  }
 }
 
 }  // namespace
