@@ -41,8 +41,7 @@ Task<Response> RunCommand(Engine& engine, const Client& client, const Request& r
   std::shared_ptr<daemon::Sandbox> twin;
   if (parsed->fresh) {
     SandboxRequest fresh = TwinOf(sandbox->request);
-    nlohmann::json nothing_to_save;
-    auto made = co_await engine.Create(std::move(nothing_to_save), std::move(fresh), false, client);
+    auto made = co_await engine.Create(std::move(fresh), false, client);
     if (!made) co_return ErrorResponse(made.error());
     sandbox = twin = *made;
   }

@@ -9,6 +9,7 @@
 #include "api/doctor_kernel.h"
 #include "api/session.h"
 #include "base/spawn_protocol.h"
+#include "daemon/last_words.h"
 #include "sys/apparmor.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
@@ -157,9 +158,55 @@ Json NetworkCheck() {
                "none: a loopback-only network namespace; what is granted passes cloche-egress");
 }
 
+Json RecordCheck(const Json& unreadable) {
+  if (unreadable.empty()) return Check("records", "ok", "all of your sandboxes can be read");
+  std::string detail, cure;
+  for (const Json& each : unreadable) {
+    const std::string name = each["name"];
+    detail += fmt::format("{}{}{}: {}", detail.empty() ? "" : "; ", each["id"].get<std::string>(),
+                          name.empty() ? "" : " (" + name + ")", each["reason"].get<std::string>());
+    cure += fmt::format("{}{}", cure.empty() ? "" : "; ", each["remove"].get<std::string>());
+  }
+  Json check = Check("records", "weak", std::move(detail),
+                     "use the version of cloche that wrote them, or remove them: " + cure);
+  check["unreadable"] = unreadable;
+  return check;
+}
+
+// Bugs of a month; what was killed from outside is only told.
+Json EndsCheck(const std::string& directory) {
+  constexpr int64_t kRecent = 30 * 24 * 3600;
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  Json recent = Json::array();
+  bool bug = false;
+  for (const Json& each : daemon::ReadEnds(directory)) {
+    if (!each.contains("at") || !each["at"].is_number_integer() || !each.contains("why") ||
+        !each["why"].is_string() || now - each["at"].get<int64_t>() > kRecent)
+      continue;
+    bug |= each["kind"] != "gone";
+    recent.push_back(each);
+  }
+  if (recent.empty()) return Check("daemon", "ok", "none has ended or failed unexpectedly lately");
+  const Json& last = recent.back();
+  const std::string at = daemon::Rfc3339(
+      std::chrono::system_clock::time_point(std::chrono::seconds(last["at"].get<int64_t>())));
+  Json check =
+      Check("daemon", bug ? "weak" : "info",
+            fmt::format("{} unexpected {} in 30 days, the last at {}: {}", recent.size(),
+                        recent.size() == 1 ? "end or failure" : "ends or failures", at,
+                        last["why"].get<std::string>()),
+            bug ? fmt::format("please report it, with {}/ends.jsonl and {}/cloched.log.before",
+                              directory, directory)
+                : "");
+  check["ends"] = std::move(recent);
+  return check;
+}
+
 }  // namespace
 
-Response ServeDoctor(Engine& engine) {
+Response ServeDoctor(Engine& engine, const Client& client) {
   const HostFacts& facts = engine.FreshFacts();
   const bool system = engine.mode() == Mode::kSystem;
   const KernelVersion version =
@@ -179,6 +226,8 @@ Response ServeDoctor(Engine& engine) {
   checks.push_back(DiskCheck(system, facts));
   if (!system) checks.push_back(SharedCheck());
   checks.push_back(NetworkCheck());
+  checks.push_back(RecordCheck(engine.UnreadableJson(client)));
+  checks.push_back(EndsCheck(engine.state_directory() + "/daemon"));
   return JsonResponse({{"id", "doctor"},
                        {"mode", system ? "system" : "rootless"},
                        {"version", CLOCHE_VERSION},

@@ -1,7 +1,10 @@
 #include "api/listener.h"
 
+#include <fmt/format.h>
+#include <algorithm>
+
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <map>
 #include <memory>
 
@@ -10,33 +13,54 @@
 namespace cloche::api {
 namespace {
 
-// How many are connected for each user. One alone who took every descriptor we have would lock out
-// everybody else.
-using Crowd = std::map<uint32_t, size_t>;
+using Crowd = std::map<uint32_t, std::weak_ptr<Guest>>;
+
+std::shared_ptr<Guest> GuestOf(Crowd& crowd, uint32_t uid) {
+  std::weak_ptr<Guest>& known = crowd[uid];
+  if (auto guest = known.lock()) return guest;
+  std::erase_if(crowd,
+                [uid](const auto& each) { return each.first != uid && each.second.expired(); });
+  auto guest = std::make_shared<Guest>();
+  known = guest;
+  return guest;
+}
 
 struct Place {
-  Place(Crowd& crowd_in, uint32_t uid_in) : crowd(crowd_in), uid(uid_in) { ++crowd[uid]; }
-  ~Place() {
-    if (--crowd[uid] == 0) crowd.erase(uid);
+  explicit Place(std::shared_ptr<Guest> guest_in) : guest(std::move(guest_in)) {
+    ++guest->connections;
   }
+  ~Place() { --guest->connections; }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
-  Crowd& crowd;
-  uint32_t uid;
+  std::shared_ptr<Guest> guest;
 };
 
-Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket) {
+// To one who has as many connections as one user may have. It is small enough to be written at
+// once.
+void TurnAway(Socket& socket) {
+  static const Response refusal =
+      ErrorResponse({Code::kExhausted, "connect: you have too many connections to cloched",
+                     "end some of your other clients"});
+  const std::string text = fmt::format(
+      "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\n"
+      "Content-Length: {}\r\n\r\n{}",
+      refusal.body.size(), refusal.body);
+  boost::system::error_code ignored;
+  (void)socket.non_blocking(true, ignored);
+  (void)socket.write_some(asio::buffer(text), ignored);
+}
+
+// `presence`: a daemon with a client does not leave. One that went with an exception counts as
+// gone.
+Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket,
+                    [[maybe_unused]] std::shared_ptr<const void> presence) {
   Client client;
   client.socket = socket.native_handle();
   if (sys::PeerOf(client.socket, client.peer) < 0) co_return;
-  const auto others = crowd.find(client.peer.uid);
-  if (client.peer.uid != 0 && others != crowd.end() && others->second >= most)
-    co_return;  // hang up
-  Place place(crowd, client.peer.uid);
-  // A daemon with a client does not leave, so one that went with an exception must count as gone
-  // too.
-  const std::shared_ptr<const void> presence = engine.ClientCame();
-  Session session(engine, std::move(socket), client);
+  const auto guest = GuestOf(crowd, client.peer.uid);
+  if (client.peer.uid != 0 && guest->connections >= most) co_return TurnAway(socket);
+  Place place(guest);
+  Session session(engine, std::move(socket), client, guest);
   co_await session.Serve();
 }
 
@@ -44,7 +68,7 @@ Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket) {
 
 Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& acceptor) {
   static Crowd crowd;  // outlives those it counts
-  const size_t most = sys::RaiseFileLimit() / 4;
+  const size_t most = std::min<size_t>(sys::RaiseFileLimit() / 4, Guest::kMostConnections);
   for (;;) {
     auto [error, socket] = co_await acceptor.async_accept(daemon::kAwait);
     if (!acceptor.is_open()) co_return;
@@ -54,7 +78,11 @@ Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& accept
       co_await pause.async_wait(daemon::kAwait);
       continue;
     }
-    asio::co_spawn(engine.io(), ServeOne(engine, crowd, most, std::move(socket)), asio::detached);
+    // Counted from here on, and not when its turn comes.
+    auto presence = engine.ClientCame();
+    asio::co_spawn(engine.io(),
+                   ServeOne(engine, crowd, most, std::move(socket), std::move(presence)),
+                   daemon::kDetached);
   }
 }
 

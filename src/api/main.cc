@@ -10,12 +10,13 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include "api/listener.h"
+#include "daemon/last_words.h"
 #include "daemon/place.h"
 #include "policy/cures.h"
+#include "sys/children.h"
 #include "sys/watch_reserve.h"
 
 namespace cloche {
@@ -63,6 +64,7 @@ Status Serve(const Options& options, bool& announced) {
   auto leave = [&] {
     boost::system::error_code ignored;
     (void)acceptor.close(ignored);
+    daemon::SayGoodbye();  // the next may be here before the rest of us is gone
     if (engine) engine->Close();
     asio::co_spawn(
         io,
@@ -70,7 +72,7 @@ Status Serve(const Options& options, bool& announced) {
           co_await spawn->Leave();
           io.stop();
         },
-        asio::detached);
+        daemon::kDetached);
   };
   asio::co_spawn(
       io,
@@ -81,6 +83,8 @@ Status Serve(const Options& options, bool& announced) {
             co_return std::unexpected(ExplainLaunchFailure(
                 ready.reply.stage, ready.reply.operation, ready.reply.value, ready.reply.detail,
                 daemon::GatherHostFacts(mode, place.directories(), {})));
+          // Not before: our predecessor had the pool until now.
+          daemon::BeginRecords(place.directories().state + "/daemon");
           auto opened = daemon::Registry::Open(place.directories().state + "/daemon/registry.db");
           if (!opened) co_return std::unexpected(opened.error());
           registry = std::move(*opened);
@@ -95,6 +99,7 @@ Status Serve(const Options& options, bool& announced) {
         Announce(options, status);
         announced = true;
         if (!status) {
+          daemon::SayGoodbye();
           io.stop();
           co_return;
         }
@@ -102,10 +107,24 @@ Status Serve(const Options& options, bool& announced) {
         engine->StartHousekeeping(std::chrono::seconds(options.leave_after), leave);
         co_await api::Listen(*engine, acceptor);
       },
-      asio::detached);
+      [&](std::exception_ptr exception) {
+        if (!exception) return;
+        daemon::RecordException(exception, "serve");
+        status = Fail(Code::kInternal, "serve requests: an exception ended it",
+                      "cloche doctor shows it; please report it");
+        io.stop();
+      });
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](auto, int) { leave(); });
-  io.run();
+  while (!io.stopped()) try {
+      io.run();
+    } catch (...) {
+      // Of a handler, which is over. What else waits is served.
+      daemon::RecordException(std::current_exception(), "handle");
+    }
+  if (engine && engine->spawn_lost())
+    daemon::RecordEnd("cloche-spawn ended, and every sandbox with it: " +
+                      sys::HowItEnded(spawn->process()));
   return status;
 }
 
@@ -126,17 +145,16 @@ int main(int argc, char** argv) {
   signal(SIGHUP, SIG_IGN);
   sys::RaiseFileLimit();
   if (geteuid() != 0) sys::ReserveWatches();
-  if (geteuid() != 0) sys::ReserveWatches();
-  // Whatever outlives cloche-spawn for a moment is reaped here, by the kernel.
+  // Whatever outlives cloche-spawn for a moment is reaped here.
   sys::AdoptOrphans();
-  signal(SIGCHLD, SIG_IGN);
+  sys::ReapChildren();
   Status status;
   bool announced = false;
   try {
     status = Serve(options, announced);
   } catch (const std::exception& error) {
     status = Fail(Code::kInternal, fmt::format("run cloched: {}", error.what()));
-    if (announced) fmt::print(stderr, "cloched: {}\n", status.error().message);
+    daemon::RecordEnd(status.error().message);
   }
   if (!status && !announced) Announce(options, status);
   return status ? 0 : 1;

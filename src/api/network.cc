@@ -1,5 +1,4 @@
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -76,7 +75,7 @@ Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> san
   auto [error, size] = co_await http::async_write_header(socket, serializer, daemon::kAwait);
   bool heard = !error && co_await WriteChunk(socket, LogText(*network));
   const auto left = std::make_shared<bool>(false);
-  asio::co_spawn(engine.io(), WatchForEnd(socket, follower, left), asio::detached);
+  asio::co_spawn(engine.io(), WatchForEnd(socket, follower, left), daemon::kDetached);
   while (heard) {
     while (follower->lines.empty() && !follower->over) co_await follower->moved.Wait();
     if (follower->lines.empty()) break;

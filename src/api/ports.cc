@@ -1,5 +1,4 @@
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <charconv>
@@ -82,7 +81,7 @@ Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::s
         co_await asio::async_write(relay->inside, asio::buffer(received), daemon::kAwait);
     if (lost) co_return;
   }
-  asio::co_spawn(io, Pass(relay, relay->inside, relay->client), asio::detached);
+  asio::co_spawn(io, Pass(relay, relay->inside, relay->client), daemon::kDetached);
   co_await Pass(relay, relay->client, relay->inside);
 }
 

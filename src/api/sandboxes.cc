@@ -29,7 +29,7 @@ Task<Response> Create(Engine& engine, const Client& client, const Request& reque
   if (!body) co_return ErrorResponse(body.error());
   auto parsed = ParseSandboxRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto sandbox = co_await engine.Create(*body, std::move(*parsed), true, client);
+  auto sandbox = co_await engine.Create(std::move(*parsed), true, client);
   if (!sandbox) co_return ErrorResponse(sandbox.error());
   co_return JsonResponse((*sandbox)->ToJson(), 201);
 }
@@ -70,11 +70,9 @@ Status Rename(Engine& engine, const Client& client, const nlohmann::json& body,
                   "choose another name");
   const std::string before = std::exchange(sandbox.name, name);
   sandbox.request.name = name;
-  sandbox.request_json["name"] = name;
   const Status saved = engine.Save(sandbox);
   if (saved) return {};
   sandbox.name = sandbox.request.name = before;
-  sandbox.request_json["name"] = before;
   return saved;
 }
 
@@ -103,7 +101,7 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
   }
   if (path.size() < 2)
     co_return ErrorResponse({Code::kInvalid, "sandboxes: no such method", "see openapi.yaml"});
-  auto sandbox = engine.Find(path[1], client);
+  auto sandbox = engine.FindAny(path[1], client);
   if (!sandbox) co_return ErrorResponse(sandbox.error());
   if (path.size() == 2 && request.method == "GET") co_return JsonResponse((*sandbox)->ToJson());
   if (path.size() == 2 && request.method == "DELETE") {
@@ -113,6 +111,12 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
     json["state"] = "removed";
     co_return JsonResponse(json);
   }
+  if (path.size() == 3 && path[2] == "stop" && request.method == "POST") {
+    Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
+    co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());
+  }
+  if (const Status readable = daemon::CheckReadable(**sandbox); !readable)
+    co_return ErrorResponse(readable.error());
   if (path.size() == 2 && request.method == "PATCH") {
     auto body = request.ParseBody();
     if (!body) co_return ErrorResponse(body.error());
@@ -129,10 +133,6 @@ Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Reques
   }
   if (path.size() == 3 && path[2] == "usage" && request.method == "GET")
     co_return JsonResponse(UsageOf(**sandbox));
-  if (path.size() == 3 && path[2] == "stop" && request.method == "POST") {
-    Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
-    co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());
-  }
   if (path.size() == 3 && path[2] == "staleness" && request.method == "GET") {
     auto stale = co_await engine.Staleness(*sandbox, client);
     co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());

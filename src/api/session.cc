@@ -1,20 +1,30 @@
 #include "api/session.h"
 
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <chrono>
 
+#include "api/routes.h"
 #include "api/stream.h"
 #include "base/error_json.h"
 #include "base/json_text.h"
+#include "base/text.h"
+#include "daemon/last_words.h"
 
 namespace cloche::api {
 namespace {
 
-constexpr size_t kMaxBody = 16 << 20;
 constexpr size_t kMaxHead = 64 << 10;
 constexpr size_t kFirstRead = 4096;
+constexpr size_t kMostValues = 200'000;  // of a body: each costs more than its bytes
+constexpr size_t kSmall = 64 << 10;      // of one connection, and so bounded by their number
+constexpr size_t kMostDiscarded = 64 << 20;
+// Of what has begun: a connection may be silent for as long as it likes.
+constexpr std::chrono::seconds kHeadTime{10}, kBodyTime{60}, kWriteTime{300}, kDiscardTime{5};
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -56,6 +66,87 @@ bool IsAbout(const Request& request, const char* method, const char* what) {
          request.path[2] == what;
 }
 
+// Ends what waits on a socket when time is up. The socket may be gone before.
+class Deadline {
+ public:
+  Deadline(asio::io_context& io, Socket& socket, std::chrono::seconds time)
+      : state_(std::make_shared<State>(io, &socket)) {
+    state_->timer.expires_after(time);
+    state_->timer.async_wait([state = state_](boost::system::error_code error) {
+      if (error || !state->socket) return;
+      state->passed = true;
+      boost::system::error_code ignored;
+      (void)state->socket->cancel(ignored);
+    });
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  ~Deadline() {
+    state_->socket = nullptr;
+    state_->timer.cancel();
+  }
+  bool passed() const { return state_->passed; }
+
+ private:
+  struct State {
+    State(asio::io_context& io, Socket* socket_in) : timer(io), socket(socket_in) {}
+    asio::steady_timer timer;
+    Socket* socket;
+    bool passed = false;
+  };
+  std::shared_ptr<State> state_;
+};
+
+Response Refused(int status, Error error) {
+  Response response = ErrorResponse(error);
+  response.status = status;
+  return response;
+}
+
+Response TooSlow(const char* what, std::chrono::seconds time) {
+  return Refused(408, {Code::kInvalid,
+                       fmt::format("read request: its {} did not come whole within {} seconds",
+                                   what, time.count()),
+                       "send it at once"});
+}
+
+Response TooLarge(size_t most) {
+  return Refused(413, {Code::kInvalid,
+                       fmt::format("read request: it is larger than {}, the most for this resource",
+                                   FormatBytes(most)),
+                       "send less"});
+}
+
+// What was sent is not HTTP, or too much of it. All else is about the connection.
+bool IsAboutHttp(const boost::system::error_code& error) {
+  return error.category() == http::make_error_code(http::error::bad_method).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+Response TooMuchAtOnce(const char* what) {
+  return Refused(
+      429, {Code::kExhausted,
+            fmt::format("{}: more than {} MiB of your requests and answers are under way", what,
+                        Guest::kMostBytes >> 20),
+            "end some of your other clients, or try again when they are done"});
+}
+
+// Values cost many times their bytes: "[[[[".
+bool HasTooManyValues(const std::string& text) {
+  size_t values = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\')
+      ++i;
+    else if (c == '"')
+      in_string = !in_string;
+    else if (!in_string && (c == ',' || c == '[' || c == '{'))
+      ++values;
+  }
+  return values > kMostValues;
+}
+
 Result<Request> Understand(const http::request<http::string_body>& message) {
   Request request;
   request.method = std::string(message.method_string());
@@ -73,7 +164,6 @@ Result<Request> Understand(const http::request<http::string_body>& message) {
     ASSIGN_OR_RETURN(std::string value, Decode(field.substr(std::min(equals + 1, field.size()))));
     request.query.emplace_back(std::move(key), std::move(value));
   }
-  request.body = message.body();
   request.upgrade = beast::iequals(message[http::field::upgrade], "cloche-stream");
   return request;
 }
@@ -88,6 +178,10 @@ std::string Request::Query(const std::string& key) const {
 
 Result<nlohmann::json> Request::ParseBody() const {
   if (body.empty()) return nlohmann::json::object();
+  if (HasTooManyValues(body))
+    return Fail(Code::kInvalid,
+                fmt::format("read request: the body has more than {} values", kMostValues),
+                "send less in one request");
   auto json = nlohmann::json::parse(body, nullptr, false);
   if (json.is_discarded()) return Fail(Code::kInvalid, "read request: the body is not JSON");
   return json;
@@ -104,64 +198,170 @@ Response ErrorResponse(const Error& error) {
 
 Task<void> Session::Serve() {
   for (;;) {
-    http::request_parser<http::string_body> parser;
-    parser.body_limit(kMaxBody);
-    parser.header_limit(kMaxHead);
-    buffer_.reserve(kFirstRead);  // most requests in one read
-    auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
-    const bool too_large = error == http::error::body_limit || error == http::error::header_limit;
-    if (error && !too_large) co_return;  // gone, half a request, or not HTTP: nobody to answer
-    const auto& message = parser.get();
-    Response response;
-    auto request = Understand(message);
-    if (too_large) {
-      Error refused{Code::kInvalid,
-                    error == http::error::body_limit ? "read request: it is larger than 16 MiB"
-                                                     : "read request: its head exceeds 64 KiB",
-                    "send less"};
-      response = ErrorResponse(refused);
-      response.status = 413;
-    } else if (!request) {
-      response = ErrorResponse(request.error());
-    } else if (request->upgrade && IsPortRequest(*request)) {
-      auto inside = co_await OpenPort(engine_, client_, *request);
-      if (inside) {
-        std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
-        co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_),
-                           std::move(received));
-        co_return;
-      }
-      response = ErrorResponse(inside.error());
-    } else if (request->upgrade) {
-      if (co_await RouteUpgrade(*request)) co_return;
-      response = ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
-    } else if (IsAbout(*request, "GET", "changes") || IsAbout(*request, "POST", "promote")) {
-      auto sandbox = engine_.Find(request->path[1], client_);
-      if (sandbox) {
-        const auto serve = request->method == "GET" ? ServeChanges : ServePromotion;
-        auto answer = co_await serve(engine_, client_, *request, *sandbox, socket_);
-        if (!answer) co_return;
-        response = std::move(*answer);
-      } else {
-        response = ErrorResponse(sandbox.error());
-      }
-    } else if (request->method == "GET" && request->path.size() == 4 &&
-               request->path[0] == "sandboxes" && request->path[2] == "network" &&
-               request->path[3] == "log" && request->Query("follow") == "1") {
-      auto sandbox = engine_.Find(request->path[1], client_);
-      if (sandbox) co_return co_await FollowNetworkLog(engine_, *sandbox, socket_);
-      response = ErrorResponse(sandbox.error());
-    } else {
-      response = co_await Route(*request);
+    if (buffer_.size() == 0) {
+      auto [error] = co_await socket_.async_wait(Socket::wait_read, daemon::kAwait);
+      if (error) co_return;
     }
-    http::response<http::string_body> reply(static_cast<http::status>(response.status), 11);
-    reply.set(http::field::content_type, response.type);
-    reply.body() = std::move(response.body);
-    reply.keep_alive(message.keep_alive() && !too_large);
-    reply.prepare_payload();
-    auto [write_error, written] = co_await http::async_write(socket_, reply, daemon::kAwait);
-    if (write_error || too_large || !message.keep_alive()) co_return;
+    // What it says stays unread, and is answered by a reset: whoever asks knows that nobody heard.
+    if (engine_.closed()) co_return;
+    Request request;
+    bool keep_alive = false;
+    if (!co_await Read(request, keep_alive)) co_return;
+    if (!co_await Handle(std::move(request), keep_alive)) co_return;
+    if (!keep_alive) co_return;
   }
+}
+
+// g++ 12: whatever is passed to a co_await here has a name.
+Task<bool> Session::Read(Request& request, bool& keep_alive) {
+  http::request_parser<http::string_body> parser;
+  parser.body_limit(boost::none);
+  parser.header_limit(kMaxHead);
+  buffer_.reserve(kFirstRead);  // most requests in one read
+  Response refusal;
+  uint64_t unread = kMostDiscarded;
+  {
+    const Deadline deadline(engine_.io(), socket_, kHeadTime);
+    auto [error, size] = co_await http::async_read_header(socket_, buffer_, parser, daemon::kAwait);
+    if (deadline.passed())
+      refusal = TooSlow("head", kHeadTime);
+    else if (error && !IsAboutHttp(error))
+      co_return false;  // gone, perhaps in the middle: nobody is there to answer
+    else if (error == http::error::header_limit)
+      refusal =
+          Refused(413, {Code::kInvalid, "read request: its head exceeds 64 KiB", "send less"});
+    else if (error)
+      refusal = Refused(400, {Code::kInvalid, "read request: " + error.message(),
+                              "this is HTTP/1.1, as openapi.yaml says"});
+  }
+  if (refusal.body.empty()) {
+    keep_alive = parser.get().keep_alive();
+    const auto length = parser.content_length();
+    const uint64_t announced = length ? *length : 0;
+    if (!parser.chunked()) unread = announced;
+    refusal = Admit(parser.get(), parser.chunked(), announced, request);
+  }
+  if (!refusal.body.empty()) {
+    co_await RefuseUnread(std::move(refusal), unread);
+    co_return false;
+  }
+  if (!parser.is_done()) {
+    parser.body_limit(request.most_body);
+    const Deadline deadline(engine_.io(), socket_, kBodyTime);
+    auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
+    if (deadline.passed())
+      refusal = TooSlow("body", kBodyTime);
+    else if (error == http::error::body_limit)
+      refusal = TooLarge(request.most_body);
+    else if (error)
+      co_return false;
+  }
+  if (!refusal.body.empty()) {
+    co_await RefuseUnread(std::move(refusal), kMostDiscarded);
+    co_return false;
+  }
+  request.body = std::move(parser.get().body());
+  co_return true;
+}
+
+// By its head alone. An empty answer: it may come.
+Response Session::Admit(const http::request<http::string_body>& head, bool chunked,
+                        uint64_t announced, Request& request) {
+  Response none;
+  auto understood = Understand(head);
+  if (!understood) return ErrorResponse(understood.error());
+  const auto most = FindRoute(understood->method, understood->path);
+  if (!most) return Refused(most.error().status, most.error().error);
+  if (announced > *most) return TooLarge(*most);
+  request = std::move(*understood);
+  request.most_body = *most;
+  const size_t bytes = chunked ? *most : static_cast<size_t>(announced);
+  if (bytes <= kSmall) return none;
+  auto hold = Hold::Take(guest_, bytes);
+  if (!hold) return TooMuchAtOnce("read request");
+  request.hold = std::move(*hold);
+  return none;
+}
+
+// What is still on its way is thrown away: many clients send all before they read anything.
+Task<void> Session::RefuseUnread(Response response, uint64_t unread) {
+  static char scrap[64 << 10];  // one for all: nobody reads it
+  const bool written = co_await Write(std::move(response), false);
+  if (!written) co_return;
+  uint64_t left = std::min<uint64_t>(unread, kMostDiscarded);
+  left -= std::min<uint64_t>(left, buffer_.size());
+  const Deadline deadline(engine_.io(), socket_, kDiscardTime);
+  while (left > 0 && !deadline.passed()) {
+    auto [error, size] = co_await socket_.async_read_some(asio::buffer(scrap), daemon::kAwait);
+    if (error) co_return;
+    left -= std::min<uint64_t>(left, size);
+  }
+}
+
+Task<bool> Session::Handle(Request request, bool keep_alive) {
+  std::optional<Response> response;
+  if (engine_.closed()) {
+    Response leaving = ErrorResponse(
+        {Code::kUnavailable, "serve request: this cloched is just leaving", "ask again"});
+    leaving.again = true;
+    co_await Write(std::move(leaving), false);
+    co_return false;
+  }
+  try {
+    response = co_await Answer(request);
+  } catch (const std::exception&) {
+    daemon::RecordException(std::current_exception(), "serve a request");
+    response = ErrorResponse({Code::kInternal, "serve request: a bug of cloched ended it",
+                              "cloche doctor shows it; please report it"});
+  }
+  if (!response) co_return false;
+  request = Request();  // its body is not needed any more
+  co_return co_await Write(std::move(*response), keep_alive);
+}
+
+// Nothing: the connection became something else, and is over.
+Task<std::optional<Response>> Session::Answer(Request& request) {
+  if (request.upgrade && IsPortRequest(request)) {
+    auto inside = co_await OpenPort(engine_, client_, request);
+    if (!inside) co_return ErrorResponse(inside.error());
+    std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+    co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_), std::move(received));
+    co_return std::nullopt;
+  }
+  if (request.upgrade) {
+    const bool streamed = co_await RouteUpgrade(request);
+    if (streamed) co_return std::nullopt;
+    co_return ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
+  }
+  if (IsAbout(request, "GET", "changes") || IsAbout(request, "POST", "promote")) {
+    auto sandbox = engine_.Find(request.path[1], client_);
+    if (!sandbox) co_return ErrorResponse(sandbox.error());
+    const auto serve = request.method == "GET" ? ServeChanges : ServePromotion;
+    co_return co_await serve(engine_, client_, request, *sandbox, socket_);
+  }
+  if (request.method == "GET" && request.path.size() == 4 && request.path[0] == "sandboxes" &&
+      request.path[2] == "network" && request.path[3] == "log" && request.Query("follow") == "1") {
+    auto sandbox = engine_.Find(request.path[1], client_);
+    if (!sandbox) co_return ErrorResponse(sandbox.error());
+    co_await FollowNetworkLog(engine_, *sandbox, socket_);
+    co_return std::nullopt;
+  }
+  co_return co_await Route(request);
+}
+
+Task<bool> Session::Write(Response response, bool keep_alive) {
+  std::optional<Hold> hold;
+  if (response.body.size() > kSmall) hold = Hold::TakeLast(guest_, response.body.size());
+  if (response.body.size() > kSmall && !hold) response = TooMuchAtOnce("answer");
+  http::response<http::string_body> reply(static_cast<http::status>(response.status), 11);
+  reply.set(http::field::content_type, response.type);
+  if (response.again) reply.set(http::field::retry_after, "0");
+  reply.body() = std::move(response.body);
+  reply.keep_alive(keep_alive);
+  reply.prepare_payload();
+  const Deadline deadline(engine_.io(), socket_, kWriteTime);
+  auto [error, written] = co_await http::async_write(socket_, reply, daemon::kAwait);
+  co_return !error;
 }
 
 Task<Response> Session::Route(const Request& request) {
@@ -169,7 +369,7 @@ Task<Response> Session::Route(const Request& request) {
   if (path.size() == 1 && path[0] == "status" && request.method == "GET")
     co_return JsonResponse(engine_.StatusJson(client_));
   if (path.size() == 1 && path[0] == "doctor" && request.method == "GET")
-    co_return ServeDoctor(engine_);
+    co_return ServeDoctor(engine_, client_);
   if (path.size() == 1 && path[0] == "explain" && request.method == "POST") {
     auto body = request.ParseBody();
     if (!body) co_return ErrorResponse(body.error());
@@ -191,14 +391,15 @@ Task<Response> Session::Route(const Request& request) {
       {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
 }
 
-Task<bool> Session::RouteUpgrade(const Request& request) {
+Task<bool> Session::RouteUpgrade(Request& request) {
   const auto& path = request.path;
   bool run = path.size() == 1 && path[0] == "run";
   bool commands = path.size() == 3 && path[0] == "sandboxes" && path[2] == "commands";
   bool attach =
       path.size() == 5 && path[0] == "sandboxes" && path[2] == "commands" && path[4] == "attach";
   if (request.method != "POST" || !(run || commands || attach)) co_return false;
-  auto stream = std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_));
+  auto stream =
+      std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_), guest_);
   if (run)
     co_await stream->Run(request);
   else if (commands)

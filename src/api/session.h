@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/guest.h"
 #include "base/result.h"
 #include "daemon/engine.h"
 
@@ -28,6 +29,8 @@ struct Request {
   std::vector<std::string> path;  // decoded segments after /v1
   std::vector<std::pair<std::string, std::string>> query;
   std::string body;
+  size_t most_body = 0;  // that its resource takes
+  Hold hold;             // of the body
   bool upgrade = false;  // to cloche-stream
   std::string Query(const std::string& key) const;
   Result<nlohmann::json> ParseBody() const;
@@ -37,6 +40,7 @@ struct Response {
   int status = 200;
   std::string body;
   std::string type = "application/json";
+  bool again = false;  // nothing was done: the same request is for the next daemon
 };
 Response JsonResponse(const Json& body, int status = 200);
 Response ErrorResponse(const Error& error);
@@ -44,17 +48,28 @@ Response ErrorResponse(const Error& error);
 // A connection: one or more requests, or one stream.
 class Session {
  public:
-  Session(Engine& engine, Socket socket, Client client)
-      : engine_(engine), socket_(std::move(socket)), client_(client) {}
+  Session(Engine& engine, Socket socket, Client client, std::shared_ptr<Guest> guest)
+      : engine_(engine), socket_(std::move(socket)), client_(client), guest_(std::move(guest)) {}
   Task<void> Serve();
 
  private:
+  // The next request, whole and within what its sender may send. False: it was refused, and the
+  // connection is over.
+  Task<bool> Read(Request& request, bool& keep_alive);
+  Response Admit(const http::request<http::string_body>& head, bool chunked, uint64_t announced,
+                 Request& request);
+  Task<void> RefuseUnread(Response response, uint64_t unread);
+  // False: the connection is over, for it broke or became something else.
+  Task<bool> Handle(Request request, bool keep_alive);
+  Task<std::optional<Response>> Answer(Request& request);
+  Task<bool> Write(Response response, bool keep_alive);
   Task<Response> Route(const Request& request);
-  Task<bool> RouteUpgrade(const Request& request);  // true: the connection was a stream and is over
+  Task<bool> RouteUpgrade(Request& request);  // true: the connection was a stream and is over
 
   Engine& engine_;
   Socket socket_;
   Client client_;
+  std::shared_ptr<Guest> guest_;
   beast::flat_buffer buffer_;
 };
 
@@ -90,6 +105,6 @@ Task<Result<sys::Fd>> OpenPort(Engine& engine, Client client, const Request& req
 Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::string received);
 Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request);
 Task<Response> ServeSecrets(Engine& engine, const Client& client, const Request& request);
-Response ServeDoctor(Engine& engine);
+Response ServeDoctor(Engine& engine, const Client& client);
 
 }  // namespace cloche::api

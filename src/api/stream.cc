@@ -4,7 +4,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
 
@@ -20,10 +19,12 @@ constexpr int kHangUp = 1, kKill = 9;
 
 }  // namespace
 
-Stream::Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer)
+Stream::Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer,
+               std::shared_ptr<Guest> guest)
     : engine_(engine),
       socket_(std::move(socket)),
       client_(client),
+      guest_(std::move(guest)),
       received_(static_cast<const char*>(buffer.data().data()), buffer.size()),
       moved_(engine.io()),
       linger_(engine.io(), kLinger),
@@ -50,8 +51,8 @@ void Stream::SwitchProtocols() {
   static constexpr std::string_view kAnswer =
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: cloche-stream\r\n\r\n";
   pending_.insert(0, kAnswer);
-  asio::co_spawn(engine_.io(), WriteLoop(shared_from_this()), asio::detached);
-  asio::co_spawn(engine_.io(), ReadLoop(shared_from_this()), asio::detached);
+  asio::co_spawn(engine_.io(), WriteLoop(shared_from_this()), daemon::kDetached);
+  asio::co_spawn(engine_.io(), ReadLoop(shared_from_this()), daemon::kDetached);
 }
 
 Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
@@ -66,6 +67,7 @@ Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
     writing_ = part.size();
     auto [error, size] = co_await asio::async_write(socket_, asio::buffer(part), daemon::kAwait);
     writing_ = 0;
+    if (pending_.empty()) replayed_ = Hold();
     written_.Pulse();
     if (error) {
       gone_ = true;
@@ -113,8 +115,9 @@ gone:
 // Whoever sends faster than the command reads, or before there is one, is kept waiting.
 bool Stream::InputIsBehind() const {
   if (gone_ || closing_) return false;
-  if (!command_) return early_input_.size() > kInputBacklog;
-  return !command_->ended() && command_->InputBacklog() > kInputBacklog;
+  const size_t most = kInputBacklog / guest_->Crowding();
+  if (!command_) return early_input_.size() > most;
+  return !command_->ended() && command_->InputBacklog() > most;
 }
 
 bool Stream::Handle(FrameType type, std::string payload) {
@@ -172,17 +175,19 @@ Task<void> Stream::Refuse(const Error& error) {
   co_await Finish(result);
 }
 
-Task<void> Stream::Run(const Request& request) {
+Task<void> Stream::Run(Request& request) {
   SwitchProtocols();
   auto body = request.ParseBody();
   if (!body) co_return co_await Refuse(body.error());
   auto parsed = ParseRunRequest(*body);
   if (!parsed) co_return co_await Refuse(parsed.error());
-  Status done = co_await RunDisposable(std::move(*body), std::move(*parsed));
+  *body = nullptr;
+  request = Request();  // the command may run for days
+  Status done = co_await RunDisposable(std::move(*parsed));
   if (!done) co_await Refuse(done.error());
 }
 
-Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
+Task<Status> Stream::RunDisposable(RunRequest request) {
   daemon::StepTimer steps;
   steps.Add(
       "read request",
@@ -190,8 +195,8 @@ Task<Status> Stream::RunDisposable(nlohmann::json body, RunRequest request) {
   daemon::FirstCommand first;
   first.request = std::move(request.command);
   first.watcher = this;
-  auto sandbox = co_await engine_.Create(std::move(body), std::move(request.sandbox), request.keep,
-                                         client_, &steps, &first);
+  auto sandbox =
+      co_await engine_.Create(std::move(request.sandbox), request.keep, client_, &steps, &first);
   if (!sandbox) co_return std::unexpected(sandbox.error());
   sandbox_ = *sandbox;
   command_ = first.command;
@@ -227,7 +232,7 @@ Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox,
   }
 }
 
-Task<void> Stream::Exec(const Request& request) {
+Task<void> Stream::Exec(Request& request) {
   SwitchProtocols();
   auto sandbox = engine_.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
@@ -235,14 +240,15 @@ Task<void> Stream::Exec(const Request& request) {
   if (!body) co_return co_await Refuse(body.error());
   auto parsed = ParseCommandRequest(*body);
   if (!parsed) co_return co_await Refuse(parsed.error());
+  *body = nullptr;
+  request = Request();
   Status done = daemon::CheckAgent(**sandbox, *parsed);
   if (!done) co_return co_await Refuse(done.error());
   if (parsed->fresh) {
     RunRequest fresh;
     fresh.sandbox = TwinOf((*sandbox)->request);
     fresh.command = std::move(*parsed);
-    nlohmann::json nothing_to_save;
-    done = co_await RunDisposable(std::move(nothing_to_save), std::move(fresh));
+    done = co_await RunDisposable(std::move(fresh));
   } else {
     done = co_await RunIn(*sandbox, std::move(*parsed));
   }
@@ -277,6 +283,13 @@ Task<void> Stream::Attach(const Request& request) {
                   "cloche show tells how many ran; the first is 1"};
     co_return co_await Refuse(missing);
   }
+  auto hold = Hold::TakeLast(guest_, command->output().kept());
+  if (!hold) {
+    Error full{Code::kExhausted, "attach: too many of your answers are not read yet",
+               "end some of your other clients, or try again when they are done"};
+    co_return co_await Refuse(full);
+  }
+  replayed_ = std::move(*hold);
   sandbox_ = *sandbox;
   command_ = command;
   Deliver(command->output().Frames());

@@ -12,19 +12,20 @@ namespace cloche::api {
 // An upgraded connection: frames of base/frames.h in both directions until the result.
 class Stream : public daemon::Watcher, public std::enable_shared_from_this<Stream> {
  public:
-  Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer);
+  Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer,
+         std::shared_ptr<Guest> guest);
   ~Stream() override;
 
-  Task<void> Run(const Request& request);
-  Task<void> Exec(const Request& request);
+  Task<void> Run(Request& request);  // it is used up
+  Task<void> Exec(Request& request);
   Task<void> Attach(const Request& request);
 
   void Deliver(std::string frames) override;
-  size_t Backlog() const override { return pending_.size() + writing_; }
+  size_t Backlog() const override { return (pending_.size() + writing_) * guest_->Crowding(); }
   bool Foreground() const override { return foreground_; }
 
  private:
-  Task<Status> RunDisposable(nlohmann::json body, RunRequest request);
+  Task<Status> RunDisposable(RunRequest request);
   Task<Status> RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request);
   Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox,
                     std::shared_ptr<daemon::CommandRun> command);
@@ -42,6 +43,8 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   Engine& engine_;
   Socket socket_;
   Client client_;
+  std::shared_ptr<Guest> guest_;
+  Hold replayed_;  // until it has been read
   std::string received_;
   std::string early_input_;
   bool early_end_ = false;

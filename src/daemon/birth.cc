@@ -1,7 +1,6 @@
 #include <fcntl.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "daemon/engine.h"
 #include "sys/fd.h"
@@ -13,7 +12,7 @@ namespace cloche::daemon {
 void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client) {
   // The client may be gone by then; who he was stays.
   notes_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
-  if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), asio::detached);
+  if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), kDetached);
 }
 
 // One after the other: a hundred sandboxes of one project are made at once.

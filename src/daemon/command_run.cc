@@ -5,7 +5,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
 #include <cmath>
 #include <ctime>
@@ -79,15 +78,13 @@ void CommandRun::Started(int pid, std::vector<sys::Fd> streams) {
     sys::SetNonBlocking(streams[i].get());
     places[i]->assign(streams[i].Release());
   }
-  if (stdout_.is_open())
-    asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), asio::detached);
-  if (stderr_.is_open())
-    asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), asio::detached);
+  if (stdout_.is_open()) asio::co_spawn(io_, Pump(self, stdout_, FrameType::kStdout), kDetached);
+  if (stderr_.is_open()) asio::co_spawn(io_, Pump(self, stderr_, FrameType::kStderr), kDetached);
   started_.Set();
   Tell(FrameType::kStarted, {{"id", sandbox_}, {"command", std::to_string(number_)}, {"pid", pid}});
   if (!input_.empty() && !feeding_) {
     feeding_ = true;
-    asio::co_spawn(io_, Feed(self), asio::detached);
+    asio::co_spawn(io_, Feed(self), kDetached);
   } else if (input_closed_ && stdin_.is_open()) {
     stdin_.close();
   }
@@ -235,7 +232,7 @@ void CommandRun::WriteInput(std::string_view data) {
   input_ += data;
   if (state_ == State::kRunning && !feeding_) {
     feeding_ = true;
-    asio::co_spawn(io_, Feed(shared_from_this()), asio::detached);
+    asio::co_spawn(io_, Feed(shared_from_this()), kDetached);
   }
 }
 

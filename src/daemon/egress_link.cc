@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <sstream>
 
 #include "base/text.h"
@@ -76,7 +75,7 @@ Task<Status> EgressLink::Open(std::string sandbox, Border border) {
   made.border = std::move(border);
   if (!serving_) {
     serving_ = true;
-    asio::co_spawn(io_, Serve(), asio::detached);
+    asio::co_spawn(io_, Serve(), kDetached);
   } else if (ready_) {
     SendOpen(sandbox, guarded_[sandbox]);
   }

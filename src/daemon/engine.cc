@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "base/nearest_word.h"
 #include "base/text.h"
+#include "daemon/last_words.h"
 #include "policy/cures.h"
 #include "policy/environment.h"
 #include "policy/print.h"
@@ -27,6 +27,10 @@ void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command) {
   if ((flags & kFlagFilesFull) != 0)
     command.MarkLimit({"inodes", static_cast<double>(limits.inodes),
                        fmt::format("limit of {} files reached", limits.inodes)});
+  if ((flags & kFlagShareFull) != 0)
+    command.MarkLimit({"share", 0,
+                       "your share of the pool, half of it, is used up by your sandboxes; remove "
+                       "some: cloche ls, cloche rm NAME"});
   if ((flags & kFlagDiskFull) != 0)
     command.MarkLimit({"disk", static_cast<double>(limits.disk_bytes),
                        fmt::format("disk limit {} reached", FormatBytes(limits.disk_bytes))});
@@ -226,8 +230,8 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
   co_return Status{};
 }
 
-Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, SandboxRequest request,
-                                                      bool keep, Client client, StepTimer* steps,
+Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(SandboxRequest request, bool keep,
+                                                      Client client, StepTimer* steps,
                                                       FirstCommand* first) {
   std::vector<std::string> names;
   if (!request.name.empty()) names.push_back(request.name);
@@ -252,17 +256,6 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(nlohmann::json body, Sandb
   sandbox->request = std::move(request);
   sandbox->PinProjectFile(sandbox->request.project_file);
   sandbox->keep = keep;
-  if (keep) {
-    body["env"] = sandbox->request.env;
-    if (sandbox->request.canaries.wanted)
-      body["canaries"] = CanariesToJson(sandbox->request.canaries);
-    if (body.contains("network")) body["network"] = NetworkToJson(sandbox->request.network);
-    body.erase("argv");
-    for (const char* key :
-         {"pty", "stdin", "background", "fresh", "wall", "output", "timing", "keep"})
-      body.erase(key);
-    sandbox->request_json = std::move(body);
-  }
   // Recorded before its files exist: after a crash in between, Load removes what was half-made.
   CLOCHE_CO_TRY(Save(*sandbox));
   sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
@@ -365,7 +358,8 @@ Task<Status> Engine::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, 
   EndLooks(*sandbox, {Code::kConflict, "look at " + sandbox->id + ": it was stopped meanwhile",
                       "ask again: cloche diff " + sandbox->id});
   const Turn turn = co_await TakeTurn(sandbox);
-  if (sandbox->state == Sandbox::State::kGoing) co_return Status{};
+  if (sandbox->state == Sandbox::State::kGoing || sandbox->state == Sandbox::State::kUnreadable)
+    co_return Status{};
   co_return co_await StopNow(sandbox, std::move(reason), ended);
 }
 
@@ -425,6 +419,13 @@ Task<Result<Json>> Engine::Discard(std::shared_ptr<Sandbox> sandbox,
 }
 
 Result<std::shared_ptr<Sandbox>> Engine::Find(const std::string& ref, const Client& client) const {
+  auto found = FindAny(ref, client);
+  if (found) CLOCHE_TRY(CheckReadable(**found));
+  return found;
+}
+
+Result<std::shared_ptr<Sandbox>> Engine::FindAny(const std::string& ref,
+                                                 const Client& client) const {
   std::vector<std::shared_ptr<Sandbox>> found;
   for (const auto& [id, sandbox] : sandboxes_) {
     if (sandbox->owner != client.peer.uid) continue;
@@ -502,6 +503,7 @@ void Engine::SpawnLost() {
 }
 
 void Engine::Close() {
+  closed_ = true;
   for (auto& [id, sandbox] : sandboxes_) {
     if (sandbox->state != Sandbox::State::kRunning) continue;
     sandbox->state = Sandbox::State::kStopped;
@@ -513,7 +515,21 @@ void Engine::Close() {
 }
 
 void Engine::StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave) {
-  asio::co_spawn(io_, Housekeeping(leave_after, std::move(leave)), asio::detached);
+  asio::co_spawn(io_, Housekeeping(leave_after, std::move(leave)), kDetached);
+}
+
+void Engine::KeepHouse() {
+  EnforceTimes();
+  sys::RefillWatches();
+  egress_.CheckHost();
+  vault_.KeepCounts();
+  ForgetOldValues();
+  std::erase_if(unforgotten_,
+                [&](const std::string& id) { return registry_.Remove(id).has_value(); });
+  if (!undropped_.empty()) {  // one at a time: the disk may stay full for long
+    asio::co_spawn(io_, DropFiles(std::move(undropped_.front())), kDetached);
+    undropped_.pop_front();
+  }
 }
 
 Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave) {
@@ -521,16 +537,11 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
   for (;;) {
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(kAwait);
-    EnforceTimes();
-    sys::RefillWatches();
-    egress_.CheckHost();
-    vault_.KeepCounts();
-    ForgetOldValues();
-    std::erase_if(unforgotten_,
-                  [&](const std::string& id) { return registry_.Remove(id).has_value(); });
-    if (!undropped_.empty()) {  // one at a time: the disk may stay full for long
-      asio::co_spawn(io_, DropFiles(std::move(undropped_.front())), asio::detached);
-      undropped_.pop_front();
+    // Limits in time hold also after a bug in one of these.
+    try {
+      KeepHouse();
+    } catch (...) {
+      RecordException(std::current_exception(), "keep house");
     }
     bool busy = clients_.use_count() > 1;
     for (const auto& [id, sandbox] : sandboxes_)
@@ -542,7 +553,7 @@ Task<void> Engine::Housekeeping(std::chrono::seconds leave_after, std::function<
       trimmed_ = Clock::now();
     }
     if (busy) last_busy_ = Clock::now();
-    if (Clock::now() - last_busy_ > leave_after) {
+    if (!busy && Clock::now() - last_busy_ > leave_after) {
       leave();
       co_return;
     }

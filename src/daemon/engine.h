@@ -63,6 +63,10 @@ bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some ar
 std::string NewId(const char* prefix);
 void DrawDecoys(CanaryRequest& canaries);
 
+// Nobody works with what has a record that cannot be read.
+Status CheckReadable(const Sandbox& sandbox);
+Status CheckReadable(const Snapshot& snapshot);
+
 // What is kept is kept: only a life that was asked for ends it.
 void LiveOn(SandboxRequest& request);
 
@@ -72,13 +76,12 @@ class Engine {
   Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLink& spawn,
          Registry& registry);
 
-  Status Load();             // what an earlier daemon left
+  Status Load();  // what an earlier daemon left; records that cannot be read are set aside
   Task<Status> Reconcile();  // saved states on disk with those on record
   void Close();              // records what is about to be ended
   void StartHousekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
 
-  Task<Result<std::shared_ptr<Sandbox>>> Create(nlohmann::json body, SandboxRequest request,
-                                                bool keep, Client client,
+  Task<Result<std::shared_ptr<Sandbox>>> Create(SandboxRequest request, bool keep, Client client,
                                                 StepTimer* steps = nullptr,
                                                 FirstCommand* first = nullptr);
   Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox,
@@ -147,11 +150,18 @@ class Engine {
   Result<Snapshot> FindSnapshot(const std::string& ref, const Client& client) const;
 
   Result<std::shared_ptr<Sandbox>> Find(const std::string& ref, const Client& client) const;
+  // Also one whose record cannot be read.
+  Result<std::shared_ptr<Sandbox>> FindAny(const std::string& ref, const Client& client) const;
+  // Of whoever asks: [{id, name, reason, remove: the command that does}]. Sandboxes and snapshots.
+  Json UnreadableJson(const Client& client) const;
   std::vector<std::shared_ptr<Sandbox>> List(const Client& client) const;
   Json StatusJson(const Client& client) const;
   const HostFacts& facts();
   const HostFacts& FreshFacts();  // also what changes without a sign: sysctls
   const sys::CgroupHost& cgroups() const { return cgroups_; }
+  bool spawn_lost() const { return spawn_lost_; }
+  bool closed() const { return closed_; }  // no request is begun any more: the next daemon is asked
+  const std::string& state_directory() const { return directories_.state; }
   uint32_t spawn_flags() const { return spawn_.ready_flags(); }
   // The client counts for as long as this is held. It may outlive us: when the daemon leaves,
   // those who are still served are destroyed last, with `io`.
@@ -255,6 +265,8 @@ class Engine {
                        const Client& client) const;
   Error Explained(const SpawnAnswer& answer);
   Registry::Row RowOf(const Sandbox& sandbox) const;
+  Result<std::shared_ptr<Sandbox>> ReadRow(const Registry::Row& row);
+  std::shared_ptr<Sandbox> SetAside(const Registry::Row& row, const std::string& why);
   std::shared_ptr<Sandbox> MakeSandbox(const std::string& id, uint32_t owner);
   std::shared_ptr<CommandRun> MakeCommand(const Sandbox& sandbox, CommandRequest request,
                                           Watcher* watcher, StepTimer steps);
@@ -273,6 +285,7 @@ class Engine {
   void InitExited(const SpawnReply& event);
   void SpawnLost();
   Task<void> Housekeeping(std::chrono::seconds leave_after, std::function<void()> leave);
+  void KeepHouse();  // what is to be done now and then
   void EnforceTimes();
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
@@ -318,6 +331,7 @@ class Engine {
   std::chrono::steady_clock::time_point settle_again_{};  // not sooner
   std::deque<Dropped> undropped_;  // without a record, but the full disk still has the files
   bool spawn_lost_ = false;
+  bool closed_ = false;
 };
 
 class Engine::Look {

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
 
 namespace cloche::daemon {
@@ -15,6 +16,17 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 using Task = asio::awaitable<T>;
 inline constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+// Where asio::detached would forget it, an exception is written down (last_words.h): it is a bug,
+// which ended what threw it and nothing else.
+struct Detached {
+  void operator()(std::exception_ptr exception) const;
+  template <typename T>
+  void operator()(std::exception_ptr exception, T&&) const {
+    (*this)(exception);
+  }
+};
+inline constexpr Detached kDetached;
 
 // Something several coroutines wait for. Set once, or pulsed whenever something moved.
 class Event {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <limits>
 
 #include "base/error_json.h"
@@ -225,7 +224,7 @@ Task<Result<std::shared_ptr<Engine::Look>>> Engine::StartLook(std::shared_ptr<Sa
   else
     begun = SendLook(*look, request, client, *state, *other);
   if (begun) {
-    asio::co_spawn(io_, ReleaseWhenDone(look), asio::detached);
+    asio::co_spawn(io_, ReleaseWhenDone(look), kDetached);
     co_return look;
   }
   (void)co_await FinishLook(look);
@@ -279,7 +278,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
         [](Engine& engine, Snapshot passed) -> Task<void> {
           (void)co_await engine.DropSnapshot(std::move(passed));
         }(*this, snapshot),
-        asio::detached);
+        kDetached);
   co_return status;
 }
 
@@ -374,7 +373,6 @@ Status Engine::PinProjectFile(Sandbox& sandbox, std::string text) {
   if (sandbox.request.project.empty())
     return Fail(Code::kConflict, "pin cloche.toml of " + sandbox.id + ": it has no project",
                 "make a sandbox in the project: cloche new");
-  if (sandbox.keep) sandbox.request_json["project_file"] = text;
   sandbox.PinProjectFile(std::move(text));
   return Save(sandbox);
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <chrono>
 
 #include "base/text.h"
@@ -78,8 +77,7 @@ std::string Blocked(const Sandbox& sandbox, const Json& record) {
   constexpr std::string_view kNotGranted = " is not granted";
   const size_t said = reason.find(kNotGranted);
   if (said == std::string::npos)
-    return fmt::format("blocked: {}; see: cloche net {} log", EscapeForTerminal(reason),
-                       sandbox.id);
+    return fmt::format("blocked: {}{}", EscapeForTerminal(reason), sandbox.See("net", "log"));
   reason.erase(said + kNotGranted.size());
   return fmt::format("blocked: {} to {}; {}", EscapeForTerminal(reason), sandbox.id,
                      GrantWith(sandbox, rule));
@@ -190,7 +188,7 @@ void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json&
   const std::string destination = DestinationOf(record);
   if (network.told.size() > kMostTold || !network.told.insert(destination).second) return;
   const std::string message = network.told.size() > kMostTold
-                                  ? "more was blocked; see: cloche net " + sandbox.id + " log"
+                                  ? "more was blocked" + sandbox.See("net", "log")
                                   : Blocked(sandbox, record);
   tell(message);
 }
@@ -328,7 +326,7 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     boost::system::error_code ignored;
     (void)network->refusals.close(ignored);
     network->refusals.assign(refusals.Release());
-    asio::co_spawn(io_, WatchRefusals(sandbox, network), asio::detached);
+    asio::co_spawn(io_, WatchRefusals(sandbox, network), kDetached);
   }
   co_return Status{};
 }
@@ -391,14 +389,9 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   auto rules = CompileNetwork(wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
   NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
-  const auto record = [&] {
-    sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
-    return Save(*sandbox);
-  };
   // First: what may have been sent is masked for the life of the sandbox, whoever dies meanwhile.
-  if (Status saved = record(); !saved) {
+  if (Status saved = Save(*sandbox); !saved) {
     sandbox->request.network = std::move(before);
-    sandbox->request_json["network"] = NetworkToJson(sandbox->request.network);
     co_return saved;
   }
   const bool open = sandbox->network && sandbox->network->proxy_port != 0;
@@ -418,7 +411,7 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
     before.masked = sandbox->request.network.masked;
     sandbox->request.network = std::move(before);
     egress_.SendSecrets(sandbox->id);
-    (void)record();
+    (void)Save(*sandbox);
     co_return done;
   }
   if (sandbox->network) sandbox->network->told.clear();

@@ -160,6 +160,7 @@ Status Place::GiveUpRoot() {
 
 void Place::KeepLog() {
   std::string path = directories_.state + "/daemon/cloched.log";
+  (void)!rename(path.c_str(), (path + ".before").c_str());  // the last words of the one before us
   sys::Fd log(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (log.valid()) dup2(log.get(), STDERR_FILENO);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
 #include "base/text.h"
@@ -88,11 +87,11 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
   control_.assign(answer.fds[0].Release());
   listener_.assign(answer.fds[2].Release());
   auto self = shared_from_this();
-  asio::co_spawn(io_, ReadInit(self), asio::detached);
-  asio::co_spawn(io_, ReadDenials(self), asio::detached);
+  asio::co_spawn(io_, ReadInit(self), kDetached);
+  asio::co_spawn(io_, ReadDenials(self), kDetached);
   if (answer.fds.size() > 3) {
     oom_.assign(answer.fds[3].Release());
-    asio::co_spawn(io_, WatchOom(self, cgroup_version_ == sys::CgroupVersion::kV2), asio::detached);
+    asio::co_spawn(io_, WatchOom(self, cgroup_version_ == sys::CgroupVersion::kV2), kDetached);
   }
   state = State::kRunning;
   ++launches;
@@ -381,10 +380,8 @@ bool Sandbox::Record(const sys::SeccompNotification& notification) {
           FrameType::kNotice,
           {{"kind", "denial"},
            {"class", ClassName(kind)},
-           {"message",
-            fmt::format("denied: {} by {} (pid {}): not allowed in a sandbox; see `cloche "
-                        "show {}`",
-                        call, EscapeForTerminal(row->process), row->pid, id)}});
+           {"message", fmt::format("denied: {} by {} (pid {}): not allowed in a sandbox{}", call,
+                                   EscapeForTerminal(row->process), row->pid, See("show"))}});
   }
   uint64_t budget = planned.limits.denials.value_or(0);
   bool ends = true;
@@ -409,10 +406,16 @@ void Sandbox::TellOfDeadEnds(CommandRun& ended) {
                                 : std::string("--allow HOST:443"))}});
 }
 
+std::string Sandbox::See(std::string_view verb, std::string_view what) const {
+  // One that ends with its command is gone before anybody can ask for it.
+  if (!keep) return "";
+  return fmt::format("; see: cloche {} {}{}{}", verb, id, what.empty() ? "" : " ", what);
+}
+
 std::string Sandbox::NetworkText() const {
   const size_t rules = request.network.rules.size();
   if (rules == 0) return "none";
-  return fmt::format("{} rule{}; see: cloche net {} show", rules, rules == 1 ? "" : "s", id);
+  return fmt::format("{} rule{}{}", rules, rules == 1 ? "" : "s", See("net", "show"));
 }
 
 Json Sandbox::Enforced() const {
@@ -457,7 +460,8 @@ void Sandbox::PinProjectFile(std::string text) {
 }
 
 Json Sandbox::ToJson() const {
-  static constexpr const char* kStates[] = {"running", "running", "stopped", "ended", "ended"};
+  static constexpr const char* kStates[] = {"running", "running", "stopped",
+                                            "ended",   "ended",   "unreadable"};
   Json json = {{"id", id},
                {"name", name},
                {"state", kStates[static_cast<int>(state)]},

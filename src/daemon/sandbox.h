@@ -42,7 +42,9 @@ using EndSandbox = std::function<void(const char* limit, const std::string& reas
 // One sandbox: what it was asked to be, what it is, its commands, what it was denied.
 class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
-  enum class State { kStarting, kRunning, kStopped, kEnded, kGoing };
+  // kUnreadable: its record is not one we understand. It stays as it is on disk, is shown, and can
+  // be removed.
+  enum class State { kStarting, kRunning, kStopped, kEnded, kGoing, kUnreadable };
 
   Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, EndSandbox end)
       : id(std::move(id_in)),
@@ -56,7 +58,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const std::string id;
   const uint32_t owner;
   std::string name;
-  nlohmann::json request_json;  // as it came, for the registry
   SandboxRequest request;
   Planned planned;
   bool keep = false;
@@ -123,6 +124,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   bool WasOutOfMemory();  // in this life of it
   Json ToJson() const;
   Json ServicesJson() const;
+  // "; see: cloche net ID log", where there still will be something to see.
+  std::string See(std::string_view verb, std::string_view what = "") const;
   // A decoy was on its way out: a violation.
   void RecordCanary(const std::string& canary, const std::string& form,
                     const std::string& destination);

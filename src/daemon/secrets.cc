@@ -234,8 +234,10 @@ bool Engine::IsMasked(uint32_t owner, const std::string& name) const {
 // With the last sandbox that has used them.
 void Engine::ForgetOldValues() {
   std::set<std::string> ids;
-  for (const auto& [id, sandbox] : sandboxes_)
+  for (const auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->state == Sandbox::State::kUnreadable) return;  // nobody knows which it has used
     for (const MaskedHost& each : sandbox->request.network.masked) ids.insert(each.id);
+  }
   (void)vault_.KeepOldOf(ids);
 }
 

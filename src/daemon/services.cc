@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <filesystem>
 
 #include "base/text.h"
@@ -114,10 +113,10 @@ Task<Status> Engine::AddServices(std::shared_ptr<Sandbox> sandbox,
                                               .count());
     sandbox->request.services.push_back(std::move(each));
   }
-  nlohmann::json list = nlohmann::json::array();
-  for (const ServiceRequest& each : sandbox->request.services) list.push_back(ServiceToJson(each));
-  sandbox->request_json["services"] = std::move(list);
-  CLOCHE_CO_TRY(Save(*sandbox));
+  if (Status saved = Save(*sandbox); !saved) {
+    sandbox->request.services = before;
+    co_return saved;
+  }
   if (sandbox->state == Sandbox::State::kRunning && ShowsOriginal(*sandbox)) {
     std::string reason = "the data of its services takes its place";
     CLOCHE_CO_TRY(co_await StopNow(sandbox, std::move(reason), false));
@@ -174,7 +173,7 @@ Task<void> Engine::StartServices(std::shared_ptr<Sandbox> sandbox) {
     if (service->state == Service::State::kStarting || service->state == Service::State::kReady)
       continue;
     service->Become(Service::State::kStarting, "it does not answer yet");
-    asio::co_spawn(io_, Supervise(sandbox, service), asio::detached);
+    asio::co_spawn(io_, Supervise(sandbox, service), kDetached);
   }
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (const auto& service : all) {

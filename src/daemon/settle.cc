@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "daemon/engine.h"
 
@@ -26,7 +25,7 @@ void Engine::SettleSoon(const std::string& id) {
   unsettled_.insert(id);
   if (settling_) return;
   settling_ = true;
-  asio::co_spawn(io_, Settle(), asio::detached);
+  asio::co_spawn(io_, Settle(), kDetached);
 }
 
 Task<void> Engine::Settle() {

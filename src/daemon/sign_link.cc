@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -38,7 +37,7 @@ Status SignLink::Start(asio::io_context& io, const std::string& sandbox, const s
   const int fds[] = {owner, theirs.get(), listener.get(), log.get()};
   process_ = spawn_.Send(request, fds);
   socket_.assign(ours.Release());
-  asio::co_spawn(io, ReadLoop(shared_from_this()), asio::detached);
+  asio::co_spawn(io, ReadLoop(shared_from_this()), kDetached);
   return {};
 }
 

@@ -39,8 +39,8 @@ void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
   if (ShortTextOf(event, "decision") == "allow") return;
   const std::string reason = ShortTextOf(event, "reason");
   if (network->told.size() > kMostTold || !network->told.insert("sign " + reason).second) return;
-  const std::string message = fmt::format("signature refused: {}; see: cloche sign {} log",
-                                          EscapeForTerminal(reason), sandbox.id);
+  const std::string message =
+      fmt::format("signature refused: {}{}", EscapeForTerminal(reason), sandbox.See("sign", "log"));
   for (const auto& [number, command] : sandbox.commands())
     if (!command->ended())
       command->Tell(FrameType::kNotice, {{"kind", "sign"}, {"message", message}});
@@ -84,7 +84,6 @@ Task<Status> Engine::SetSigning(std::shared_ptr<Sandbox> sandbox, SigningRequest
     wanted.keys.push_back(std::move(*key));
   }
   sandbox->request.signing = std::move(wanted);
-  if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
   co_return Status{};
 }
 
@@ -133,7 +132,6 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
       // It does not listen, and was closed. What is revoked stays so.
       CloseSigning(*sandbox);
       sandbox->request.signing = std::move(wanted);
-      if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
     }
   } else if (runs && !wanted.keys.empty()) {
     sandbox->request.signing = std::move(wanted);
@@ -142,12 +140,9 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
       sandbox->request.signing = before;
       co_return opened;
     }
-    // What is revoked stays so.
-    if (!opened && sandbox->keep)
-      sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
+    // If not: what is revoked stays so.
   } else {
     sandbox->request.signing = std::move(wanted);
-    if (sandbox->keep) sandbox->request_json["sign"] = SigningToJson(sandbox->request.signing);
   }
   if (sandbox->network) sandbox->network->told.clear();
   co_return Save(*sandbox);

@@ -1,14 +1,17 @@
 #include "daemon/snapshot.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "daemon/command_run.h"
 
 namespace cloche::daemon {
 namespace {
 
-constexpr std::array kKinds = {"manual", "command", "time", "rollback", "fork"};
+constexpr std::array kKinds = {"manual", "command", "time", "rollback", "fork", "unreadable"};
 
 double Seconds(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -34,28 +37,40 @@ Registry::SnapshotRow Snapshot::ToRow() const {
   return {id, sandbox, owner, record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-Result<Snapshot> Snapshot::FromRow(const Registry::SnapshotRow& row) {
-  const Json record = Json::parse(row.record, nullptr, false);
-  const auto kind = record.is_object()
-                        ? std::ranges::find(kKinds, record.value("kind", ""),
-                                            [](const char* each) { return std::string(each); })
-                        : kKinds.end();
-  if (kind == kKinds.end())
-    return Fail(Code::kUnavailable, "read registry: the record of " + row.id + " is damaged",
-                "restore the registry from a backup, or move the state directory away");
+namespace {
+
+// Throws what is not as it should be.
+void Read(const Json& record, Snapshot& out) {
+  const auto kind = std::ranges::find(kKinds, record.at("kind").get<std::string>(),
+                                      [](const char* each) { return std::string(each); });
+  if (kind == kKinds.end()) throw std::runtime_error("its kind is not known to this version");
+  out.name = record.value("name", "");
+  out.note = record.value("note", "");
+  out.parent = record.value("parent", "");
+  out.kind = static_cast<SnapshotKind>(kind - kKinds.begin());
+  out.command = record.value("command", uint64_t{0});
+  out.created = std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::duration<double>(record.value("created", 0.0))));
+}
+
+}  // namespace
+
+Snapshot Snapshot::FromRow(const Registry::SnapshotRow& row) {
   Snapshot snapshot;
   snapshot.id = row.id;
   snapshot.sandbox = row.sandbox;
   snapshot.owner = row.owner;
-  snapshot.name = record.value("name", "");
-  snapshot.note = record.value("note", "");
-  snapshot.parent = record.value("parent", "");
-  snapshot.kind = static_cast<SnapshotKind>(kind - kKinds.begin());
-  snapshot.command = record.value("command", uint64_t{0});
-  snapshot.created = std::chrono::system_clock::time_point(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(
-          std::chrono::duration<double>(record.value("created", 0.0))));
-  return snapshot;
+  try {
+    Snapshot read = snapshot;
+    Read(Json::parse(row.record), read);
+    return read;
+  } catch (const std::exception& error) {
+    snapshot.kind = SnapshotKind::kUnreadable;
+    snapshot.note = fmt::format("its record cannot be read: {}", error.what());
+    snapshot.created = {};
+    return snapshot;
+  }
 }
 
 }  // namespace cloche::daemon

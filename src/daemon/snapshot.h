@@ -12,10 +12,11 @@ namespace cloche::daemon {
 // Why a state was saved. Those of a person stay until he removes them, the others are pruned.
 enum class SnapshotKind {
   kManual,
-  kCommand,   // before a command
-  kTime,      // because so much time had passed
-  kRollback,  // what a rollback abandoned
-  kFork,      // for the moment of a fork
+  kCommand,     // before a command
+  kTime,        // because so much time had passed
+  kRollback,    // what a rollback abandoned
+  kFork,        // for the moment of a fork
+  kUnreadable,  // its record is damaged, or of a later version: it can only be removed
 };
 
 // A saved state of a sandbox.
@@ -32,7 +33,7 @@ struct Snapshot {
 
   Json ToJson() const;
   Registry::SnapshotRow ToRow() const;
-  static Result<Snapshot> FromRow(const Registry::SnapshotRow& row);
+  static Snapshot FromRow(const Registry::SnapshotRow& row);  // kUnreadable: `note` says why
 };
 
 }  // namespace cloche::daemon

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "sys/message.h"
 #include "sys/process.h"
@@ -14,12 +13,13 @@ namespace cloche::daemon {
 Result<std::unique_ptr<SpawnLink>> SpawnLink::Start(asio::io_context& io,
                                                     const std::string& program,
                                                     const std::string& state_dir) {
-  int socket = sys::StartWithSocket(program.c_str(), state_dir.c_str());
+  int process = 0;
+  int socket = sys::StartWithSocket(program.c_str(), state_dir.c_str(), process);
   if (socket < 0)
     return Fail(Code::kUnavailable, "start " + program + ": " + strerror(-socket),
                 "build or install cloche-spawn beside cloched");
-  std::unique_ptr<SpawnLink> link(new SpawnLink(io, socket));
-  asio::co_spawn(io, link->ReadLoop(), asio::detached);
+  std::unique_ptr<SpawnLink> link(new SpawnLink(io, socket, process));
+  asio::co_spawn(io, link->ReadLoop(), kDetached);
   return link;
 }
 

@@ -38,18 +38,20 @@ class SpawnLink {
                                  uint32_t flags = 0);
   std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {});
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
+  int process() const { return process_; }
   bool lost() const { return lost_; }  // what it was doing may be done or not
   Task<void> Leave();                  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:
-  SpawnLink(asio::io_context& io, int socket)
-      : io_(io), socket_(io, socket), ready_(io), left_(io) {}
+  SpawnLink(asio::io_context& io, int socket, int process)
+      : io_(io), socket_(io, socket), process_(process), ready_(io), left_(io) {}
   Task<void> ReadLoop();
   void FailAll();
 
   asio::io_context& io_;
   asio::posix::stream_descriptor socket_;
+  int process_;
   Event ready_, left_;
   SpawnReply ready_reply_{};
   uint64_t next_ = 1;

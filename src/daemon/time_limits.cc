@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <utility>
 
 #include "base/text.h"
@@ -78,7 +77,7 @@ void Engine::EndLater(const std::string& id, const char* limit, const std::strin
         co_await engine.Stop(sandbox, why, true);
         sandbox->to_be_stopped = false;
       }(*this, found->second, reason),
-      asio::detached);
+      kDetached);
 }
 
 // Time passes for a stopped one, too: it must not start again to be ended then.
@@ -98,7 +97,7 @@ void Engine::StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason) {
         co_await engine.Stop(box, why);
         box->to_be_stopped = false;
       }(*this, std::move(sandbox), std::move(reason)),
-      asio::detached);
+      kDetached);
 }
 
 void Engine::SaveLater(std::shared_ptr<Sandbox> sandbox) {
@@ -114,7 +113,7 @@ void Engine::SaveLater(std::shared_ptr<Sandbox> sandbox) {
             command->Tell(FrameType::kNotice, {{"kind", "snapshot"},
                                                {"message", "not saved: " + saved.error().message}});
       }(*this, std::move(sandbox)),
-      asio::detached);
+      kDetached);
 }
 
 void Engine::EnforceTimes() {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <utility>
 
 #include "base/text.h"
 #include "daemon/engine.h"
+#include "policy/stored_request.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
@@ -104,10 +104,8 @@ Task<Status> Engine::Reconcile() {
   if (!rows) co_return std::unexpected(rows.error());
   std::string known;
   for (const Registry::SnapshotRow& row : *rows) {
-    auto snapshot = Snapshot::FromRow(row);
-    if (!snapshot) co_return std::unexpected(snapshot.error());
     known += row.id + "\n";
-    snapshots_[row.id] = std::move(*snapshot);
+    snapshots_[row.id] = Snapshot::FromRow(row);
   }
   sys::Fd memory(sys::SealedMemfd("snapshots", known.data(), known.size()));
   if (!memory.valid()) co_return Fail(Code::kInternal, "list snapshots: out of memory");
@@ -283,7 +281,7 @@ Task<Status> Engine::DropFiles(Dropped dropped) {
 
 void Engine::DropLater(const Snapshot& snapshot) {
   Dropped dropped{snapshot.sandbox, snapshot.id};
-  asio::co_spawn(io_, DropFiles(std::move(dropped)), asio::detached);
+  asio::co_spawn(io_, DropFiles(std::move(dropped)), kDetached);
 }
 
 Task<Status> Engine::Forget(Snapshot snapshot) {
@@ -302,6 +300,7 @@ Task<Status> Engine::DropSnapshot(Snapshot snapshot) {
 }
 
 Result<Snapshot> Engine::RenameSnapshot(const Snapshot& snapshot, const SnapshotRequest& request) {
+  CLOCHE_TRY(CheckReadable(snapshot));
   Snapshot changed = snapshot;
   changed.name = request.name;
   if (!request.note.empty()) changed.note = request.note;
@@ -320,7 +319,7 @@ Result<Snapshot> Engine::RenameSnapshot(const Snapshot& snapshot, const Snapshot
 
 // Nobody waits for it, least of all for the files of a large one.
 void Engine::PruneLater(std::shared_ptr<Sandbox> sandbox) {
-  asio::co_spawn(io_, Prune(std::move(sandbox)), asio::detached);
+  asio::co_spawn(io_, Prune(std::move(sandbox)), kDetached);
 }
 
 Task<void> Engine::Prune(std::shared_ptr<Sandbox> sandbox) {
@@ -379,6 +378,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
                    "its snapshots can still be forked: cloche fork SNAPSHOT");
   auto target = ChooseSnapshot(*sandbox, request);
   if (!target) co_return std::unexpected(target.error());
+  CLOCHE_CO_TRY(CheckReadable(*target));
   CLOCHE_CO_TRY(CheckHoldsServices(*sandbox, *target));
   sandbox->birth_ns = sandbox->BirthAt(target->created);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
@@ -450,11 +450,13 @@ Task<Result<Engine::Sandboxes>> Engine::Fork(Snapshot snapshot, ForkRequest requ
   const std::shared_ptr<Sandbox> parent = found->second;
   const Turn turn = co_await TakeTurn(parent);  // nobody removes it meanwhile
   if (!snapshots_.contains(snapshot.id)) co_return NoMore(snapshot);
+  CLOCHE_CO_TRY(CheckReadable(snapshot));
   co_return co_await Copy(parent, std::move(snapshot), std::move(request), client);
 }
 
 Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
                                              ForkRequest request, Client client) {
+  CLOCHE_CO_TRY(CheckReadable(*parent));
   auto limits = WithinLimits(request.limits, parent->planned.limits);
   if (!limits) co_return std::unexpected(limits.error());
   CLOCHE_CO_TRY(CheckNewNames(request.names, request.count, client));
@@ -462,8 +464,6 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
   wanted.limits = OverLimits(request.limits, parent->request.limits);
   std::erase_if(wanted.services,
                 [&](const ServiceRequest& each) { return IsOlder(snapshot, each); });
-  nlohmann::json services = nlohmann::json::array();
-  for (const ServiceRequest& each : wanted.services) services.push_back(ServiceToJson(each));
   auto planned = Plan(wanted, FactsOf(client.peer), parent->id);
   if (!planned) co_return std::unexpected(planned.error());
   if (planned->plan.in_memory)
@@ -480,11 +480,7 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     fork->request.name = fork->name;
     fork->request.limits = wanted.limits;
     fork->request.services = wanted.services;
-    fork->request_json = parent->request_json;
-    if (fork->request_json.contains("services")) fork->request_json["services"] = services;
-    fork->request_json.erase("name");
-    if (!fork->name.empty()) fork->request_json["name"] = fork->name;
-    fork->request_json["limits"].update(LimitsToJson(request.limits));
+    if (i == 0) CLOCHE_CO_TRY(CheckStorable(fork->request));
     fork->planned = parent->planned;
     fork->planned.limits = *limits;
     fork->lives_since = parent->lives_since;
@@ -522,7 +518,7 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
             --count;
             done.Pulse();
           }(*this, snapshot.id, forks[next], status, going, moved),
-          asio::detached);
+          kDetached);
     if (going > 0) co_await moved.Wait();
   }
   while (going > 0) co_await moved.Wait();  // one failed: the others still come home

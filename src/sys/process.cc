@@ -216,7 +216,7 @@ int SealedMemfd(const char* name, const void* data, size_t size) {
 
 bool IsSealed(int memfd) { return (fcntl(memfd, F_GET_SEALS) & kSeals) == kSeals; }
 
-int StartWithSocket(const char* program, const char* argument) {
+int StartWithSocket(const char* program, const char* argument, pid_t& child) {
   Fd ours, theirs;
   if (int error = MakeSocketPair(ours, theirs); error < 0) return error;
   posix_spawn_file_actions_t actions;
@@ -225,7 +225,6 @@ int StartWithSocket(const char* program, const char* argument) {
   posix_spawn_file_actions_addclosefrom_np(&actions, 4);
   const char* arguments[] = {program, argument, "3", nullptr};
   const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
-  pid_t child;
   int error = posix_spawn(&child, program, &actions, nullptr, const_cast<char**>(arguments),
                           const_cast<char**>(environment));
   posix_spawn_file_actions_destroy(&actions);

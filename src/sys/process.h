@@ -48,7 +48,7 @@ bool IsSealed(int memfd);
 
 // Starts `program ARGUMENT 3` with one end of a SEQPACKET socketpair as fd 3 and an empty
 // environment; returns our end or -errno.
-int StartWithSocket(const char* program, const char* argument);
+int StartWithSocket(const char* program, const char* argument, pid_t& child);
 int BecomeUser(uid_t uid, gid_t gid);  // for good, no groups, no_new_privs, verified
 // The same without groups of its own to set: `privileged` where another uid can be had at all.
 int BecomePowerless(uid_t uid, gid_t gid, bool privileged);

@@ -87,7 +87,12 @@ def _():
         check(f"GET {target[:40]} is a clear error", 400 <= answer[0] < 500 and api.code(answer), answer)
     for method in ("PUT", "PATCH", "DELETE", "FOO"):
         answer = api.call(method, "/v1/sandboxes")
-        check(f"{method} /v1/sandboxes is a clear error", 400 <= answer[0] < 500, answer)
+        check(f"{method} /v1/sandboxes is 405 and names what there is", answer[0] == 405 and api.code(answer) == "invalid"
+              and "GET POST" in answer[1]["error"]["cure"], answer)
+    for target in ("/v1/nothing", "/v2/status", f"/v1/sandboxes/{box}/nothing"):
+        answer = api.call("POST", target, {})
+        check(f"POST {target.replace(box, 'BOX')} is not found", (answer[0], api.code(answer)) == (404, "not_found"), answer)
+    check("what is not HTTP is told so, in JSON", b'"code":"invalid"' in raw(b"HELLO\r\n\r\n"), raw(b"HELLO\r\n\r\n"))
     check("the daemon lives", alive())
 
 
@@ -131,6 +136,11 @@ def _():
     except OSError:
         pass  # it need not read all of it
     check("the daemon lives after 20 MB of arguments", alive())
+    answer = api.call("POST", f"/v1/sandboxes/{box}/stop", raw=b" " * (1 << 20))
+    check("a body that its resource has no use for is refused", answer[0] == 413 and api.code(answer) == "invalid", answer)
+    answer = api.call("POST", "/v1/sandboxes", raw=b"[" + b"0," * 300000 + b"0]")
+    check("a body of very many values is refused", api.code(answer) == "invalid" and "values" in answer[1]["error"]["message"],
+          answer)
     for signal in (0, -1, 65, "TERM", None, 1.5):
         answer = api.call("POST", f"/v1/sandboxes/{box}/commands/1/signal", {"signal": signal})
         check(f"signal {signal} is a clear error", 400 <= answer[0] < 500, answer)

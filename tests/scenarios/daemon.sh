@@ -41,6 +41,33 @@ try cloche exec box -- cat file
 check "with its files" prints kept
 try cloche rm box
 
+# How a daemon ended is known to the next.
+ends() { cloche doctor --json > "$OUT"; "$PYTHON" -c 'import json,sys
+for check in json.load(sys.stdin)["checks"]:
+    if check["name"] == "daemon": print(check["status"], *[(e["kind"], e["why"]) for e in check.get("ends", [])])' < "$OUT"; }
+check "one that left on request is nothing to tell of" is "$(ends)" ok
+cloche new --name hit > /dev/null 2>&1
+gone() { [ ! -e "/proc/$pid" ]; }
+pid=$(daemon_pid)
+kill -SEGV "$pid"
+until_true gone
+check "a fatal signal is recorded, with its name" test -n "$(ends | grep "^weak ('bug', 'signal 11 (SIGSEGV)")"
+try cloche show hit --json
+check "and the sandbox is there" field_is state stopped
+pid=$(daemon_pid)
+kill -KILL "$pid"
+until_true gone
+check "one that could not say anything is noticed" test -n "$(ends | grep "('gone', 'ended without saying goodbye")"
+spawn=$(pgrep -P "$(daemon_pid)" -x cloche-spawn)
+pid=$(daemon_pid)
+kill -KILL "$spawn"
+until_true gone
+check "so is the death of cloche-spawn, and how it died" test -n "$(ends | grep "cloche-spawn ended.*signal 9 (SIGKILL)")"
+try cloche doctor
+check "doctor says what to report" mentions 'please report it, with .*ends.jsonl'
+try cloche rm hit
+check "nothing was lost" exits 0
+
 stop_daemon
 if [ "$MODE" = system ]; then
   mkdir -m 700 "$T/closed"
@@ -63,5 +90,15 @@ try cloche run -- true
 check "with nothing to do it leaves" until_true ended
 try cloche run -- echo back
 check "and is back for the next command" prints back
+# One that leaves as soon as nobody is there, and many who come just then.
+until_true ended
+CALLER_ENV=(CLOCHE_LEAVE_AFTER=0)
+lost=0
+for _ in $(seq 60); do  # each tells it that it may leave at its next look, five times a second
+  try cloche ls
+  [ $status = 0 ] || { lost=$((lost + 1)); cat "$ERR"; }
+done
+check "a command that meets a leaving daemon is never lost" is $lost 0
+CALLER_ENV=(CLOCHE_LEAVE_AFTER=1)
 cloche run -- sh -c 'sleep 4; echo not disturbed' > "$OUT" 2> "$ERR"
 check "it does not leave while a command runs" prints 'not disturbed'

@@ -79,3 +79,51 @@ try other_cloche run -- echo served
 check "one user's crowd of connections does not lock out another" prints served
 exec 9>&-
 wait $!
+
+# Nor do unfinished bodies fill the daemon, and heads that never end do not stay. (A daemon as it is.)
+cat > "$BIN/flood.py" << 'END'
+import os, socket, sys
+crowd, refused = [], 0
+for _ in range(300):
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(os.environ["CLOCHE_SOCKET"])
+    client.setblocking(False)
+    body = b'{"texts": {"f": "' + b"x" * (15 << 20)
+    data = b"POST /v1/sandboxes/x/promote HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (16 << 20)
+    crowd.append([client, data, body])
+# Each gets as much of its 15 MiB rid as the daemon takes.
+moving = True
+while moving:
+    moving = False
+    for entry in crowd:
+        for part in (1, 2):
+            try:
+                while entry[part]:
+                    entry[part] = entry[part][entry[0].send(entry[part][:1 << 20]):]
+                    moving = True
+            except BlockingIOError:
+                break
+            except OSError:
+                entry[part] = b""
+for client, _, _ in crowd:
+    try:
+        refused += b" 429 " in client.recv(4096)
+    except OSError:
+        pass
+print("flooded", refused, flush=True)
+sys.stdin.read()
+END
+stop_daemon
+root_cloche ls > /dev/null
+as_caller "$PYTHON" "$BIN/flood.py" < "$T/hold" > "$T/crowd" 2>&1 &
+exec 9> "$T/hold"
+until_true grep -q flooded "$T/crowd"
+check "of 300 unfinished bodies most are refused by their head" test "$(sed -n 's/flooded //p' "$T/crowd")" -ge 290
+try other_cloche run -- echo served
+check "meanwhile another user is served" prints served
+memory() { awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/$(daemon_pid)/status"; }
+check "and the daemon has not taken 256 MiB" test "$(memory)" -lt 256
+try cloche run -- echo served
+check "also the one who floods, for small requests" prints served
+exec 9>&-
+wait $!

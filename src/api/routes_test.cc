@@ -1,0 +1,76 @@
+#include "api/routes.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace cloche::api {
+namespace {
+
+using testing::HasSubstr;
+
+// openapi.yaml is read line by line: two spaces and a path, four and a method.
+std::map<std::string, std::set<std::string>> Documented() {
+  std::map<std::string, std::set<std::string>> paths;
+  std::ifstream file(CLOCHE_SOURCE_DIR "/src/api/openapi.yaml");
+  std::string path;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("components:")) break;
+    if (line.starts_with("  /v1/")) {
+      path.clear();
+      bool inside = false;
+      for (const char c : line.substr(6, line.find(':') - 6)) {
+        if (c == '{') path += '*';
+        inside = c == '{' || (inside && c != '}');
+        if (!inside && c != '}') path += c;
+      }
+    }
+    for (const char* method : {"get", "post", "put", "patch", "delete"})
+      if (line.starts_with(std::string("    ") + method + ":")) {
+        std::string upper;
+        for (const char* c = method; *c != '\0'; ++c) upper += static_cast<char>(*c - 'a' + 'A');
+        paths[path].insert(upper);
+      }
+  }
+  return paths;
+}
+
+TEST(Routes, AreThoseOfTheDocumentation) {
+  std::map<std::string, std::set<std::string>> served;
+  for (const Route& route : Routes()) {
+    std::string_view rest = route.methods;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(' '), rest.size());
+      served[std::string(route.path)].insert(std::string(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  EXPECT_EQ(served, Documented());
+}
+
+TEST(Routes, AnUnknownPathIsNotFoundAndAnotherMethodNamesThoseThereAre) {
+  const auto unknown = FindRoute("GET", {"nothing"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().status, 404);
+  EXPECT_EQ(unknown.error().error.code, Code::kNotFound);
+  EXPECT_THAT(unknown.error().error.message, HasSubstr("/v1/nothing"));
+  for (const std::vector<std::string>& path : std::vector<std::vector<std::string>>{
+           {}, {""}, {"sandboxes", "a", "b", "c"}, {"sandboxes", "a", "stop", ""}})
+    EXPECT_EQ(FindRoute("GET", path).error().status, 404);
+  const auto method = FindRoute("PATCH", {"sandboxes"});
+  ASSERT_FALSE(method);
+  EXPECT_EQ(method.error().status, 405);
+  EXPECT_THAT(method.error().error.cure, HasSubstr("GET POST"));
+}
+
+TEST(Routes, ABodyIsAsLargeAsItsResourceNeeds) {
+  EXPECT_EQ(FindRoute("GET", {"sandboxes"}), kMostEmptyBody);
+  EXPECT_EQ(FindRoute("POST", {"sandboxes"}), size_t{8} << 20);
+  EXPECT_EQ(FindRoute("POST", {"sandboxes", "x", "stop"}), size_t{256} << 10);
+  EXPECT_EQ(FindRoute("POST", {"sandboxes", "x", "promote"}), size_t{16} << 20);
+}
+
+}  // namespace
+}  // namespace cloche::api
