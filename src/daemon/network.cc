@@ -180,8 +180,7 @@ void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json&
         command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
   };
   if (record.contains("unasked") && network.told.insert("unasked").second)
-    tell(fmt::format("{}; see: cloche net {} log", EscapeForTerminal(TextOf(record, "reason")),
-                     sandbox.id));
+    tell(EscapeForTerminal(TextOf(record, "reason")) + sandbox.See("net", "log"));
   if (!denied) return;
   if (const std::string canary = TextOf(record, "canary"); !canary.empty())
     return sandbox.RecordCanary(canary, TextOf(record, "form"), DestinationOf(record));
