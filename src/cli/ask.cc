@@ -1,10 +1,12 @@
 #include "cli/ask.h"
 
+#include <fmt/core.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/error_json.h"
 #include "cli/helper_process.h"
+#include "cli/sandbox_view.h"
 
 namespace cloche::cli {
 
@@ -50,7 +52,19 @@ bool CanAsk(bool json) { return !json && isatty(STDIN_FILENO) == 1 && isatty(STD
 Result<Json> AskPromoter(std::vector<std::string> arguments) {
   ASSIGN_OR_RETURN(HelperProcess helper,
                    HelperProcess::Start("cloche-promote", std::move(arguments)));
-  const Json answer = Json::parse(helper.ReadLine(), nullptr, false);
+  const bool shown = isatty(STDERR_FILENO) != 0;
+  bool begun = false;
+  Json answer;
+  for (;;) {
+    answer = Json::parse(helper.ReadLine(), nullptr, false);
+    const Json& progress = Field(answer, "progress");
+    if (!progress.is_object()) break;
+    if (!shown) continue;
+    begun = true;
+    WriteAll(STDERR_FILENO, fmt::format("\r{} of {} files", DescribeValue(Field(progress, "done")),
+                                        DescribeValue(Field(progress, "of"))));
+  }
+  if (begun) WriteAll(STDERR_FILENO, "\r\033[K");
   if (!answer.is_object()) return Fail(Code::kInternal, "cloche-promote gave no answer");
   if (answer.contains("error")) return std::unexpected(ErrorFromJson(answer["error"]));
   return answer;

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "daemon/engine.h"
+#include "sys/clocks.h"
 #include "sys/fd.h"
 
 // What git knows of a project when a sandbox is made: the base of later merges. Nobody waits for
@@ -13,6 +14,13 @@ void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& cl
   // The client may be gone by then; who he was stays.
   notes_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
   if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), kDetached);
+}
+
+// Also between two looks: what was set back and forward again would not show any more.
+void Engine::ObserveClock() {
+  const ClockReading now = sys::ReadClocks();
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->clock.Observe(now)) (void)Save(*sandbox);
 }
 
 // One after the other: a hundred sandboxes of one project are made at once.

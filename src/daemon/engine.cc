@@ -22,6 +22,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Something of its own that promotions will be about, and not the whole machine or home.
+bool HasProject(const SandboxRequest& request) {
+  const std::string& project = request.project.empty() ? request.cwd : request.project;
+  return request.base_directory.empty() && !project.empty() && project != "/" &&
+         project != request.home;
+}
+
 void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command) {
   const KernelLimits& limits = sandbox.planned.plan.limits;
   if ((flags & kFlagFilesFull) != 0)
@@ -269,7 +276,7 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(SandboxRequest request, bo
       co_await spawn_.Call(SpawnOp::kDiscard, sandbox->id);
     co_return std::unexpected(launched.error());
   }
-  if (keep && !sandbox->request.base_commit.empty()) NoteBirth(sandbox, client);
+  if (keep && HasProject(sandbox->request)) NoteBirth(sandbox, client);
   co_return sandbox;
 }
 
@@ -521,6 +528,7 @@ void Engine::StartHousekeeping(std::chrono::seconds leave_after, std::function<v
 void Engine::KeepHouse() {
   EnforceTimes();
   sys::RefillWatches();
+  ObserveClock();
   egress_.CheckHost();
   vault_.KeepCounts();
   ForgetOldValues();

@@ -290,6 +290,7 @@ class Engine {
   Status EndIfOutlived(Sandbox& sandbox);  // one that is stopped
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
   void SaveLater(std::shared_ptr<Sandbox> sandbox);
+  void ObserveClock();                                                            // birth.cc
   void NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client);  // birth.cc
   Task<void> TakeNotes();
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);

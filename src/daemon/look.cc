@@ -161,17 +161,20 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   const std::string project =
       sandbox.request.project.empty() ? sandbox.request.cwd : sandbox.request.project;
   const auto saved = snapshots_.find(state);
-  const int64_t since_ns =
-      saved == snapshots_.end() ? sandbox.birth_ns : sandbox.BirthAt(saved->second.created);
+  const bool older = saved != snapshots_.end();
+  const int64_t birth_ns = older ? sandbox.BirthAt(saved->second.created) : sandbox.birth_ns;
+  ObserveClock();
+  const int64_t back_ns = sandbox.ClockBackFor(older);
   const bool noted = !request.promote.is_null() && sandbox.birth_note.is_object() &&
-                     sandbox.birth_note.value("birth_ns", int64_t{0}) == since_ns;
+                     sandbox.birth_note.value("birth_ns", int64_t{0}) == birth_ns;
   const Json question = {
       {"sandbox", sandbox.id},
       {"ancestors", sandbox.ancestors},
       {"format", request.stale   ? "stale"
                  : request.patch ? "patch"
                                  : "json"},
-      {"since_ns", since_ns},
+      {"since_ns", SinceWithClock(birth_ns, back_ns)},
+      {"clock_back_ns", back_ns},
       {"guard", request.guard},
       {"lines", request.lines},
       {"one_owner", mode_ == Mode::kRootless},
@@ -386,6 +389,8 @@ Task<Result<Json>> Engine::Staleness(std::shared_ptr<Sandbox> sandbox, Client cl
   Json& json = *answer;
   json["id"] = sandbox->id;
   json["age_s"] = static_cast<double>(sys::CoarseNanos() - sandbox->birth_ns) / 1e9;
+  if (const int64_t back_ns = sandbox->ClockBackFor(false); back_ns > kMostSetBackNs)
+    json["clock"] = DescribeSetBack(back_ns);
   json["project"] = sandbox->request.project;
   json["base_commit"] = sandbox->request.base_commit;
   json["moved_before"] = sandbox->moved;
@@ -412,6 +417,8 @@ Task<Result<Json>> Engine::Refresh(std::shared_ptr<Sandbox> sandbox, Client clie
   stale->erase("guarded");
   sandbox->earlier_births.push_back(sandbox->birth_ns);
   sandbox->birth_ns = now;
+  sandbox->clock_back_before_ns += sandbox->clock.back_ns();
+  sandbox->clock = ClockTrail(sys::ReadClocks(), 0);
   sandbox->birth_note = Json();
   CLOCHE_CO_TRY(Save(*sandbox));
   NoteBirth(sandbox, client);

@@ -20,6 +20,16 @@ std::chrono::system_clock::time_point TimeAt(double seconds) {
           std::chrono::duration<double>(seconds)));
 }
 
+// Of one that an earlier version made nothing is known but when.
+void ReadClock(const Json& json, Sandbox& sandbox) {
+  const ClockReading last{json.value("boot", "before clocks were noted"),
+                          json.value("real_ns", sandbox.birth_ns),
+                          json.value("since_boot_ns", int64_t{0})};
+  sandbox.clock = ClockTrail(last, json.value("back_ns", int64_t{0}));
+  sandbox.clock_back_before_ns = json.value("back_before_ns", int64_t{0});
+  sandbox.clock.Observe(sys::ReadClocks());
+}
+
 }  // namespace
 
 void LiveOn(SandboxRequest& request) {
@@ -59,6 +69,12 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
       {"head_is_current", sandbox.head_is_current},
       {"origin", sandbox.origin},
       {"birth_ns", sandbox.birth_ns},
+      {"clock",
+       {{"boot", sandbox.clock.last().boot},
+        {"real_ns", sandbox.clock.last().real_ns},
+        {"since_boot_ns", sandbox.clock.last().since_boot_ns},
+        {"back_ns", sandbox.clock.back_ns()},
+        {"back_before_ns", sandbox.clock_back_before_ns}}},
       {"moved", sandbox.moved},
       {"guarded", sandbox.guarded},
       {"earlier_births", sandbox.earlier_births},
@@ -114,6 +130,7 @@ Result<std::shared_ptr<Sandbox>> Engine::ReadRow(const Registry::Row& row) {
   sandbox->moved = record.value("moved", std::vector<std::string>());
   sandbox->guarded = record.value("guarded", std::vector<std::string>());
   sandbox->earlier_births = record.value("earlier_births", std::vector<int64_t>());
+  ReadClock(record.value("clock", Json::object()), *sandbox);
   sandbox->ancestors = record.value("ancestors", std::map<std::string, int64_t>());
   sandbox->birth_note = record.value("birth_note", Json());
   sandbox->state = row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped;

@@ -17,6 +17,7 @@
 #include "daemon/spawn_link.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
+#include "sys/clocks.h"
 #include "sys/dead_ends.h"
 #include "sys/file.h"
 #include "sys/seccomp.h"
@@ -69,7 +70,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // --life counts from here: of a fork it is its parent's, for a limit is not renewed by copying.
   std::chrono::system_clock::time_point lives_since = created;
   uint64_t commands_started = 0;
-  int64_t birth_ns = sys::CoarseNanos();  // since then reality may have moved
+  int64_t birth_ns = sys::CoarseNanos();   // since then reality may have moved
+  ClockTrail clock{sys::ReadClocks(), 0};  // since then
+  int64_t clock_back_before_ns = 0;        // set back before it was refreshed, and known then
   std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none
   std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
   std::vector<std::string> guarded;     // these and more, in base64: never promoted as if unmoved
@@ -78,6 +81,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::map<std::string, int64_t> ancestors;
   // Since when reality may have moved for a state that was saved then.
   int64_t BirthAt(std::chrono::system_clock::time_point saved) const;
+  // By how much the clock was set back since. Of an older state it tells which birth is its own.
+  int64_t ClockBackFor(bool older_state) const {
+    return clock.back_ns() + (older_state ? clock_back_before_ns : 0);
+  }
   Json birth_note;              // what git knew of the project then: {project, commit, dirty}
   std::string head;             // the snapshot its files were last equal to; "" = its base
   bool head_is_current = true;  // and nothing has run since

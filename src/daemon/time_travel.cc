@@ -381,6 +381,7 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   CLOCHE_CO_TRY(CheckReadable(*target));
   CLOCHE_CO_TRY(CheckHoldsServices(*sandbox, *target));
   sandbox->birth_ns = sandbox->BirthAt(target->created);
+  sandbox->clock.Add(sandbox->clock_back_before_ns);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
   Snapshot abandoned;
   abandoned.id = NewId("sn_");
@@ -491,6 +492,8 @@ Task<Result<Engine::Sandboxes>> Engine::Copy(std::shared_ptr<Sandbox> parent, Sn
     const int64_t saved_ns = std::chrono::nanoseconds(snapshot.created.time_since_epoch()).count();
     fork->ancestors[parent->id] = saved_ns;
     for (auto& [id, until_ns] : fork->ancestors) until_ns = std::min(until_ns, saved_ns);
+    fork->clock = parent->clock;
+    fork->clock.Add(parent->clock_back_before_ns);
     fork->guarded = parent->guarded;
     fork->moved = parent->moved;
     fork->birth_note = parent->birth_note;

@@ -42,6 +42,7 @@ enum class Real : uint8_t {
   kSame,              // what the change would make of it
   kImmutable,         // it, or its directory, is immutable or append-only
   kUnwritable,        // the person asking may not change it there
+  kHidden,            // the sandbox was not shown it
   kAppeared,          // no directory; the sandbox saw nothing there
   kAbsent,            // the sandbox saw something there
   kDirectoryHere,     // the sandbox saw none
@@ -55,7 +56,7 @@ enum class Real : uint8_t {
   kLinked,            // as seen, and the file has more names outside of the change
   kAsSeen,            // as the sandbox saw it
 };
-inline constexpr size_t kReals = 22;
+inline constexpr size_t kReals = 23;
 
 enum class Verdict : uint8_t {
   kApply,

@@ -40,6 +40,7 @@ TEST(PromoteCases, Add) {
   Expect(kAdd, kSame, "P-ADD-SAME", kSkip);
   Expect(kAdd, kImmutable, "P-ADD-IMMUTABLE", kRefuse, kNoRight);
   Expect(kAdd, kUnwritable, "P-ADD-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kAdd, kHidden, "P-ADD-HIDDEN", kConflict, kBothChanged);
   Expect(kAdd, kAppeared, "P-ADD-APPEARED", kConflict, kBothChanged);
   Expect(kAdd, kAbsent, "P-ADD-ABSENT", kRefuse, kContradiction);
   Expect(kAdd, kDirectoryHere, "P-ADD-DIRECTORY", kConflict, kInTheWay);
@@ -65,6 +66,7 @@ TEST(PromoteCases, Edit) {
   Expect(kEdit, kSame, "P-EDIT-SAME", kSkip);
   Expect(kEdit, kImmutable, "P-EDIT-IMMUTABLE", kRefuse, kNoRight);
   Expect(kEdit, kUnwritable, "P-EDIT-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kEdit, kHidden, "P-EDIT-HIDDEN", kRefuse, kContradiction);
   Expect(kEdit, kAppeared, "P-EDIT-APPEARED", kRefuse, kContradiction);
   Expect(kEdit, kAbsent, "P-EDIT-ABSENT", kConflict, kGone);
   Expect(kEdit, kDirectoryHere, "P-EDIT-DIRECTORY", kConflict, kInTheWay);
@@ -90,6 +92,7 @@ TEST(PromoteCases, Metadata) {
   Expect(kMetadata, kSame, "P-META-SAME", kSkip);
   Expect(kMetadata, kImmutable, "P-META-IMMUTABLE", kRefuse, kNoRight);
   Expect(kMetadata, kUnwritable, "P-META-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kMetadata, kHidden, "P-META-HIDDEN", kRefuse, kContradiction);
   Expect(kMetadata, kAppeared, "P-META-APPEARED", kRefuse, kContradiction);
   Expect(kMetadata, kAbsent, "P-META-ABSENT", kConflict, kGone);
   Expect(kMetadata, kDirectoryHere, "P-META-DIRECTORY", kConflict, kInTheWay);
@@ -115,6 +118,7 @@ TEST(PromoteCases, Delete) {
   Expect(kDelete, kSame, "P-DELETE-SAME", kSkip);
   Expect(kDelete, kImmutable, "P-DELETE-IMMUTABLE", kRefuse, kNoRight);
   Expect(kDelete, kUnwritable, "P-DELETE-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kDelete, kHidden, "P-DELETE-HIDDEN", kRefuse, kContradiction);
   Expect(kDelete, kAppeared, "P-DELETE-APPEARED", kRefuse, kContradiction);
   Expect(kDelete, kAbsent, "P-DELETE-ABSENT", kSkip);
   Expect(kDelete, kDirectoryHere, "P-DELETE-DIRECTORY", kConflict, kInTheWay);
@@ -140,6 +144,7 @@ TEST(PromoteCases, Retarget) {
   Expect(kRetarget, kSame, "P-RETARGET-SAME", kSkip);
   Expect(kRetarget, kImmutable, "P-RETARGET-IMMUTABLE", kRefuse, kNoRight);
   Expect(kRetarget, kUnwritable, "P-RETARGET-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kRetarget, kHidden, "P-RETARGET-HIDDEN", kRefuse, kContradiction);
   Expect(kRetarget, kAppeared, "P-RETARGET-APPEARED", kRefuse, kContradiction);
   Expect(kRetarget, kAbsent, "P-RETARGET-ABSENT", kConflict, kGone);
   Expect(kRetarget, kDirectoryHere, "P-RETARGET-DIRECTORY", kConflict, kInTheWay);
@@ -165,6 +170,7 @@ TEST(PromoteCases, TypeChange) {
   Expect(kTypeChange, kSame, "P-TYPE-SAME", kSkip);
   Expect(kTypeChange, kImmutable, "P-TYPE-IMMUTABLE", kRefuse, kNoRight);
   Expect(kTypeChange, kUnwritable, "P-TYPE-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kTypeChange, kHidden, "P-TYPE-HIDDEN", kRefuse, kContradiction);
   Expect(kTypeChange, kAppeared, "P-TYPE-APPEARED", kRefuse, kContradiction);
   Expect(kTypeChange, kAbsent, "P-TYPE-ABSENT", kConflict, kGone);
   Expect(kTypeChange, kDirectoryHere, "P-TYPE-DIRECTORY", kConflict, kInTheWay);
@@ -190,6 +196,7 @@ TEST(PromoteCases, FileToDirectory) {
   Expect(kFileToDirectory, kSame, "P-TODIR-SAME", kSkip);
   Expect(kFileToDirectory, kImmutable, "P-TODIR-IMMUTABLE", kRefuse, kNoRight);
   Expect(kFileToDirectory, kUnwritable, "P-TODIR-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kFileToDirectory, kHidden, "P-TODIR-HIDDEN", kRefuse, kContradiction);
   Expect(kFileToDirectory, kAppeared, "P-TODIR-APPEARED", kRefuse, kContradiction);
   Expect(kFileToDirectory, kAbsent, "P-TODIR-ABSENT", kConflict, kGone);
   Expect(kFileToDirectory, kDirectoryHere, "P-TODIR-DIRECTORY", kConflict, kInTheWay);
@@ -215,6 +222,7 @@ TEST(PromoteCases, DirectoryToFile) {
   Expect(kDirectoryToFile, kSame, "P-FROMDIR-SAME", kSkip);
   Expect(kDirectoryToFile, kImmutable, "P-FROMDIR-IMMUTABLE", kRefuse, kNoRight);
   Expect(kDirectoryToFile, kUnwritable, "P-FROMDIR-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kDirectoryToFile, kHidden, "P-FROMDIR-HIDDEN", kRefuse, kContradiction);
   Expect(kDirectoryToFile, kAppeared, "P-FROMDIR-APPEARED", kRefuse, kContradiction);
   Expect(kDirectoryToFile, kAbsent, "P-FROMDIR-ABSENT", kConflict, kGone);
   Expect(kDirectoryToFile, kDirectoryHere, "P-FROMDIR-DIRECTORY", kRefuse, kContradiction);
@@ -240,6 +248,7 @@ TEST(PromoteCases, AddDirectory) {
   Expect(kAddDirectory, kSame, "P-ADDDIR-SAME", kSkip);
   Expect(kAddDirectory, kImmutable, "P-ADDDIR-IMMUTABLE", kRefuse, kNoRight);
   Expect(kAddDirectory, kUnwritable, "P-ADDDIR-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kAddDirectory, kHidden, "P-ADDDIR-HIDDEN", kConflict, kBothChanged);
   Expect(kAddDirectory, kAppeared, "P-ADDDIR-APPEARED", kConflict, kInTheWay);
   Expect(kAddDirectory, kAbsent, "P-ADDDIR-ABSENT", kRefuse, kContradiction);
   Expect(kAddDirectory, kDirectoryHere, "P-ADDDIR-DIRECTORY", kConflict, kBothChanged);
@@ -265,6 +274,7 @@ TEST(PromoteCases, DirectoryMetadata) {
   Expect(kDirectoryMetadata, kSame, "P-DIRMETA-SAME", kSkip);
   Expect(kDirectoryMetadata, kImmutable, "P-DIRMETA-IMMUTABLE", kRefuse, kNoRight);
   Expect(kDirectoryMetadata, kUnwritable, "P-DIRMETA-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kDirectoryMetadata, kHidden, "P-DIRMETA-HIDDEN", kRefuse, kContradiction);
   Expect(kDirectoryMetadata, kAppeared, "P-DIRMETA-APPEARED", kRefuse, kContradiction);
   Expect(kDirectoryMetadata, kAbsent, "P-DIRMETA-ABSENT", kConflict, kGone);
   Expect(kDirectoryMetadata, kDirectoryHere, "P-DIRMETA-DIRECTORY", kRefuse, kContradiction);
@@ -290,6 +300,7 @@ TEST(PromoteCases, DeleteDirectory) {
   Expect(kDeleteDirectory, kSame, "P-RMDIR-SAME", kSkip);
   Expect(kDeleteDirectory, kImmutable, "P-RMDIR-IMMUTABLE", kRefuse, kNoRight);
   Expect(kDeleteDirectory, kUnwritable, "P-RMDIR-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kDeleteDirectory, kHidden, "P-RMDIR-HIDDEN", kRefuse, kContradiction);
   Expect(kDeleteDirectory, kAppeared, "P-RMDIR-APPEARED", kRefuse, kContradiction);
   Expect(kDeleteDirectory, kAbsent, "P-RMDIR-ABSENT", kSkip);
   Expect(kDeleteDirectory, kDirectoryHere, "P-RMDIR-DIRECTORY", kRefuse, kContradiction);
@@ -315,6 +326,7 @@ TEST(PromoteCases, Link) {
   Expect(kLink, kSame, "P-LINK-SAME", kSkip);
   Expect(kLink, kImmutable, "P-LINK-IMMUTABLE", kRefuse, kNoRight);
   Expect(kLink, kUnwritable, "P-LINK-UNWRITABLE", kRefuse, kNoRight);
+  Expect(kLink, kHidden, "P-LINK-HIDDEN", kConflict, kBothChanged);
   Expect(kLink, kAppeared, "P-LINK-APPEARED", kConflict, kBothChanged);
   Expect(kLink, kAbsent, "P-LINK-ABSENT", kConflict, kGone);
   Expect(kLink, kDirectoryHere, "P-LINK-DIRECTORY", kConflict, kInTheWay);
@@ -340,6 +352,7 @@ TEST(PromoteCases, Special) {
   Expect(kSpecial, kSame, "P-SPECIAL-SAME", kSkip);
   Expect(kSpecial, kImmutable, "P-SPECIAL-IMMUTABLE", kRefuse, kNeverPromoted);
   Expect(kSpecial, kUnwritable, "P-SPECIAL-UNWRITABLE", kRefuse, kNeverPromoted);
+  Expect(kSpecial, kHidden, "P-SPECIAL-HIDDEN", kRefuse, kNeverPromoted);
   Expect(kSpecial, kAppeared, "P-SPECIAL-APPEARED", kRefuse, kNeverPromoted);
   Expect(kSpecial, kAbsent, "P-SPECIAL-ABSENT", kRefuse, kNeverPromoted);
   Expect(kSpecial, kDirectoryHere, "P-SPECIAL-DIRECTORY", kRefuse, kNeverPromoted);

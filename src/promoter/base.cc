@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "diff/noise.h"
 #include "promote/merge3.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -94,7 +95,7 @@ Result<BirthNote> NoteBirth(const std::string& project, int64_t since_ns) {
   if (!json.is_object() || json.value("commit", "").empty())
     return Fail(Code::kNotFound, "note the base: there is no repository that can be relied on");
   return BirthNote{json.value("project", ""), json.value("commit", ""),
-                   json.value("dirty", std::set<std::string>())};
+                   json.value("dirty", std::set<std::string>()), std::nullopt};
 }
 
 Base::~Base() {
@@ -112,9 +113,20 @@ void Base::Prepare() {
   failed_ = child_ <= 0;
 }
 
+std::optional<bool> Base::Had(const std::string& path) const {
+  if (!note_.names || !path.starts_with(note_.project + "/")) return std::nullopt;
+  const std::string below = path.substr(note_.project.size() + 1);
+  // What git and caches keep for themselves was not noted, nor what could not be.
+  const std::optional<bool> had = note_.names->Had(below);
+  return had == false && diff::Classify(path, note_.project, "") != diff::Group::kReal
+             ? std::nullopt
+             : had;
+}
+
 std::optional<BaseFile> Base::Find(const std::string& path) {
   if (note_.commit.empty() || !path.starts_with(note_.project + "/")) return std::nullopt;
   const std::string below = path.substr(note_.project.size() + 1);
+  if (below.size() >= PATH_MAX) return std::nullopt;  // git has none like that
   Prepare();
   if (failed_) return std::nullopt;
   std::optional<BaseFile> found = Ask(below);

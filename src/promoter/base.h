@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "promoter/names.h"
 #include "sys/fd.h"
 
 namespace cloche::promoter {
@@ -17,6 +18,7 @@ struct BirthNote {
   std::string project;  // the repository's work tree
   std::string commit;
   std::set<std::string> dirty;  // below the project
+  std::optional<Names> names;   // of its files; not of git
 };
 
 // Fails where there is no repository, or none that can be relied on.
@@ -42,6 +44,9 @@ class Base {
   // Leaves a process behind that becomes cloche-git when something is asked, because we may start
   // none any more by then.
   void Prepare();
+
+  // Whether there was a file or a symlink, of git or not. Nothing: nobody knows.
+  std::optional<bool> Had(const std::string& path) const;
 
   // Nothing: nobody knows.
   std::optional<BaseFile> Find(const std::string& path);

@@ -22,6 +22,7 @@
 #include "diff/base64.h"
 #include "promoter/confine.h"
 #include "promoter/held_file.h"
+#include "promoter/lag.h"
 #include "promoter/promote.h"
 #include "promoter/prune.h"
 #include "promoter/rules.h"
@@ -102,12 +103,21 @@ BirthNote ReadNote(const nlohmann::json& question) {
   note.project = found->value("project", "");
   note.commit = found->value("commit", "");
   note.dirty = found->value("dirty", std::set<std::string>());
+  note.names = Names::Decode(found->value("names", ""));
   return note;
 }
 
-Result<Json> TakeNote(const std::string& project, int64_t since_ns) {
-  ASSIGN_OR_RETURN(const BirthNote note, NoteBirth(project, since_ns));
-  return Json{{"project", note.project}, {"commit", note.commit}, {"dirty", note.dirty}};
+// Without a repository, the names of files are what is known.
+Result<Json> TakeNote(const std::string& project, const std::string& home, int64_t since_ns) {
+  const auto names = project.empty() || project == "/" || project == home
+                         ? std::nullopt
+                         : Names::Note(project, home, since_ns);
+  const Result<BirthNote> git = NoteBirth(project, since_ns);
+  if (!git && !names) return std::unexpected(git.error());
+  const BirthNote note = git ? *git : BirthNote{project, "", {}, std::nullopt};
+  Json json = {{"project", note.project}, {"commit", note.commit}, {"dirty", note.dirty}};
+  if (names) json["names"] = names->Encode();
+  return json;
 }
 
 Result<std::vector<promote::Glob>> ReadGlobs(const nlohmann::json& asked, const char* key) {
@@ -131,7 +141,8 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
     return Fail(Code::kInternal, "read question: it is no promotion");
   const auto& asked = question["promote"];
   if (asked.value("note", false))
-    return TakeNote(question.value("project", ""), question.value("since_ns", int64_t{0}));
+    return TakeNote(question.value("project", ""), question.value("home", ""),
+                    question.value("since_ns", int64_t{0}));
   ASSIGN_OR_RETURN(StateLayout layout, DecodeLayout(bytes));
   layout.service_data = question.value("service_data", std::vector<std::string>());
   Wish wish;
@@ -159,6 +170,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
     wish.project_uid = info.st_uid;
   wish.since_ns = question.value("since_ns", int64_t{0});
   wish.ancestors = question.value("ancestors", std::map<std::string, int64_t>());
+  wish.clock_back_ns = question.value("clock_back_ns", int64_t{0});
   wish.one_owner = question.value("one_owner", false);
   wish.uid = geteuid();
   wish.gid = getegid();
@@ -182,10 +194,17 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   }
   Store& store = *opened;
   const std::vector<Recovered> recovered = Recover(store, wish.root);
-  if (!dry_run) Prune(store, NowMs());
+  if (!dry_run) {
+    Prune(store, NowMs());
+    Sweep(store.directory());
+  }
   Base base(ReadNote(question));
   base.Prepare();
   ASSIGN_OR_RETURN(const std::vector<AnnexPlace> annexes, Confine(layout, wish, store, dry_run));
+  if (!dry_run) {
+    MeasureLag(store.directory(), wish.lags_ns);
+    for (const AnnexPlace& each : annexes) MeasureLag(each.directory.get(), wish.lags_ns);
+  }
   auto promoted = Promote(store, layout, wish, base, question.value("sandbox", ""), dry_run);
   for (const AnnexPlace& each : annexes) DropIfEmpty(each);
   if (!promoted) return std::unexpected(promoted.error());
@@ -199,7 +218,22 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   return json;
 }
 
+// Whatever takes longer than a second says how far it is: {"progress":{"done":N,"of":M}}, a line
+// each.
+void TellProgress() {
+  on_progress = [begun_ms = int64_t{0}, told_ms = int64_t{0}](size_t done, size_t of) mutable {
+    constexpr int64_t kFirstMs = 1000, kEachMs = 200;
+    const auto now_ms = static_cast<int64_t>(sys::MonotonicMicros() / 1000);
+    if (begun_ms == 0) begun_ms = now_ms;
+    if (now_ms - begun_ms < kFirstMs || now_ms - told_ms < kEachMs) return;
+    told_ms = now_ms;
+    (void)sys::WriteWhole(STDOUT_FILENO, Dump({{"progress", {{"done", done}, {"of", of}}}}));
+  };
+}
+
 Result<Json> List(const std::string& home) {
+  SweepLater(home);
+  TellProgress();
   CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
@@ -211,6 +245,8 @@ Result<Json> List(const std::string& home) {
 
 Result<Json> UndoOne(const std::string& home, const std::string& id,
                      const std::vector<std::string>& force) {
+  SweepLater(home);
+  TellProgress();
   CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);

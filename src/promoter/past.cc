@@ -1,10 +1,12 @@
 #include "promoter/past.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
+#include "base/clock_trail.h"
 #include "promoter/asked.h"
 #include "promoter/sides.h"
 #include "sys/file_times.h"
@@ -36,7 +38,26 @@ bool Past::Moved(const std::string& path, const struct stat& info) const {
   if (refreshed_.contains(path)) return true;
   const Promoted* known = Known(path, info);
   if (known && !known->merged_from.empty()) return true;
-  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >= wish_.since_ns;
+  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >=
+         SinceWithClock(wish_.since_ns, BackFor(info));
+}
+
+// What a file server is behind counts as if our clock had been set back by it.
+int64_t Past::BackFor(const struct stat& info) const {
+  const auto lag = wish_.lags_ns.find(info.st_dev);
+  return lag == wish_.lags_ns.end() ? 0 : lag->second;
+}
+
+std::string Past::WhyUnsure(const differ::Place& place) const {
+  if (wish_.clock_back_ns > kMostSetBackNs) return DescribeSetBack(wish_.clock_back_ns);
+  const int64_t back_ns = BackFor(place.info);
+  if (back_ns <= kMostSetBackNs) return "";
+  return fmt::format("the clock of its file server is {} s behind", back_ns / 1'000'000'000);
+}
+
+bool Past::CameSince(const differ::Place& place) const {
+  return WhyUnsure(place).empty() &&
+         BornSince(place, SinceWithClock(wish_.since_ns, BackFor(place.info)));
 }
 
 void Past::LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
@@ -82,17 +103,26 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
   std::optional<BaseFile> known;
   if (!directories && !refreshed_.contains(path)) known = base_.Find(path);
+  const bool asked = !directories && !refreshed_.contains(path);
+  const bool had = asked && base_.Had(path).value_or(false);
+  const bool lacked = asked && !base_.Had(path).value_or(true);
   if (!before) {
-    if (known && known->exists) situation.seen = Seen::kGone;
+    const auto own = wish_.promoted.find(path);
+    const bool ours = own != wish_.promoted.end() && !own->second.now.exists();
+    if (!ours && ((known && known->exists) || had)) situation.seen = Seen::kGone;
     return;
   }
   if (known && known->exists && known->clean) return SeeText(*known, situation);
   // Whatever was deleted, it was there. A directory that is now where a file was copied from was
   // not.
-  const bool existed = !entry.after || (known && known->exists) || WasThere(path);
+  const bool existed = !entry.after || (known && known->exists) || had || WasThere(path);
   const bool other = before->IsDirectory() && entry.after && !entry.after->IsDirectory();
-  if (other ? existed : !existed && (known || BornSince(*before, wish_.since_ns)))
-    situation.seen = Seen::kNothing;
+  // Where names were not noted, a file that is new on both sides may have been replaced on both.
+  const bool came = before->IsDirectory() ? CameSince(*before) : lacked || known.has_value();
+  if (other ? existed : !existed && came) situation.seen = Seen::kNothing;
+  // What is in a directory that shall go is decided one by one.
+  if (before->IsDirectory() && !entry.after && !WhyUnsure(*before).empty())
+    situation.seen = Seen::kAsNow;
   // Names that came from the sandbox itself change a directory's time, too.
   if (before->IsDirectory() && HoldsPromoted(path)) situation.seen = Seen::kAsNow;
 }
@@ -140,7 +170,6 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   return swapped_[parent] = swapped;
 }
 
-// Has an earlier promotion put something there?
 bool Past::HoldsPromoted(const std::string& directory) const {
   const auto first = wish_.promoted.lower_bound(directory + "/");
   return first != wish_.promoted.end() && first->first.starts_with(directory + "/");

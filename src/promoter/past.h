@@ -24,6 +24,12 @@ class Past {
   // With --to the sandbox never saw what is there. What it saw is what the project has, or had.
   void LookElsewhere(const differ::Entry& entry, const std::optional<differ::Place>& original,
                      Situation& situation);
+  // Why its time does not tell whether reality has changed it; "": it does.
+  std::string WhyUnsure(const differ::Place& place) const;
+  // It came to this place since; not where that cannot be told.
+  bool CameSince(const differ::Place& place) const;
+  // An earlier promotion put something there.
+  bool HoldsPromoted(const std::string& directory) const;
   // What a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;
 
@@ -31,8 +37,8 @@ class Past {
   static void SeeText(const BaseFile& file, Situation& situation);
   bool WasThere(const std::string& path);
   bool Swapped(const std::string& target, const std::string& path);
-  bool HoldsPromoted(const std::string& directory) const;
   bool Moved(const std::string& path, const struct stat& info) const;
+  int64_t BackFor(const struct stat& info) const;
 
   const StateLayout& layout_;
   const Wish& wish_;

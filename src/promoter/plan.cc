@@ -75,7 +75,7 @@ class Planner {
   Status Take(differ::Entry entry);
   Result<bool> LeaveOut(const differ::Entry& entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
-              std::optional<std::string> text, std::string merged_from);
+              std::optional<std::string> text, std::string merged_from, bool hidden);
   void Refuse(const promote::Case& which, const Situation& situation,
               const std::string& merged = "");
   void KeepTexts(const std::string& path, Texts texts);
@@ -131,9 +131,15 @@ void Planner::Refuse(const promote::Case& which, const Situation& situation,
               {situation.ours, situation.theirs,
                situation.seen == Seen::kText ? std::optional(situation.base_text) : std::nullopt,
                merged});
-  plan_.conflicts.push_back({path, promote::Sentence(which),
-                             std::string(promote::Cure(which.reason)), which.tag, choose,
-                             std::move(shown)});
+  std::string reason = promote::Sentence(which);
+  std::string cure(promote::Cure(which.reason));
+  if (!situation.unsure.empty() && situation.seen == Seen::kUnknown) {
+    reason = fmt::format("{}; whether reality has changed it cannot be told: {}",
+                         reason.substr(0, reason.find(';')), situation.unsure);
+    cure = "compare the two, then " + cure;
+  }
+  plan_.conflicts.push_back(
+      {path, std::move(reason), std::move(cure), which.tag, choose, std::move(shown)});
 }
 
 // What diff does not show nobody has looked at. It goes only with a directory that goes.
@@ -182,7 +188,23 @@ Status Planner::Take(differ::Entry entry) {
     entry.before = survey_.Find(target, entry.path);
   }
   if (!entry.before && !entry.after) return {};
+  // What is hidden from the sandbox is there all the same, and would be replaced.
+  bool hidden = false;
+  if (wish_.to.empty() && !entry.before && !MadeHere(entry.path)) {
+    entry.before = survey_.Find(target, entry.path);
+    hidden = entry.before && !entry.before->mount_root;
+    if (!hidden) entry.before.reset();
+  }
   ASSIGN_OR_RETURN(std::optional<differ::Compared> compared, differ::CompareEntry(entry, options_));
+  // A directory that the sandbox made where one is hidden looks the same, and yet is not that one.
+  if (!compared && hidden && entry.before->IsDirectory() && !past_.HoldsPromoted(entry.path) &&
+      !Covers(wish_.keep_ours, entry.path) && !Covers(wish_.take_theirs, entry.path)) {
+    diff::Change same;
+    same.path = entry.path;
+    Situation situation;
+    situation.change = &same;
+    Refuse(promote::Decide(promote::Incoming::kAddDirectory, promote::Real::kHidden), situation);
+  }
   if (!compared) return {};
   const diff::Change& change = compared->change;
   // What was merged is not merged again until the sandbox changes its own.
@@ -197,9 +219,17 @@ Status Planner::Take(differ::Entry entry) {
   };
   situation.texts =
       whole(change.old_side, compared->old_text) && whole(change.new_side, compared->new_text);
+  // It is nobody's to show.
+  if (hidden) {
+    compared->old_text.clear();
+    situation.texts = false;
+  }
   situation.ours = compared->old_text;
   situation.theirs = compared->new_text;
-  if (wish_.to.empty())
+  if (entry.before) situation.unsure = past_.WhyUnsure(*entry.before);
+  if (hidden && !past_.Known(entry.path, entry.before->info))
+    situation.seen = Seen::kHidden;
+  else if (wish_.to.empty())
     past_.Look(entry, target, situation);
   else
     past_.LookElsewhere(entry, original, situation);
@@ -215,7 +245,7 @@ Status Planner::Take(differ::Entry entry) {
   // Of a directory that shall go, what came to it since is nobody's to delete.
   if (*incoming == promote::Incoming::kDelete && real == promote::Real::kEdited &&
       removed_.contains(entry.path.substr(0, entry.path.find_last_of('/'))) &&
-      BornSince(*entry.before, wish_.since_ns)) {
+      past_.CameSince(*entry.before)) {
     incoming = promote::Incoming::kDeleteDirectory;
     real = promote::Real::kNotEmpty;
   }
@@ -277,12 +307,12 @@ Status Planner::Take(differ::Entry entry) {
   if (*incoming == promote::Incoming::kLink && entry.before && entry.before->info.st_nlink > 1 &&
       !covered(wish_.take_theirs))
     links_.push_back({plan_.wanted.size(), entry.before->info.st_nlink});
-  return Want(std::move(*compared), entry, target, std::move(text), std::move(merged_from));
+  return Want(std::move(*compared), entry, target, std::move(text), std::move(merged_from), hidden);
 }
 
 Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
                      const std::string& target, std::optional<std::string> text,
-                     std::string merged_from) {
+                     std::string merged_from, bool hidden) {
   if (text) {
     compared.change.new_side->hard_link.reset();
     SetText(compared.change, compared.old_text, *text);
@@ -294,7 +324,7 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
   };
   if (is_directory(change.new_side) && !is_directory(change.old_side)) made_.insert(change.path);
   FindAlarms(compared, wish_, links_to_, plan_.alarms);
-  if (change.old_side && change.new_side && change.differs.content && !change.binary)
+  if (change.old_side && change.new_side && change.differs.content && !change.binary && !hidden)
     KeepTexts(change.path, {compared.old_text, compared.new_text, std::nullopt, ""});
   if (change.new_side && change.new_side->type == diff::FileType::kFile && !change.new_side->sha256)
     whole_ = false;

@@ -36,6 +36,9 @@ struct Wish {
   std::vector<std::string> leave;  // not these
   std::string digest;              // of what was shown; "" = nothing was
   int64_t since_ns = 0;            // what changed in reality since then was not seen
+  int64_t clock_back_ns = 0;       // by how much the clock was set back since
+  // Of file systems with clocks of their own: how far they are behind ours, by device.
+  std::map<uint64_t, int64_t> lags_ns;
   std::vector<std::string> moved;  // and these before then: a refresh said so
   bool one_owner = false;          // everything belongs to whoever asks
   uint32_t uid = 0, gid = 0;       // who that is

@@ -20,6 +20,9 @@
 #include "sys/directory.h"
 
 namespace cloche::promoter {
+
+std::function<void(size_t done, size_t of)> on_progress;
+
 namespace {
 
 constexpr size_t kMostDoubts = 20;  // said one by one
@@ -76,11 +79,13 @@ std::vector<std::string> RevertAll(const std::deque<Step>& steps,
   const auto note = [&](const Status& status) {
     if (!status) problems.push_back(status.error().message);
   };
+  size_t done = 0;
   const auto backwards = steps | std::views::reverse;
   for (const Step& step : backwards) note(Reopen(step, realities));
   for (const Step& step : backwards)
     if (step.kind != StepKind::kSetDir) {
       note(Revert(step, entry, realities, root));
+      if (on_progress) on_progress(++done, steps.size());
       if (restored && !step.directory && step.before.exists())
         (*restored)[step.number] = SettledAt(step, realities);
     }

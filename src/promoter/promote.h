@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Recovered {
   std::vector<std::string> problems;
   std::string cure;
 };
+
+// How far a long undo, or a recovery, has come: called for each step.
+extern std::function<void(size_t done, size_t of)> on_progress;
 
 // What a crash left in the middle is taken back, before anything else is done.
 std::vector<Recovered> Recover(Store& store, bool root);

@@ -13,6 +13,7 @@
 #include <map>
 
 #include "promoter/promote.h"
+#include "promoter/prune.h"
 #include "sys/file.h"
 
 // What the tests of promotions stand on.
@@ -103,6 +104,10 @@ class Promotes : public testing::Test {
       fds_.emplace_back(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     slot.base = fds_[0].get();
     slot.state = fds_[1].get();
+    if (fs::exists(top_ / "mask")) {
+      fds_.emplace_back(open((top_ / "mask").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      slot.mask = fds_.back().get();
+    }
     layout.slots.push_back(slot);
     if (fs::is_directory(upper_ / "becomes-dir"))
       layout.special.push_back({false, 0, "becomes-dir", true, ""});

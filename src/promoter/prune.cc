@@ -1,12 +1,19 @@
 #include "promoter/prune.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ranges>
+#include <string_view>
+#include <vector>
 
 #include "promoter/annex.h"
 #include "promoter/apply.h"
+#include "promoter/calls.h"
+#include "sys/directory.h"
 
 namespace cloche::promoter {
 namespace {
@@ -17,6 +24,27 @@ bool IsFinished(const Store& store, const std::string& id) {
   const auto head = Journal::ReadHead(entry->directory.get(), id);
   return head && (head->state == PromotionState::kDone || head->state == PromotionState::kUndone ||
                   head->state == PromotionState::kReverted);
+}
+
+constexpr std::string_view kAside = ".aside.";
+constexpr size_t kFew = 256;
+
+// True: all that was staged, and nothing else, lay in the store, and is out of the way.
+bool MoveAside(const Promotion& promotion, const Store::Entry& entry, size_t staged) {
+  if (staged <= kFew || !promotion.annexes.empty()) return false;
+  size_t there = 0;
+  sys::Directory list(entry.files.get(), ".");
+  while (list.Next() != nullptr) ++there;
+  if (list.error() != 0 || there != staged) return false;
+  // There is always a directory of that name.
+  constexpr char kEmpty[] = "empty";
+  const int directory = entry.directory.get();
+  if (mkdirat(directory, kEmpty, 0700) < 0 && errno != EEXIST) return false;
+  if (renameat2(directory, kEmpty, directory, "files", RENAME_EXCHANGE) < 0) return false;
+  const sys::Fd store(openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string aside = std::string(kAside) + entry.id;
+  return renameat2(directory, kEmpty, store.get(), aside.c_str(), RENAME_NOREPLACE) == 0 ||
+         sys::RemoveTree(directory, kEmpty) == 0;
 }
 
 }  // namespace
@@ -31,16 +59,54 @@ void Prune(const Store& store, int64_t now_ms) {
 }
 
 void DropStaged(const Promotion& promotion, const Store::Entry& entry) {
+  std::vector<const Step*> ours;
   for (const Step& step : promotion.steps) {
     if (step.forced) continue;  // it is what somebody else put there
     const std::string name = std::to_string(step.number);
-    const Identity now = IdentityAt(entry.Of(step), name);
-    if (!now.exists() || now.device != step.staged.device || now.inode != step.staged.inode)
-      continue;
-    if (IsWritten(step, entry.Of(step), name)) continue;  // so is this
-    (void)unlinkat(entry.Of(step), name.c_str(), step.directory ? AT_REMOVEDIR : 0);
+    if (!SameFile(IdentityAt(entry.Of(step), name), step.staged) || !step.staged.exists()) continue;
+    if (!IsWritten(step, entry.Of(step), name)) ours.push_back(&step);  // else so is this
   }
+  if (!MoveAside(promotion, entry, ours.size()))
+    for (const Step* step : ours)
+      (void)unlinkat(entry.Of(*step), std::to_string(step->number).c_str(),
+                     step->directory ? AT_REMOVEDIR : 0);
   DropEmptyAnnexes(promotion);
+}
+
+void Sweep(int promotions) {
+  std::vector<std::string> names;
+  sys::Directory list(promotions, ".");
+  while (const dirent* entry = list.Next())
+    if (std::string_view(entry->d_name).starts_with(kAside)) names.emplace_back(entry->d_name);
+  for (const std::string& name : names) (void)sys::RemoveTree(promotions, name.c_str());
+}
+
+void SweepLater(const std::string& home) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return;  // the next one does it
+  const sys::Fd ours(ends[0]);
+  const pid_t child = fork();
+  if (child != 0) {
+    // Closed when we end, and not before.
+    if (child < 0) (void)close(ends[1]);
+    return;
+  }
+  // Nobody waits for us, and nothing of theirs is held.
+  (void)setsid();
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {0, 1, 2}) (void)dup2(null, fd);
+  const int waiting = fcntl(ours.get(), F_DUPFD, 3);
+  for (int fd = 3; fd < 1024; ++fd)
+    if (fd != waiting) (void)close(fd);
+  char byte;
+  while (read(waiting, &byte, 1) < 0 && errno == EINTR) continue;
+  const sys::Fd promotions(open((home + "/.local/state/cloche/promotions").c_str(),
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (promotions.valid() && fstat(promotions.get(), &info) == 0 && info.st_uid == geteuid() &&
+      GiveUpOtherCalls() == 0)
+    Sweep(promotions.get());
+  _exit(0);
 }
 
 }  // namespace cloche::promoter

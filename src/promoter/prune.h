@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "promoter/stage.h"
 
 namespace cloche::promoter {
@@ -13,6 +15,11 @@ void Prune(const Store& store, int64_t now_ms);
 
 // What was taken back is no longer needed: the copies of the sandbox's files. What is not ours, or
 // was reality's, stays.
+// Many are only moved aside: to remove them can take longer than all the rest.
 void DropStaged(const Promotion& promotion, const Store::Entry& entry);
+// Removes what was moved aside, in the directory of promotions.
+void Sweep(int promotions);
+// Leaves a process behind that does so when we have ended.
+void SweepLater(const std::string& home);
 
 }  // namespace cloche::promoter

@@ -22,6 +22,7 @@ std::optional<FileType> TypeSeen(const Situation& situation) {
     case Seen::kGone:
       return change.new_side ? std::optional(change.new_side->type) : std::nullopt;
     case Seen::kNothing:
+    case Seen::kHidden:
       return std::nullopt;
     case Seen::kAsNow:
     case Seen::kUnknown:
@@ -74,6 +75,10 @@ Real RealOf(const Situation& situation, Incoming incoming) {
   const diff::Side& now = *change.old_side;
   const bool directory = now.type == FileType::kDirectory;
   if (situation.seen == Seen::kNothing) return directory ? Real::kDirectoryHere : Real::kAppeared;
+  if (situation.seen == Seen::kHidden) {
+    if (directory == (incoming == Incoming::kAddDirectory)) return Real::kHidden;
+    return directory ? Real::kDirectoryHere : Real::kAppeared;
+  }
   if (situation.seen == Seen::kAsNow) return Real::kAsSeen;
   if (situation.seen == Seen::kText) {
     if (directory) return Real::kDirectoryHere;

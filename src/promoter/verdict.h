@@ -12,6 +12,7 @@ namespace cloche::promoter {
 enum class Seen : uint8_t {
   kAsNow,    // reality has not changed it since
   kNothing,  // nothing was there
+  kHidden,   // something was, and is, which it was not shown
   kText,     // a file with a text that is known
   kGone,     // something was, which reality has deleted since
   kUnknown,  // reality has changed it since, from what to what nobody knows
@@ -27,6 +28,7 @@ struct Situation {
   std::string ours, theirs;  // the texts of reality and sandbox, where they are files
   bool texts = false;        // both are whole
   std::optional<promote::Real> obstacle;
+  std::string unsure;  // why times of change do not tell what reality did; "": they do
 };
 
 // Nothing: the sandbox did not change it; only reality did.

@@ -1,0 +1,110 @@
+#include "promoter/names.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "base/annex_name.h"
+#include "diff/base64.h"
+#include "diff/noise.h"
+#include "diff/sha256.h"
+#include "differ/place.h"
+#include "sys/directory.h"
+#include "sys/process.h"
+
+namespace cloche::promoter {
+namespace {
+
+constexpr size_t kMostNames = 10'000;
+constexpr size_t kMostSeen = 30'000;  // directories too
+
+uint64_t NumberOf(const std::string& below) {
+  const diff::Sha256 hash = diff::HashOf(below);
+  uint64_t number = 0;
+  memcpy(&number, hash.data(), sizeof number);
+  return number;
+}
+
+std::string Bytes(const std::vector<uint64_t>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(uint64_t)};
+}
+
+std::optional<std::vector<uint64_t>> Numbers(const std::string& text) {
+  const auto bytes = diff::FromBase64(text);
+  if (!bytes || bytes->size() % sizeof(uint64_t) != 0) return std::nullopt;
+  std::vector<uint64_t> numbers(bytes->size() / sizeof(uint64_t));
+  memcpy(numbers.data(), bytes->data(), bytes->size());
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<Names> Names::Note(const std::string& project, const std::string& home,
+                                 int64_t since_ns) {
+  sys::Fd top(sys::OpenWithoutSymlinks(project.c_str(), O_RDONLY | O_DIRECTORY));
+  if (!top.valid()) return std::nullopt;
+  struct Directory {
+    differ::Place place;
+    std::string below;
+  };
+  Names names;
+  size_t seen = 0;
+  std::deque<Directory> pending;
+  const auto root = std::make_shared<const sys::Fd>(std::move(top));
+  const auto self = differ::Look(root, ".");
+  if (!self) return std::nullopt;
+  pending.push_back({*self, ""});
+  while (!pending.empty()) {
+    const Directory next = std::move(pending.back());
+    pending.pop_back();
+    const differ::SharedFd directory = differ::OpenDirectory(next.place);
+    if (!directory) return std::nullopt;  // a name in there might be missing
+    sys::Directory list(directory->get(), ".");
+    while (const dirent* entry = list.Next()) {
+      if (++seen > kMostSeen) return std::nullopt;
+      const std::string name = entry->d_name;
+      const std::string below = next.below.empty() ? name : next.below + "/" + name;
+      if (name == ".git" || name == kAnnexName ||
+          diff::Classify(project + "/" + below, project, home) != diff::Group::kReal)
+        continue;
+      const auto place = differ::Look(directory, name);
+      if (!place || place->mount_root) continue;
+      if (place->IsDirectory()) {
+        pending.push_back({*place, below});
+        continue;
+      }
+      (differ::BornSince(*place, since_ns) ? names.young_ : names.old_).push_back(NumberOf(below));
+      if (names.old_.size() + names.young_.size() > kMostNames) return std::nullopt;
+    }
+    if (list.error() != 0) return std::nullopt;
+  }
+  std::ranges::sort(names.old_);
+  std::ranges::sort(names.young_);
+  return names;
+}
+
+std::string Names::Encode() const {
+  return diff::ToBase64(Bytes(old_)) + ":" + diff::ToBase64(Bytes(young_));
+}
+
+std::optional<Names> Names::Decode(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  auto old = Numbers(text.substr(0, colon)), young = Numbers(text.substr(colon + 1));
+  if (!old || !young) return std::nullopt;
+  Names names;
+  names.old_ = std::move(*old);
+  names.young_ = std::move(*young);
+  return names;
+}
+
+std::optional<bool> Names::Had(const std::string& below) const {
+  const uint64_t number = NumberOf(below);
+  if (std::ranges::binary_search(old_, number)) return true;
+  if (std::ranges::binary_search(young_, number)) return std::nullopt;
+  return false;
+}
+
+}  // namespace cloche::promoter

@@ -1,0 +1,159 @@
+#include "base/clock_trail.h"
+#include "promoter/promote_fixture.h"
+
+// What reality had when the sandbox was made, where the times of files do not tell.
+namespace cloche::promoter {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+class Pasts : public Promotes {
+ protected:
+  Wish AfterAStepBack() {
+    Wish wish = RootsWish();
+    wish.clock_back_ns = 3600 * kSecond;
+    wish.since_ns = SinceWithClock(wish.since_ns, wish.clock_back_ns);
+    return wish;
+  }
+  // As it is looked at when a sandbox is made.
+  BirthNote NamesOf() {
+    return {real_, "", {}, Names::Note(real_, home_, sys::CoarseNanos() + kSecond)};
+  }
+  Result<Outcome> RunWith(Wish wish, BirthNote note) {
+    auto store = Store::Open(home_);
+    if (!store) return std::unexpected(store.error());
+    Base base(std::move(note));
+    return Promote(*store, Layout(), std::move(wish), base, "sb_test", false);
+  }
+  static std::string_view CaseAt(const Outcome& outcome, const fs::path& path) {
+    for (const Conflict& each : outcome.conflicts)
+      if (each.path == path) return each.tag;
+    return "";
+  }
+};
+
+TEST_F(Pasts, AfterTheClockWasSetBackEverythingThatIsThereCountsAsMoved) {
+  Put(real_ / "edit", "old");
+  Put(real_ / "dir/f", "old");
+  Put(upper_ / "edit", "new");
+  Put(upper_ / "add", "new");
+  White(upper_ / "dir");
+  const auto before = Seen(real_);
+  const auto refused = Run(AfterAStepBack());
+  ASSERT_TRUE(refused) << refused.error().message;
+  ASSERT_EQ(refused->conflicts.size(), 2u);
+  EXPECT_EQ(CaseAt(*refused, real_ / "edit"), "P-EDIT-EDITED");
+  EXPECT_EQ(CaseAt(*refused, real_ / "dir/f"), "P-DELETE-EDITED");
+  EXPECT_EQ(refused->conflicts[1].reason,
+            "the sandbox edited it; whether reality has changed it cannot be told: the clock was "
+            "set back by 3600 s after this sandbox was made");
+  EXPECT_EQ(Seen(real_), before);
+  Wish chosen = AfterAStepBack();
+  chosen.take_theirs = {real_};
+  ASSERT_TRUE(Run(chosen));
+  EXPECT_EQ(Text(real_ / "edit") + Text(real_ / "add"), "newnew");
+  EXPECT_FALSE(fs::exists(real_ / "dir"));
+  // What the sandbox brought is its own.
+  Put(upper_ / "edit", "newer");
+  const auto again = Run(AfterAStepBack());
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->conflicts.empty());
+  EXPECT_EQ(Text(real_ / "edit"), "newer");
+}
+
+TEST_F(Pasts, AFileServerWhoseClockIsBehindIsInDoubtToo) {
+  Put(real_ / "edit", "old");
+  Put(upper_ / "edit", "new");
+  struct stat info;
+  ASSERT_EQ(stat(real_.c_str(), &info), 0);
+  Wish wish = RootsWish();
+  wish.lags_ns[info.st_dev] = 600 * kSecond;
+  const auto refused = Run(wish);
+  ASSERT_TRUE(refused);
+  ASSERT_EQ(refused->conflicts.size(), 1u);
+  EXPECT_NE(refused->conflicts[0].reason.find("file server is 600 s behind"), std::string::npos);
+  wish.lags_ns[info.st_dev] = kSecond / 10;
+  const auto done = Run(wish);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->conflicts.empty()) << "a little is taken into account";
+}
+
+TEST_F(Pasts, WhatBothReplacedWasThereIfItsNameWasNoted) {
+  Put(real_ / "both", "old");
+  Put(real_ / "gone", "old");
+  const BirthNote note = NamesOf();
+  ASSERT_TRUE(note.names);
+  Wish wish = RootsWish();
+  wish.since_ns = sys::CoarseNanos() - kSecond;
+  fs::remove(real_ / "both");
+  fs::remove(real_ / "gone");
+  Put(real_ / "both", "theirs");
+  Put(real_ / "fresh", "theirs");
+  for (const char* name : {"both", "gone", "fresh"}) Put(upper_ / name, "ours");
+  const auto refused = RunWith(wish, note);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(CaseAt(*refused, real_ / "both"), "P-EDIT-EDITED");
+  EXPECT_EQ(CaseAt(*refused, real_ / "gone"), "P-EDIT-ABSENT");
+  EXPECT_EQ(CaseAt(*refused, real_ / "fresh"), "P-ADD-APPEARED");
+}
+
+TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
+  Put(real_ / "file", "x");
+  const auto names = Names::Note(real_, home_, sys::CoarseNanos() - kSecond);
+  ASSERT_TRUE(names);
+  const auto read = Names::Decode(names->Encode());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->Had("file"), std::nullopt);
+  EXPECT_EQ(read->Had("other"), false);
+}
+
+TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {
+  Put(real_ / ".secret", "real");
+  fs::create_directories(top_ / "mask");
+  White(top_ / "mask/.secret");
+  Put(upper_ / ".secret", "sandbox");
+  const auto refused = Run(RootsWish());
+  ASSERT_TRUE(refused) << refused.error().message;
+  ASSERT_EQ(refused->conflicts.size(), 1u);
+  EXPECT_EQ(refused->conflicts[0].tag, "P-ADD-HIDDEN");
+  EXPECT_TRUE(refused->conflicts[0].shown.empty()) << "nor shown";
+  EXPECT_EQ(Text(real_ / ".secret"), "real");
+  Wish ours = RootsWish();
+  ours.keep_ours = {real_ / ".secret"};
+  ASSERT_TRUE(Run(ours));
+  EXPECT_EQ(Text(real_ / ".secret"), "real");
+  Wish theirs = RootsWish();
+  theirs.take_theirs = {real_ / ".secret"};
+  const auto done = Run(theirs);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(Text(real_ / ".secret"), "sandbox");
+  // The sandbox works on: that is its own by now.
+  Put(upper_ / ".secret", "sandbox 2");
+  const auto again = Run(RootsWish());
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->conflicts.empty());
+  EXPECT_EQ(Text(real_ / ".secret"), "sandbox 2");
+}
+
+TEST_F(Pasts, ManyThatAreUndoneAreMovedAsideAndSwept) {
+  for (int i = 0; i < 300; ++i) Put(upper_ / ("f" + std::to_string(i)), "x");
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done);
+  auto store = Store::Open(home_);
+  std::vector<std::string> moved;
+  size_t told = 0;
+  on_progress = [&](size_t, size_t of) { told = of; };
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
+  on_progress = nullptr;
+  EXPECT_EQ(told, 300u);
+  const fs::path promotions = home_ / ".local/state/cloche/promotions";
+  const fs::path aside = promotions / (".aside." + done->promotion.id);
+  EXPECT_TRUE(fs::exists(aside));
+  EXPECT_TRUE(fs::is_empty(promotions / done->promotion.id / "files"));
+  Sweep(store->directory());
+  EXPECT_FALSE(fs::exists(aside));
+  EXPECT_EQ(ListPromotions(*store)->size(), 1u) << "its journal stays";
+}
+
+}  // namespace
+}  // namespace cloche::promoter

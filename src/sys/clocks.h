@@ -1,0 +1,9 @@
+#pragma once
+
+#include "base/clock_trail.h"
+
+namespace cloche::sys {
+
+ClockReading ReadClocks();
+
+}  // namespace cloche::sys
