@@ -8,7 +8,7 @@ namespace cloche {
 
 // Inside, directories can be nested as deep as anybody likes. Below these bounds they are walked;
 // what is deeper is named, and not looked at.
-inline constexpr size_t kMostWalkedPath = 59 << 10;  // with what is above and a name: diff::kMaxPath
+inline constexpr size_t kMostWalkedPath = 59 << 10;  // with a name below it: diff::kMaxPath
 inline constexpr size_t kMostWalkedDepth = 1000;
 
 inline bool IsTooDeep(std::string_view path) {

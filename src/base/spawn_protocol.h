@@ -40,7 +40,7 @@ enum class SpawnOp : uint32_t {
   kDivide = 23,   // what the init of `sandbox` (running) starts from now on is in a memory group of
                   // its own, with the number `argument`
   kSettle = 22,   // writes down all that is not on disk yet, of all sandboxes; one at a time
-  kFlatten = 23,  // copies into the upper of `sandbox` what its renamed directories show of the
+  kFlatten = 24,  // copies into the upper of `sandbox` what its renamed directories show of the
                   // base. fds: its plan, the client's socket. kFlagLive and kFlagFreeze as kLook
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,     // from spawn, to the request with the same number

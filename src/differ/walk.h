@@ -24,6 +24,7 @@ struct Entry {
   std::optional<Place> after;
   bool implied = false;  // that it moved is told by a directory above it
   bool top = false;      // of an overlay
+  bool unseen = false;  // nothing says that it was deleted: its directory shows nothing of the base
 };
 
 // Directories that could not be read: the answer is not complete.

@@ -73,6 +73,7 @@ class Planner {
 
  private:
   Status Take(differ::Entry entry);
+  bool IsForeign(const differ::Entry& entry);
   Result<bool> LeaveOut(const differ::Entry& entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
               std::optional<std::string> text, std::string merged_from, bool hidden);
@@ -92,6 +93,7 @@ class Planner {
   Unmatched unmatched_;
   Links links_to_;
   std::unordered_set<std::string> removed_;  // directories
+  std::unordered_set<std::string> foreign_;  // directories
   std::unordered_set<std::string> made_;     // directories
   std::unordered_set<std::string> gone_;     // directories, also where something else comes
   struct Link {
@@ -164,9 +166,21 @@ Result<bool> Planner::LeaveOut(const differ::Entry& entry) {
   return true;
 }
 
+// Somebody else put it into a directory that came from this sandbox. The sandbox never saw it, so
+// it is not deleted there.
+bool Planner::IsForeign(const differ::Entry& entry) {
+  const std::string parent = entry.path.substr(0, entry.path.find_last_of('/'));
+  if (!entry.unseen || wish_.promoted.contains(entry.path) ||
+      (!wish_.promoted.contains(parent) && !foreign_.contains(parent)))
+    return false;
+  if (entry.before->IsDirectory()) foreign_.insert(entry.path);
+  return true;
+}
+
 Status Planner::Take(differ::Entry entry) {
   unmatched_.See(entry.path);
   if (!Asked(wish_, entry.path)) return {};
+  if (IsForeign(entry)) return {};
   ASSIGN_OR_RETURN(const bool left_out, LeaveOut(entry));
   if (left_out) return {};
   if (plan_.wanted.size() + plan_.conflicts.size() >= wish_.most)

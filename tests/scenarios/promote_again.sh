@@ -80,6 +80,22 @@ cloche stop part > /dev/null
 rm -rf lib
 check "which may go: the sandbox has its own" is "$(inside part)" "$saw"
 
+anew
+cloche new --name made > /dev/null
+cloche exec -q made -- sh -c 'mkdir new && echo 1 > new/one' < /dev/null
+cloche promote made --yes > /dev/null 2>&1
+mkdir new/sub
+echo theirs | tee new/two > new/sub/three
+own
+cloche exec -q made -- sh -c 'echo 2 > new/one' < /dev/null
+try cloche promote made --yes
+check "what somebody adds to a promoted directory is in nobody's way" exits 0
+check "and stays" is "$(cat new/one new/two new/sub/three)" "$(printf '2\ntheirs\ntheirs')"
+cloche exec -q made -- rm -r new < /dev/null
+try cloche promote made --yes
+check "though the directory goes inside" exits 4
+check "it is not run over" is "$(cat new/two)" theirs
+
 # Rootless a rename of a directory is a copy: nothing can be lost.
 if [ "$MODE" != rootless ]; then
   anew
