@@ -222,7 +222,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   } else if (!in_upper) {
     entry.after = origin.place;
   }
-  entry.unseen = frame.upper && entry.before && !in_upper && !entry.after;
+  entry.unseen = (frame.upper || frame.unseen) && entry.before && !in_upper && !entry.after;
   // The copy of a service's data has no sockets: that they are missing is no deletion.
   const bool socket = entry.before && S_ISSOCK(entry.before->info.st_mode);
   if (socket && !entry.after && IsServiceData(path)) return std::nullopt;
@@ -231,6 +231,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
 
   Frame child;
   child.path = path;
+  child.unseen = entry.unseen;
   const auto special = special_.find(path);
   const bool own_directory = in_upper && entry.after && entry.after->IsDirectory();
   const bool redirected = own_directory && Redirected(path);

@@ -73,6 +73,7 @@ class SlotWalk {
     bool same = true;                           // both are the same directory
     bool renamed = false;                       // `before` is elsewhere in the base
     bool lost = false;                          // nobody knows what `origin` was
+    bool unseen = false;                        // of its Entry
     std::map<std::string, std::string> events;  // name to look at; with a slash: to go into
     std::map<std::string, Frame> children;      // to go into
   };

@@ -205,7 +205,7 @@ inside mixed 'mkdir -p .git/hooks; echo evil > .git/hooks/pre-push; chmod +x .gi
 dialogue 'skip those, or abort?=a' -- "$BIN/cloche" promote mixed --yes
 check "abort applies nothing" exits 4
 check "at all" not test -e "$WORK/fine.txt"
-dialogue 'skip those, or abort?=x' '[y,s,a,?]=s' 'change to reality?=y' -- "$BIN/cloche" promote mixed
+dialogue 'skip those, or abort? [y,s,a,?]=x' 'skip those, or abort? [y,s,a,?]=s' 'change to reality?=y' -- "$BIN/cloche" promote mixed
 check "skip those" exits 0
 check "applies the rest" is "$(cat "$WORK/fine.txt")" fine
 check "and not those" not test -e "$WORK/.git/hooks"

@@ -84,9 +84,7 @@ anew
 cloche new --name made > /dev/null
 cloche exec -q made -- sh -c 'mkdir new && echo 1 > new/one' < /dev/null
 cloche promote made --yes > /dev/null 2>&1
-mkdir new/sub
-echo theirs | tee new/two > new/sub/three
-own
+as_caller sh -c 'mkdir new/sub; echo theirs | tee new/two > new/sub/three'
 cloche exec -q made -- sh -c 'echo 2 > new/one' < /dev/null
 try cloche promote made --yes
 check "what somebody adds to a promoted directory is in nobody's way" exits 0
