@@ -150,7 +150,10 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       if (done && !status && step.before.exists()) wish.taken.emplace(step.before.inode, step.path);
       const Identity& left = done && !status ? step.staged : step.before;
       Promoted& promoted = wish.promoted[step.path];
-      if (!left.exists()) continue;
+      if (!left.exists()) {
+        promoted = {};
+        continue;
+      }
       // To another sandbox what this one's promotion made is as new as it is.
       const bool known = own || step.before_changed_ns != 0;
       const int64_t changed_ns = known                         ? step.before_changed_ns

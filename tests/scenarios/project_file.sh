@@ -139,7 +139,7 @@ try cloche exec wish -- ls
 check "hide hides" not mentions secrets
 limits wish
 check "a limit is lowered" field_is limits.pids 60
-check "and not raised" field_is limits.files 65536
+check "and not raised" test "$(field limits.files)" -le 65536
 check "of time, too" field_is limits.wall 5400.0
 try cloche new --name typed --allow evil.example.com:443 --pids 70
 limits typed
