@@ -180,10 +180,12 @@ def _():
 
 
 def press_until(terminal, wanted):
-    """Ctrl-C again and again: signals that come at once are one."""
+    """Ctrl-C again, but not before the last one had time to be answered: one more means more."""
     while wanted not in terminal.text:
         terminal.type(b"\x03")
-        terminal.read_more(0.3)
+        answered = time.monotonic() + 1
+        while wanted not in terminal.text and time.monotonic() < answered:
+            terminal.read_more(0.1)
 
 
 @case("double Ctrl-C")
@@ -198,7 +200,9 @@ def _():
     terminal = Terminal("run", "-T", "--", "sh", "-c",
                         "trap '' INT TERM; echo ready; while :; do sleep 0.05; done")
     terminal.read_until(b"ready")
-    press_until(terminal, b"killing the command")
+    press_until(terminal, b"does not end by Ctrl-C: ending it")
+    terminal.type(b"\x03")
+    terminal.read_until(b"killing the command")
     check("a third kills what ignores that", terminal.status() == 137, terminal.text)
     terminal = Terminal("run", "--", "sh", "-c",
                         "trap 'echo caught' INT; echo ready; while :; do sleep 0.05; done")

@@ -67,7 +67,8 @@ check "rm --json prints what was removed" field_is 0.id "$one"
 try cloche snapshots box --json
 check "its child hangs on its parent now" is "$("$PYTHON" -c 'import json,sys; print([s["parent"] for s in json.load(open(sys.argv[1])) if s["name"] == "renamed"])' "$OUT")" "['$empty']"
 refused not_found rollback box "$one"
-refused not_found snapshots rm "$one"
+try cloche snapshots rm "$one" --json
+check "one that is gone cannot be removed again" field_is 0.error.code not_found
 refused not_found fork "$one"
 try cloche rollback box renamed
 check "the child still has all it shared with what was removed" is "$(inside box "$look")" "$middle"
@@ -377,7 +378,8 @@ for i in 1 2 3 4; do cloche snapshot other > /dev/null 2>&1 & cloche fork other 
 wait
 try cloche show other
 check "removed while others save, start, fork and roll back: it is gone" exits 3
-refused not_found snapshots rm "$foreign"
+try cloche snapshots rm "$foreign" --json
+check "somebody else's cannot be removed" field_is 0.error.code not_found
 cloche rm --all > /dev/null
 try cloche ls --all --json
 check "everything can be removed" prints '[]'
