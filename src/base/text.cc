@@ -208,11 +208,13 @@ Result<uint64_t> ParseCount(std::string_view text) {
   if (factor == 0 || (!quantity->whole && factor == 1))
     return BadQuantity("number", text, kExample);
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-  const double product = quantity->value * static_cast<double>(factor);
-  if (product >= static_cast<double>(kMax))
+  const auto scale = static_cast<double>(factor);
+  const double product = std::round(quantity->value * scale);
+  if (quantity->whole ? *quantity->whole > kMax / factor : product >= static_cast<double>(kMax))
     return OutOfRange(text, "too large", "give a smaller one");
   if (quantity->whole) return *quantity->whole * factor;
-  if (product != std::floor(product)) return BadQuantity("number", text, kExample);
+  // Backwards, as 1.001 * 1000 is no whole number.
+  if (product / scale != quantity->value) return BadQuantity("number", text, kExample);
   return static_cast<uint64_t>(product);
 }
 

@@ -63,6 +63,11 @@ TEST(ParseCount, ReadsThousandsAndMillions) {
   EXPECT_EQ(*ParseCount("100"), 100u);
   EXPECT_EQ(*ParseCount("20k"), 20'000u);
   EXPECT_EQ(*ParseCount("1.5M"), 1'500'000u);
+  EXPECT_EQ(*ParseCount("1.001k"), 1001u);
+  EXPECT_EQ(*ParseCount("9223372036854775807"), 9223372036854775807u);
+  EXPECT_EQ(*ParseCount("9223372036854775k"), 9223372036854775000u);
+  EXPECT_FALSE(ParseCount("9223372036854775808"));
+  EXPECT_FALSE(ParseCount("9223372036854776k"));
   for (const char* text : {"1.5", "1.0005k", "k", "", "-1", "1G", "9999999999999999999", "1kk"})
     EXPECT_FALSE(ParseCount(text)) << text;
 }

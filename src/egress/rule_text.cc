@@ -134,7 +134,8 @@ Result<Rule> ParseRule(std::string_view text) {
   CLOCHE_TRY(TakePorts(text, rest, rule));
   if (rule.first_port == 0) return Bad(text, "tcp needs a port");
   if (rest != "/") rule.path_prefix = rest;
-  if (IsOwnLoopback(rule))
+  // With a scheme it is meant: a program may ask the proxy for it.
+  if (scheme == rest.npos && IsOwnLoopback(rule))
     return Fail(
         Code::kInvalid,
         fmt::format("rule \"{}\": inside, that is the sandbox itself",

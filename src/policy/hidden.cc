@@ -22,6 +22,9 @@ bool IsPlausibleHome(std::string_view path) {
   return PathDepth(path) >= 2 && !IsAtOrBelowAny(path, kSystem);
 }
 
+// "/mnt//deleted" in the kernel's list: nobody sees it there.
+bool IsReachable(std::string_view path) { return path.find("//") == path.npos; }
+
 // Other places of the host where `path`, or something in it, shows: its file system is mounted
 // there as well, wholly or in part.
 std::vector<std::string> OtherPlaces(const HostFacts& facts, std::string_view path) {
@@ -46,6 +49,7 @@ std::vector<std::string> OtherPlaces(const HostFacts& facts, std::string_view pa
     else if (IsBelow(inner, other.root))
       places.push_back(join(other.target, below(inner, other.root)));
   }
+  std::erase_if(places, [](const std::string& place) { return !IsReachable(place); });
   return places;
 }
 
@@ -118,7 +122,7 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
     add(std::string(secret.path), secret.why, secret.root_only);
   for (const HostMount& mount : facts.mounts) {
     // Of most there are none: a file system that was named whole is not refused for them.
-    if (!IsOnDisk(mount) || IsNamed(request, mount.target)) continue;
+    if (!IsOnDisk(mount) || !IsReachable(mount.target) || IsNamed(request, mount.target)) continue;
     for (const HomeSecret& tree : SnapshotTrees())
       add(JoinPath(mount.target, tree.path), tree.why, false);
   }

@@ -123,6 +123,14 @@ TEST(Hidden, TreesOfSnapshotsAreHiddenInEveryFileSystem) {
   EXPECT_FALSE(DefaultHidden(machine, kAnna, {.ro = {"/tank"}}).Hides("/tank/.zfs"));
 }
 
+TEST(Hidden, DeletedMountPointsAreNoPlaces) {
+  HostFacts machine = Machine();
+  machine.mounts = {Mounted("/", "ext4", "8:1", "/"), Mounted("/mnt//deleted", "ext4", "8:1", "/"),
+                    Mounted("/mnt/a", "ext4", "8:1", "/srv/a//deleted")};
+  for (const HiddenPath& hidden : DefaultHidden(machine, kAnna, {}).paths)
+    EXPECT_EQ(hidden.path.find("//"), std::string::npos) << hidden.path;
+}
+
 TEST(Hidden, NothingIsListedTwiceOrBelowAnother) {
   const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {.home = "/home/anna"});
   for (size_t i = 0; i < hidden.paths.size(); ++i)

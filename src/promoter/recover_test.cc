@@ -373,7 +373,7 @@ TEST_F(Recovers, AnAnnexIsNotMadeWhereNobodyLooksForIt) {
   Put(real_ / kAnnexName, "at the top is none");
   Wish wish = RootsWish();
   wish.project = real_.string() + "-b/x";  // without its first letters: b/x
-  wish.with_noise = true;  // to a promotion of this project the whole of /tmp is
+  wish.with_noise = true;                  // to a promotion of this project the whole of /tmp is
   const auto done = Run(wish);
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().message.find("neither at its top nor in the project"), std::string::npos)

@@ -51,6 +51,10 @@ constexpr std::string_view kQuantities[] = {"512M",
                                             "1.",
                                             "5m",
                                             "1h",
+                                            "1h30m",
+                                            "20k",
+                                            "1.001k",
+                                            "9223372036854775k",
                                             "250ms",
                                             "36600d",
                                             "1KiB",
@@ -96,11 +100,22 @@ bool FuzzQuantity(Random& random) {
   if (count) Require(*count <= most, "a number fits JSON", text);
   if (seconds) Require(std::isfinite(*seconds) && *seconds >= 0, "a duration is one", text);
   if (cpus) Require(*cpus == 0 || (*cpus >= 0.001 && *cpus <= 65536), "CPUs make sense", text);
+  std::string_view number = text;
+  uint64_t factor = 1;
+  if (number.ends_with('k') || number.ends_with('K')) factor = 1000;
+  if (number.ends_with('m') || number.ends_with('M')) factor = 1'000'000;
+  if (factor > 1) number.remove_suffix(1);
   uint64_t exact = 0;
-  const auto digits = std::from_chars(text.data(), text.data() + text.size(), exact);
-  const bool whole = digits.ec == std::errc() && digits.ptr == text.data() + text.size();
-  Require(count.has_value() == (whole && exact <= most), "a number is digits, all of them", text);
-  if (count) Require(*count == exact && bytes && *bytes == exact, "digits are exact", text);
+  const char* const end = number.data() + number.size();
+  const auto digits = std::from_chars(number.data(), end, exact);
+  const bool whole = digits.ec == std::errc() && digits.ptr == end;
+  if (whole)
+    Require(count.has_value() == (exact <= most / factor), "a number that fits is read", text);
+  if (whole && count) Require(*count == exact * factor, "digits are exact", text);
+  if (whole && count && factor == 1) Require(bytes && *bytes == exact, "digits are exact", text);
+  if (!whole && count)
+    Require(factor > 1 && number.find_first_not_of("0123456789.") == std::string_view::npos,
+            "a number is digits and one unit", text);
   for (const auto* error : {bytes ? nullptr : &bytes.error(), count ? nullptr : &count.error(),
                             cpus ? nullptr : &cpus.error(), seconds ? nullptr : &seconds.error()})
     if (error)

@@ -49,7 +49,7 @@ check "and no route" not mentions 'default\|	00000000	'
 check "nobody was asked for a name" not heard .
 
 # --- What cannot be meant.
-for own in localhost:5432 127.0.0.1:5432 'tcp://[::1]:5432'; do
+for own in localhost:5432 127.0.0.1:5432 '[::1]:5432'; do
   refused invalid run --allow "$own" -- true
   check "$own is the sandbox's own, and what is meant is said" mentions 'host.cloche:5432'
 done
