@@ -180,14 +180,18 @@ Outcome<void> Server::SaveFrozen(const SpawnRequest& request, const std::string&
   if (cgroups_.DirtyBytes(cgroup) > kMuchDirty) syncfs(store_.root());
   reply.timing_us[kTimeFlush] = MicrosSince(start);
   start = sys::MonotonicMicros();
-  if (int error = cgroups_.Freeze(cgroup, kFreezeMs); error < 0)
+  // The sandbox may end meanwhile: a group that is gone has nobody in it who writes.
+  const std::string group = cgroups_.host().unified + cgroups_.PathOf(cgroup);
+  const auto is_gone = [&] { return access(group.c_str(), F_OK) < 0 && errno == ENOENT; };
+  if (int error = cgroups_.Freeze(cgroup, kFreezeMs); error < 0 && !is_gone())
     return Failed(SpawnStage::kCgroup, "freeze", error, request.sandbox);
   reply.timing_us[kTimeFreeze] = MicrosSince(start);
   start = sys::MonotonicMicros();
   auto saved = store_.Snapshot(request.sandbox, request.snapshot);
   const int thawed = cgroups_.Thaw(cgroup);
   reply.timing_us[kTimeSave] = MicrosSince(start);
-  if (saved && thawed < 0) return Failed(SpawnStage::kCgroup, "thaw", thawed, request.sandbox);
+  if (saved && thawed < 0 && !is_gone())
+    return Failed(SpawnStage::kCgroup, "thaw", thawed, request.sandbox);
   return saved;
 }
 

@@ -14,7 +14,7 @@ SPAWN, STATE, HERE = sys.argv[1:4]
 LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
 SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK, SETTLE = 10, 11, 12, 13, 14, 15, 16, 22
 NETWORK, CONNECT, EGRESS = 17, 18, 19
-OVERLAY, BIND, TMPFS, PROC, DEV = range(5)
+OVERLAY, BIND, TMPFS, PROC, DEV, SYS = range(6)
 HIDE, BLANK, GLOB = range(3)
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
 
@@ -59,15 +59,15 @@ def mount(kind, source, target, read_only=0, mode=0o755):
 
 
 ROOT = mount(OVERLAY, "/", "/")
-OWN = [mount(PROC, "", "/proc"), mount(DEV, "", "/dev")]
+OWN = [mount(SYS, "", "/sys"), mount(PROC, "", "/proc"), mount(DEV, "", "/dev")]
 
 
 def plan(mounts=(), files=(), uid=0, groups=None, root_inside=1, sandbox="sb_hostile", whole=None, keep=0, in_memory=0):
     groups = groups if groups is not None else sorted(os.getgroups())
     mounts = whole if whole is not None else [ROOT, *mounts, *OWN]
-    data = struct.pack("=I", 0x434C5034) + text(sandbox) + bytes([keep, in_memory])
+    data = struct.pack("=I", 0x434C5035) + text(sandbox) + bytes([keep, in_memory])
     data += struct.pack("=IIII", 0, uid, uid, len(groups)) + b"".join(struct.pack("=I", group) for group in groups)
-    data += bytes([1, root_inside, 0]) + text("here")
+    data += bytes([1, root_inside, 0]) + text("here") + struct.pack("=I", 0)
     data += struct.pack("=I", len(mounts)) + b"".join(mounts)
     data += struct.pack("=I", len(files)) + b"".join(struct.pack("=I", kind) + text(path) + text("") for kind, path in files)
     return data + struct.pack("=5Q", 0, 0, 0, 0, 0)
@@ -147,8 +147,8 @@ def _():
         answer = ask(op, snapshot=names[0], other=names[1])
         check(f"request {op} with a path for a snapshot is refused", answer[1] == errno.EINVAL, answer)
     check("a snapshot that is not there", ask(FORK, snapshot=b"sn_none")[1] == errno.ENOENT)
-    root_keeps = launch(plan(keep=1, sandbox="sb_rooted"))[1] == 0
-    check("root's state is saved", root_keeps and ask(SNAPSHOT, b"sb_rooted", snapshot=b"sn_rooted")[1] == 0)
+    answers = launch(plan(keep=1, sandbox="sb_rooted")), ask(SNAPSHOT, b"sb_rooted", snapshot=b"sn_rooted")
+    check("root's state is saved", all(answer[1] == 0 for answer in answers), answers)
     check("root's sandbox stops", ask(KILL, b"sb_rooted")[1] == 0)
     answer = launch(plan(keep=1, sandbox="sb_other", **somebody), other)
     check("another user keeps one", answer[1] == 0 and ask(KILL, b"sb_other")[1] == 0, answer)
@@ -217,8 +217,10 @@ def _():
         check(f"{source} is not shown", answer[1] == errno.EPERM, answer)
     for sentence, mounts in {
         "nothing at all": [],
-        "no /proc": [ROOT, OWN[1]],
+        "no /proc": [ROOT, OWN[0], OWN[2]],
         "a cover over /proc": [ROOT, *OWN, mount(TMPFS, "", "/proc")],
+        "a second /sys": [ROOT, OWN[0], *OWN],
+        "a /sys elsewhere": [ROOT, mount(SYS, "", "/x"), *OWN[1:]],
         "a second root": [ROOT, mount(TMPFS, "", "//"), *OWN],
         "a target outside": [ROOT, mount(TMPFS, "", "/../x"), *OWN],
         "a mode with set-user-id": [ROOT, mount(TMPFS, "", "/x", 0, 0o4755), *OWN],
