@@ -149,6 +149,8 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       if (status && step.staged.exists()) continue;
       if (done && !status && step.before.exists()) wish.taken.emplace(step.before.inode, step.path);
       const Identity& left = done && !status ? step.staged : step.before;
+      // Taken back: where something else was, another step tells.
+      if (!left.exists() && !done) continue;
       Promoted& promoted = wish.promoted[step.path];
       if (!left.exists()) {
         promoted = {};
@@ -401,11 +403,15 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     Status again = ApplyAgain(promotion, restored, entry, realities, root);
     Settle(promotion, entry, realities);
     if (again) again = journal.WriteSettled(promotion);
-    if (again) again = journal.WriteState(PromotionState::kDone);
+    // As when it was promoted: done is what is on disk.
+    if (again) again = journal.WriteState(PromotionState::kApplied);
     if (again) again = SyncReality(promotion, entry, realities);
-    if (again)
+    if (again) {
+      (void)journal.WriteState(PromotionState::kDone);
       return Fail(Code::kConflict, "undo " + id + ": " + problems[0] + "; nothing was undone",
                   "look at it, then try again");
+    }
+    (void)journal.WriteState(PromotionState::kUndoing);
   }
   if (!problems.empty()) {
     (void)SyncReality(promotion, entry, realities);

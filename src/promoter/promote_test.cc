@@ -98,6 +98,27 @@ TEST_F(Promotes, UndoBringsEverythingBack) {
   EXPECT_FALSE(Undo(*store, done->promotion.id, true, {}, moved)) << "once is enough";
 }
 
+TEST_F(Promotes, WhatWasUndoneIsAsOldAsItWas) {
+  MakeStory();
+  usleep(50'000);  // the clock of files is coarse
+  Wish wish = RootsWish();
+  wish.since_ns = sys::CoarseNanos();
+  usleep(50'000);
+  const auto done = Run(wish);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(done->conflicts.empty()) << done->conflicts[0].path;
+  {
+    auto store = Store::Open(home_);
+    ASSERT_TRUE(store);
+    std::vector<std::string> moved;
+    ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
+  }
+  // Also where one step took something away and another put something there.
+  const auto again = Run(wish);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->conflicts.empty()) << again->conflicts[0].path;
+}
+
 TEST_F(Promotes, UndoRefusesWhereRealityMovedOn) {
   MakeStory();
   const auto done = Run(RootsWish());

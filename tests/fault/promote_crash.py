@@ -171,6 +171,7 @@ def cut_short(verb, actions, old, new, judge, begin, finish):
         answer = promote() if verb == "promote" else undo(before)
         hit = [name[1:] for name in steps() if name.startswith("!")]
         if not hit:
+            finish(f"{verb} without a fault", old, judge)
             break
         what = f"{verb} {action} at {number} ({hit[0]})"
         at_once = outcome(old, new)

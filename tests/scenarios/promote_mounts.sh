@@ -102,13 +102,18 @@ remount "$WORK/disk" 32
 promote large "$WORK/disk"
 check "writable again it is applied" is "$state" "done"
 pr=$(field id)
+applied=$(content)
 remount "$WORK/disk" 33
 try cloche undo "$pr"
 check "undo on a read-only one fails, and says so" not exits 0
 check "why" says 'ead-only'
+check "nothing was undone" says 'nothing was undone'
+check "nor anything lost" is "$(content)" "$applied"
 remount "$WORK/disk" 32
 try cloche promotions
-check "the next command puts it right" is "$(content)" "$before"
+check "the next command leaves it" is "$(content)" "$applied"
+try cloche undo "$pr"
+check "writable again it is undone" is "$status $(content)" "0 $before"
 
 # --- Not mounted: said, not lost.
 promote large "$WORK/disk"
