@@ -97,6 +97,18 @@ check "it is not run over" is "$(cat new/two)" theirs
 # Rootless a rename of a directory is a copy: nothing can be lost.
 if [ "$MODE" != rootless ]; then
   anew
+  cloche new --name used > /dev/null
+  cloche exec -q used -- sh -c 'mv lib core; cd core; sleep 600 > /dev/null 2>&1 &' < /dev/null
+  saw=$(inside used)
+  try cloche promote used --yes --allow-triggers
+  check "a renamed directory that a process works in is not replaced" exits 4
+  check "it is said why" says 'working directory'
+  check "the sandbox sees what it saw" is "$(inside used)" "$saw"
+  cloche stop used > /dev/null
+  try cloche promote used --yes --allow-triggers
+  check "stopped, it is promoted" is "$(outside)" "$saw"
+
+  anew
   cloche new --name lost > /dev/null
   cloche exec -q lost -- sh -c 'mv lib core; echo mine > core/mine' < /dev/null
   mv lib elsewhere
