@@ -232,6 +232,23 @@ Verdict JudgeUnseen(const Location& at, const FileChange& change) {
   return verdict;
 }
 
+// As git looks at a HEAD (setup.c, is_git_directory; refs.c): a link counts by its target, and what
+// follows the name of a branch or of a commit is not read.
+bool MakesARepository(const Version& head) {
+  if (!head.content) return true;  // nobody looked at it
+  std::string_view text = *head.content;
+  if (head.type == FileType::kSymlink) return text.starts_with("refs/");
+  if (head.type != FileType::kFile) return false;
+  if (text.starts_with("ref:")) {
+    text.remove_prefix(4);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+    return text.starts_with("refs/");
+  }
+  constexpr size_t kShortest = 40;  // digits of a name in SHA-1
+  return text.size() >= kShortest &&
+         text.substr(0, kShortest).find_first_not_of("0123456789abcdefABCDEF") == text.npos;
+}
+
 Verdict JudgeGitLink(const Location& at, const FileChange& change) {
   Verdict verdict;
   const Version& after = *change.after;
@@ -246,13 +263,11 @@ Verdict JudgeGitLink(const Location& at, const FileChange& change) {
     return verdict;
   }
   // HEAD: what makes a folder a repository, .git or not.
-  const bool own = at.nearest == ".git/HEAD" || at.nearest.find("/refs/") != at.nearest.npos ||
-                   at.nearest.find("/logs/") != at.nearest.npos ||
+  const bool own = at.nearest == ".git/HEAD" || at.nearest.find(".git/refs/") != at.nearest.npos ||
+                   at.nearest.find(".git/logs/") != at.nearest.npos ||
                    at.nearest.find(".git/modules/") != at.nearest.npos ||
                    at.nearest.find(".git/worktrees/") != at.nearest.npos;
-  if (own || change.before ||
-      (after.content && !after.content->starts_with("ref: ") &&
-       after.content->find_first_not_of("0123456789abcdef\n") != std::string_view::npos))
+  if (own || !MakesARepository(after) || (change.before && MakesARepository(*change.before)))
     return verdict;
   verdict.alarms.emplace_back("a repository of its own, with its own hooks and settings");
   return verdict;

@@ -246,6 +246,32 @@ TEST(Triggers, RepositoriesWithinAndLinksOfGit) {
   EXPECT_TRUE(Added("docs/HEAD", "Chapter one").empty());
 }
 
+TEST(Triggers, AHeadIsWhatGitTakesForOne) {
+  // setup.c, is_git_directory: blanks are skipped, what follows is not read, links count.
+  for (const char* head :
+       {"ref:refs/heads/x\n", "ref:\t refs/heads/x\n", "ref:\n\nrefs/heads/x\n",
+        "ref: refs/heads/x and more", "ABCDEF0123abcdef0123ABCDEF0123abcdef0123\n",
+        "abcdef0123abcdef0123abcdef0123abcdef0123 and more\n"})
+    EXPECT_TRUE(Alarms(Added("bare/HEAD", head))) << head;
+  EXPECT_TRUE(Alarms(Added("bare/HEAD", "refs/heads/x", 0777, FileType::kSymlink)));
+  // A directory may have any name, that of one in .git among them.
+  EXPECT_TRUE(Alarms(Added("a/refs/HEAD", "ref: refs/heads/x\n")));
+  EXPECT_TRUE(Alarms(Added("a/logs/HEAD", "ref: refs/heads/x\n")));
+  // A first promotion may bring what a second one makes a repository.
+  const std::string path = Absolute("bare/HEAD");
+  EXPECT_TRUE(Alarms(FindTriggers({.path = path,
+                                   .before = Version{.content = "Chapter one"},
+                                   .after = Version{.content = "ref: refs/heads/x\n"}},
+                                  kRoots)));
+  EXPECT_TRUE(FindTriggers({.path = path,
+                            .before = Version{.content = "ref: refs/heads/x\n"},
+                            .after = Version{.content = "ref: refs/heads/y\n"}},
+                           kRoots)
+                  .empty());
+  EXPECT_TRUE(Added("docs/HEAD", "../x", 0777, FileType::kSymlink).empty());
+  EXPECT_TRUE(Added("docs/HEAD", "abcdef").empty());
+}
+
 TEST(Triggers, BuildWrappersAreProgramsWhateverTheyHold) {
   EXPECT_TRUE(Alarms(Added("gradle/wrapper/gradle-wrapper.jar", std::string_view("PK\0\0", 4))));
   EXPECT_TRUE(Alarms(Added("mvnw", "#!/bin/sh")));
