@@ -31,7 +31,7 @@ constexpr TriggerClass kTable[] = {
         "core.hookspath core.fsmonitor core.sshcommand core.pager core.editor core.askpass "
         "core.gitproxy core.worktree core.attributesfile core.alternaterefscommand "
         "core.commentchar sequence.editor gpg*.program credential.* *.textconv diff.external "
-        "diff.*.command merge.*.driver filter.* alias.*=!* pager.* include.path includeif.* "
+        "diff.*.command merge.*.driver filter.* alias.* pager.* include.path includeif.* "
         "*.insteadof *.pushinsteadof remote.*.url remote.*.pushurl remote.*.uploadpack "
         "remote.*.receivepack remote.*.vcs remote.*.proxy http.*proxy http.*sslverify protocol.* "
         "init.templatedir extensions.* interactive.difffilter *.cmd difftool.*.path "
@@ -42,7 +42,7 @@ constexpr TriggerClass kTable[] = {
         "branch.*.remote=*/* branch.*.remote=*:* branch.*.remote=..* branch.*.pushremote=*/* "
         "branch.*.pushremote=*:* remote.pushdefault=*/* remote.pushdefault=*:* remote.*.promisor "
         "gc.recentobjectshook core.protect* fetch.bundleuri bundle.* imap.tunnel guitool.* "
-        "maintenance.*"},
+        "maintenance.* svn.authorsprog svn-remote.*"},
     TriggerClass{
         "git-attributes",
         "Attributes choose the filters and drivers that git starts for a file.",
@@ -61,7 +61,8 @@ constexpr TriggerClass kTable[] = {
         "Makes git read objects and settings from another place.",
         "gitrepository-layout(5); git-worktree(1)",
         "**/objects/info/alternates **/objects/info/http-alternates **/.git/commondir "
-        "**/.git/gitdir **/.git/worktrees/**/commondir **/.git/worktrees/**/gitdir "
+        "**/.git/modules/**/commondir **/*.git/commondir **/.git/gitdir "
+        "**/.git/worktrees/**/commondir **/.git/worktrees/**/gitdir "
         "**/.git/info/grafts **/.git/shallow",
         kAny},
     TriggerClass{
@@ -80,7 +81,7 @@ constexpr TriggerClass kTable[] = {
         "**/.hg/hgrc **/.hg/hgrc-not-shared **/.sl/config ~/.hgrc ~/.config/hg/** ~/.slconfig "
         "~/.config/sapling/** /etc/mercurial/**",
         kKeys, kIni,
-        "hooks.* extensions.* alias.*=!* merge-tools.* merge-patterns.* ui.editor ui.merge "
+        "hooks.* extensions.* alias.* merge-tools.* merge-patterns.* ui.editor ui.merge "
         "ui.ssh ui.remotecmd ui.patch ui.askusername extdiff.* paths.* schemes.* hostsecurity.* "
         "hostfingerprints.* web.cacerts subpaths.* trusted.* filter* encode.* decode.* fix.* "
         "gpg.* email.method pager.*"},
