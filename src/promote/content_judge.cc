@@ -38,6 +38,7 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
     case Judge::kToolCode:
       return ToolCodeParts(text, CommentsIn(rule, name));
     case Judge::kMake:
+      if (Lowered(name).ends_with(".d")) return DependencyParts(text);
       return Lowered(name).ends_with("justfile") ? JustParts(text) : MakeParts(text);
     case Judge::kCMake:
       return CMakeParts(text);

@@ -21,6 +21,7 @@ Parts ScriptParts(std::string_view text, Comments comments);
 Parts LiteralCodeParts(std::string_view text, Comments comments);
 Parts ToolCodeParts(std::string_view text, Comments comments);
 Parts MakeParts(std::string_view text);
+Parts DependencyParts(std::string_view text);
 Parts JustParts(std::string_view text);
 Parts CMakeParts(std::string_view text);
 bool CMakeRefuses(std::string_view text);  // a string, bracket or parenthesis never ends

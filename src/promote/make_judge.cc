@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -13,7 +14,16 @@ using namespace std::string_view_literals;
 constexpr auto kToolVariables =
     "ar as cc cpp cxx fc go install jar java javac ld lex make maketargets node npm nvcc objcopy "
     "perl pkg_config pkgconfig python python3 ranlib rm ruby rustc shell sh strip tar yacc "
-    ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path"sv;
+    ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path ld_audit "
+    "gcc_exec_prefix compiler_path pythonpath node_options perl5lib perl5opt bash_env"sv;
+
+// Options by which a compiler or a linker loads or starts something.
+constexpr auto kLoadingOptions = "-fplugin -plugin -wrapper -specs -load -toolexec -fpass-plugin"sv;
+
+// A shell still expects a command after these.
+constexpr auto kBeforeCommands =
+    "! { if then else elif do while until env exec command eval builtin sudo doas time nice ionice "
+    "nohup setsid xargs"sv;
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -72,25 +82,80 @@ std::string Plain(const Logical& line) {
   return out;
 }
 
-// The variables that stand where a recipe expects a command: `$(TOOL) x && $(OTHER) y`.
-void CollectCommandVariables(std::string_view recipe, std::set<std::string>& names) {
-  bool expects = true;
-  for (size_t i = 0; i < recipe.size(); ++i) {
-    const char c = recipe[i];
-    if (expects && c == '$' && i + 1 < recipe.size() &&
-        (recipe[i + 1] == '(' || recipe[i + 1] == '{')) {
-      size_t end = i + 2;
-      while (end < recipe.size() && IsNameCharacter(recipe[end])) ++end;
-      names.insert(Lowered(recipe.substr(i + 2, end - i - 2)));
-      i = end;
-      expects = false;
-    } else if (c == ';' || c == '|' || c == '&' || c == '`' || c == '(') {
-      expects = true;
-    } else if (c != ' ' && c != '\t' && c != '@' && c != '-' && c != '+' && c != '\\' &&
-               c != '\n') {
-      expects = false;
+// The variables that stand where a command is expected: `$(TOOL) x && A=1 $(OTHER) y`.
+class CommandVariables {
+ public:
+  CommandVariables(std::string_view text, std::set<std::string>& names)
+      : text_(text), names_(names) {}
+
+  void Collect(bool expects) {
+    expects_ = expects;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '$') {
+        Reference();
+      } else if (";|&`(\n"sv.find(c) != std::string_view::npos) {
+        expects_ = true;
+        ++at_;
+      } else if (expects_ && " \t@-+\\\"'"sv.find(c) == std::string_view::npos) {
+        Word();
+      } else {
+        ++at_;
+      }
     }
   }
+
+ private:
+  void Reference() {
+    const std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("$(shell") || rest.starts_with("${shell")) {
+      expects_ = true;
+      at_ += "$(shell"sv.size();
+      return;
+    }
+    const bool bracket = rest.size() > 1 && (rest[1] == '(' || rest[1] == '{');
+    size_t end = bracket ? 2 : 1;
+    if (bracket)
+      while (end < rest.size() && IsNameCharacter(rest[end])) ++end;
+    else
+      end = std::min<size_t>(rest.size(), 2);
+    const std::string name = Lowered(rest.substr(bracket ? 2 : 1, end - (bracket ? 2 : 1)));
+    at_ += end;
+    if (bracket && at_ < text_.size() && (text_[at_] == ')' || text_[at_] == '}')) ++at_;
+    if (!expects_ || name == "$") {
+      expects_ = false;
+      return;
+    }
+    names_.insert(name);
+    // `$(Q)$(CC)`, `$Q $(CC)`: what is there to be quiet stands before the command.
+    expects_ = name.size() == 1 || text_.substr(at_).starts_with('$');
+  }
+
+  void Word() {
+    size_t end = at_;
+    int depth = 0;
+    for (; end < text_.size(); ++end) {
+      const char c = text_[end];
+      if (depth == 0 && " \t\n;|&`)"sv.find(c) != std::string_view::npos) break;
+      depth += c == '(' || c == '{' ? 1 : 0;
+      depth -= c == ')' || c == '}' ? 1 : 0;
+    }
+    const std::string_view word = text_.substr(at_, end - at_);
+    const size_t equals = word.find('=');
+    const bool assigns = equals != word.npos && equals > 0 &&
+                         std::ranges::all_of(word.substr(0, equals), IsNameCharacter);
+    expects_ = assigns || IsOneOf(kBeforeCommands, word);
+    at_ = assigns ? end : at_ + std::max<size_t>(std::min(word.find('$'), word.size()), 1);
+  }
+
+  std::string_view text_;
+  std::set<std::string>& names_;
+  size_t at_ = 0;
+  bool expects_ = false;
+};
+
+void CollectCommandVariables(std::string_view text, bool expects, std::set<std::string>& names) {
+  CommandVariables(text, names).Collect(expects);
 }
 
 std::string_view WithoutModifiers(std::string_view line) {
@@ -158,6 +223,10 @@ bool RunsInMake(std::string_view text) {
   return false;
 }
 
+bool Loads(std::string_view value) {
+  return AnyWord(kLoadingOptions, [&](auto each) { return value.find(each) != value.npos; });
+}
+
 // `SHELL := /bin/bash`: a comment of such a shell is one.
 bool SetsAShell(const Logical& line) {
   const std::string plain = Plain(line);
@@ -170,8 +239,8 @@ bool SetsAShell(const Logical& line) {
 class Makefile {
  public:
   explicit Makefile(std::vector<Logical> lines) : lines_(std::move(lines)) {
+    FindCommandVariables();
     for (const Logical& line : lines_) {
-      if (line.text.starts_with('\t')) CollectCommandVariables(line.text, command_variables_);
       // Another first character of recipes, or another shell: then '#' may begin a command.
       all_recipe_ = all_recipe_ || line.text.find("RECIPEPREFIX") != line.text.npos;
       own_shell_ = own_shell_ || (line.text.find("SHELL") != line.text.npos && !SetsAShell(line));
@@ -184,6 +253,34 @@ class Makefile {
   }
 
  private:
+  void FindCommandVariables() {
+    std::multimap<std::string, std::string> values;
+    bool within = false;  // a define
+    for (const Logical& line : lines_) {
+      const std::string plain = Plain(line);
+      const std::string_view text = Trim(plain);
+      const std::string_view word = FirstWord(WithoutModifiers(text));
+      if (word == "endef") within = false;
+      const bool recipe = line.text.starts_with('\t') || within;
+      if (word == "define") within = true;
+      CollectCommandVariables(line.text, recipe, command_variables_);
+      if (recipe) continue;
+      if (auto assignment = AssignmentOf(text))
+        values.emplace(std::move(assignment->name), assignment->value);
+    }
+    // What such a variable begins with is a command, too.
+    std::vector<std::string> fresh(command_variables_.begin(), command_variables_.end());
+    while (!fresh.empty()) {
+      const auto [first, end] = values.equal_range(fresh.back());
+      fresh.pop_back();
+      std::set<std::string> found;
+      for (auto each = first; each != end; ++each)
+        CollectCommandVariables(each->second, true, found);
+      for (const std::string& name : found)
+        if (command_variables_.insert(name).second) fresh.push_back(name);
+    }
+  }
+
   void Take(const Logical& line) {
     const std::string_view whole = Trim(line.text);
     if (whole.empty() && defines_ == 0) return;
@@ -237,7 +334,7 @@ class Makefile {
                               (computed ? std::ranges::any_of(command_variables_, matches)
                                         : command_variables_.contains(assignment->name));
       // What a list of files does not have, a shell acts upon when the list is part of a recipe.
-      if (names_tool || assignment->shell ||
+      if (names_tool || assignment->shell || Loads(assignment->value) ||
           assignment->value.find_first_of(";|&<>") != std::string_view::npos)
         return Command(whole, "statement");
     } else if (text.find(';') != text.npos) {
@@ -267,6 +364,20 @@ class Makefile {
 }  // namespace
 
 Parts MakeParts(std::string_view text) { return Makefile(LogicalLines(text)).Read(); }
+
+// Rules without recipes, as compilers write them. Sources in D have the same ending.
+Parts DependencyParts(std::string_view text) {
+  const bool is_source = text.starts_with("module ") || text.starts_with("import ") ||
+                         text.find("\nmodule ") != text.npos || text.find("\nimport ") != text.npos;
+  if (!is_source) return MakeParts(text);
+  Parts parts;
+  ForEachLine(text, [&](std::string_view line) {
+    // make would run these before it finds out that this is not for it.
+    const bool runs = line.find("$(") != line.npos || line.find("${") != line.npos;
+    (runs ? parts.commands : parts.data).push_back({std::string(line)});
+  });
+  return parts;
+}
 
 // just joins no comments, and what a recipe's lines are its first line says.
 Parts JustParts(std::string_view text) {

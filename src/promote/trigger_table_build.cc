@@ -13,7 +13,9 @@ constexpr TriggerClass kTable[] = {
         "Recipes run on the next build.",
         "gnu.org/software/make/manual; just.systems",
         "**/Makefile **/GNUmakefile **/Makefile.am **/Makefile.in **/*.mk **/*.mak **/Kbuild "
-        "**/justfile **/.justfile **/*.make **/BSDmakefile **/*.just **/Makefile.inc",
+        "**/justfile **/.justfile **/*.make **/BSDmakefile **/*.just **/Makefile.* **/*.d "
+        "**/.depend **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo !**/Makefile.toml "
+        "!**/Makefile.PL !**/Makefile.md !**/*.d/**",
         kMake},
     TriggerClass{
         "cmake",
