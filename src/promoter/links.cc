@@ -40,13 +40,20 @@ std::optional<std::string> ReadTarget(int directory, const char* name) {
   return std::string(target, static_cast<size_t>(size));
 }
 
-std::string ReadSmall(int directory, const char* name) {
-  const sys::Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+std::string ReadSmall(int directory, const char* name, int follow = O_NOFOLLOW) {
+  const sys::Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
   struct stat info;
   std::string text;
   if (!file.valid() || fstat(file.get(), &info) < 0 || !S_ISREG(info.st_mode)) return text;
   if (sys::ReadAll(file.get(), text, kMostText) < 0) text.clear();
   return text;
+}
+
+// A path as a setting of git names it.
+std::string Joined(const std::string& directory, const std::string& path, const std::string& home) {
+  if (path.starts_with('/')) return path;
+  if (path.starts_with("~/")) return home + path.substr(1);
+  return directory + "/" + path;
 }
 
 // Where a `.git` file says the repository is; "" = it does not.
@@ -111,16 +118,40 @@ void Links::SearchGit(int directory, const std::string& path, bool is_directory)
       Add(git, std::move(target));
     return;
   }
-  const std::string text = ReadSmall(directory, ".git/config");
-  const auto values = promote::ReadKeyValues(promote::Format::kGitConfig, text);
+  const GitNames names{git, path};
+  for (const char* own : {"/config", "/config.worktree"}) ReadGitConfig(git + own, names, 0);
+  ReadGitConfig("/etc/gitconfig", names, 0);
+  if (home_.empty()) return;
+  for (const char* global : {"/.gitconfig", "/.config/git/config"})
+    ReadGitConfig(home_ + global, names, 0);
+}
+
+void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t depth) {
+  constexpr size_t kMostIncludes = 10;  // as git
+  if (depth > kMostIncludes || !settings_.emplace(names.directory, file).second) return;
+  // Of reality, which may have it behind a link.
+  const auto values =
+      promote::ReadKeyValues(promote::Format::kGitConfig, ReadSmall(AT_FDCWD, file.c_str(), 0));
   if (!values) return;
+  std::string top = names.top;
+  for (const promote::KeyValue& each : *values)
+    if (each.key == "core.worktree" && names.top.empty())
+      top = Joined(names.directory, each.value, home_);
+  const auto lead = [&](const std::string& name, const std::string& target) {
+    Add(name, target);
+    plain_.insert(name);
+  };
   for (const promote::KeyValue& each : *values) {
-    if (!promote::StarMatches("core.hookspath*", each.key)) continue;
-    // Relative to where hooks run: the top of the work tree.
-    std::string target = each.value;
-    if (target.starts_with("~/")) target = home_ + target.substr(1);
-    Add(git + "/hooks", target.starts_with('/') ? target : path + "/" + target);
-    plain_.insert(git + "/hooks");
+    // Hooks run at the top of the work tree; a file that is included is named from the one it is in.
+    if (promote::StarMatches("core.hookspath*", each.key))
+      lead(names.directory + "/hooks", Joined(top, each.value, home_));
+    else if (promote::StarMatches("core.attributesfile*", each.key))
+      lead(names.directory + "/info/attributes", Joined(top, each.value, home_));
+    else if (each.key == "include.path" || promote::StarMatches("includeif.*.path", each.key)) {
+      const std::string target = Joined(Above(file), each.value, home_);
+      lead(names.directory + "/config", target);
+      ReadGitConfig(target, names, depth + 1);
+    }
   }
 }
 
@@ -152,6 +183,9 @@ void Links::Search(int directory, const char* name, const std::string& path, siz
     }
     if (std::string_view(entry->d_name) == ".git" && type != DT_LNK)
       SearchGit(list->fd(), path, type == DT_DIR);
+    if (std::string_view(entry->d_name) == "config" && type != DT_DIR &&
+        path.find("/.git/modules/") != path.npos)
+      ReadGitConfig(path + "/config", {path, ""}, 0);
   }
   if (below.empty()) return;
   if (levels == 0) return;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/state_layout.h"
@@ -16,7 +17,8 @@ namespace cloche::promoter {
 
 // Under which other names a path can be reached: by the symbolic links of reality and by those that
 // the sandbox made. A link that one side has and the other has not counts: which of them stays is
-// decided later. A `.git` file and core.hooksPath lead elsewhere like links.
+// decided later. A `.git` file and what settings of git name (core.hooksPath, core.attributesFile,
+// include.path) lead elsewhere like links.
 class Links {
  public:
   // In the project, and where the home and the system have trigger files.
@@ -34,6 +36,12 @@ class Links {
   Status TakeTheSandboxs(const StateLayout& layout, const Wish& wish);
   void Search(int directory, const char* name, const std::string& path, size_t levels);
   void SearchGit(int directory, const std::string& path, bool is_directory);
+  // The names that what a file of settings leads to has by it.
+  struct GitNames {
+    std::string directory;  // of the repository
+    std::string top;        // of its work tree; "" = only core.worktree says it
+  };
+  void ReadGitConfig(const std::string& file, const GitNames& names, size_t depth);
   void Expand(const std::string& path, std::string_view glob);
   void Follow(const std::string& origin, std::string at, std::string rest, size_t depth);
   const std::optional<std::string>& RealTarget(const std::string& path);
@@ -44,6 +52,7 @@ class Links {
   std::unordered_map<std::string, std::optional<std::string>> real_;
   std::unordered_map<std::string, std::set<std::string>> leads_;  // what is there: links to it
   std::unordered_map<std::string, std::set<std::string>> hops_;   // a link: those that pass it
+  std::set<std::pair<std::string, std::string>> settings_;  // of git: repository and file
   std::string home_;
   size_t seen_ = 0, steps_ = 0;
   bool whole_ = true;

@@ -59,6 +59,47 @@ TEST_F(LinksOf, AFileIsJudgedByTheNameThatARealLinkGivesIt) {
   EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks")) << "absolute";
 }
 
+TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
+  const auto config = [&](const fs::path& at, const std::string& text) {
+    fs::create_directories(at.parent_path());
+    Put(at, text);
+  };
+  Put(upper_ / "gh/pre-commit", "id", 0755);
+  Put(upper_ / "gh/shared.inc", "[core]\nfsmonitor = id\n");
+  Put(upper_ / "gh/attributes", "* filter=id\n");
+  const std::string top = real_.string();
+  const auto hooks = [&] { return Alarmed(real_ / "gh/pre-commit", "git-hooks"); };
+  const auto settings = [&] { return Alarmed(real_ / "gh/shared.inc", "git-config"); };
+  EXPECT_FALSE(hooks());
+  EXPECT_FALSE(settings());
+
+  config(home_ / ".gitconfig", "[core]\nhooksPath = " + top + "/gh\n");
+  EXPECT_TRUE(hooks()) << "of the home, absolute";
+  config(home_ / ".gitconfig", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of the home, relative to each repository";
+  fs::remove(home_ / ".gitconfig");
+  config(home_ / ".config/git/config", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of ~/.config/git";
+  config(home_ / ".config/git/config", "[includeIf \"gitdir:/\"]\npath = " + top + "/gh/shared.inc\n");
+  EXPECT_TRUE(settings()) << "of ~/.config/git, included";
+  fs::remove(home_ / ".config/git/config");
+
+  config(real_ / ".git/config.worktree", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of a work tree";
+  fs::remove(real_ / ".git/config.worktree");
+  config(real_ / ".git/config", "[include]\npath = more\n");
+  config(real_ / ".git/more", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "included";
+  config(real_ / ".git/more", "[include]\npath = ../gh/shared.inc\n");
+  EXPECT_TRUE(settings()) << "included twice";
+  config(real_ / ".git/config", "[core]\nattributesFile = " + top + "/gh/attributes\n");
+  EXPECT_TRUE(Alarmed(real_ / "gh/attributes", "git-attributes"));
+  config(real_ / ".git/config", "[include]\npath = config\n");
+  EXPECT_FALSE(hooks()) << "one that includes itself";
+  config(real_ / ".git/modules/lib/config", "[core]\nworktree = ../../../lib\nhooksPath = ../gh\n");
+  EXPECT_TRUE(hooks()) << "of a submodule";
+}
+
 TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
   Put(real_ / "g/hooks/x", "x");
   fs::remove_all(real_ / ".git");
