@@ -68,6 +68,7 @@ struct Setting {
   std::string same;
   std::string value;
   bool command = false;
+  bool guard = false;
 };
 
 std::vector<Setting> SettingsOf(const TriggerClass& rule, const KeyValues& values) {
@@ -79,12 +80,16 @@ std::vector<Setting> SettingsOf(const TriggerClass& rule, const KeyValues& value
     const KeyValue shown{ShownKey(each.key), each.value};
     const bool command = AnyWord(rule.keys, [&](std::string_view pattern) {
       version_is_data = pattern.starts_with('@');
-      return KeyHolds(pattern.substr(version_is_data ? 1 : 0), shown);
+      const bool marked = version_is_data || pattern.starts_with('^');
+      return KeyHolds(pattern.substr(marked ? 1 : 0), shown);
     });
+    const bool guard = command && AnyWord(rule.keys, [&](std::string_view pattern) {
+                         return pattern.starts_with('^') && KeyHolds(pattern.substr(1), shown);
+                       });
     const bool loose = command && version_is_data && !doubtful;
     settings.push_back({each.key,
                         each.key + " = " + (loose ? WithoutVersion(each.value) : each.value),
-                        each.value, doubtful || command});
+                        each.value, doubtful || command, guard});
   }
   return settings;
 }
@@ -136,6 +141,17 @@ void Show(const Setting& setting, EarlierLines& earlier, std::vector<std::string
   if (out.size() == shown_before) out.push_back(key + "(lines left out or moved) " + setting.value);
 }
 
+std::vector<std::string> GuardsGone(const std::vector<Setting>& before,
+                                    const std::vector<Setting>& after) {
+  std::set<std::string_view> kept;
+  for (const Setting& each : after) kept.insert(each.key);
+  std::vector<std::string> gone;
+  for (const Setting& each : before)
+    if (each.guard && !kept.contains(each.key))
+      gone.push_back(ShownKey(each.key) + " = " + each.value + " (gone)");
+  return gone;
+}
+
 Verdict CompareSettings(const std::vector<Setting>& before, const std::vector<Setting>& after) {
   Verdict verdict;
   EarlierLines earlier(before);
@@ -167,6 +183,7 @@ Verdict CompareSettings(const std::vector<Setting>& before, const std::vector<Se
     else
       Show(each, earlier, verdict.notices);
   }
+  std::ranges::move(GuardsGone(before, after), std::back_inserter(verdict.alarms));
   const Sequences then = RivalsOf(before, command_keys);
   for (const auto& [key, values] : RivalsOf(after, command_keys)) {
     const auto old = then.find(key);
@@ -225,6 +242,13 @@ Verdict JudgeScript(const Parts& before, const Parts& after) {
       !std::ranges::equal(before.commands, after.commands, {}, &Part::same, &Part::same))
     verdict.alarms.emplace_back("the same lines in another order");
   return verdict;
+}
+
+std::vector<std::string> GuardsOf(const TriggerClass& rule, std::string_view text) {
+  if (rule.judge != Judge::kKeys) return {};
+  const auto values = ReadKeyValues(rule.format, text);
+  if (!values) return {};
+  return GuardsGone(SettingsOf(rule, *values), {});
 }
 
 Verdict JudgeContent(const TriggerClass& rule, std::string_view name,

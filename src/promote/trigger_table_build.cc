@@ -86,7 +86,9 @@ constexpr TriggerClass kTable[] = {
         "**/.releaserc **/.releaserc.json **/nest-cli.json **/conductor.json **/dagger.json "
         "**/devbox.json **/dub.json **/angular.json **/rush.json **/command-line.json "
         "**/nodemon.json **/renovate.json **/renovate.json5 **/.renovaterc **/*.tf.json "
-        "**/dprint.json **/.dprint.json **/import_map.json",
+        "**/dprint.json **/.dprint.json **/import_map.json **/firebase.json **/sqlc.json "
+        "**/ionic.config.json **/pm2.json **/ecosystem.json **/process.json **/.phpactor.json "
+        "**/phpbench.json **/infection.json **/infection.json5 **/kernel.json",
         kKeys, kJson,
         "tasks.* *command *commands *executor *script *importMap *plugins* *scripts.* app build "
         "*Command* *hooks* *exec* *init_hook *builder *nodeMap *bin *postUpgradeTasks* "
@@ -94,7 +96,8 @@ constexpr TriggerClass kTable[] = {
         "*allowedPostUpgradeCommands *toolName *preBuild* *postBuild* *preGenerate* "
         "*postGenerate* *preRun* *postRun* *events* *execMap* *withDevCommand* *runner* "
         "*sidecar* *externalBin* *extends* *buildCommand *startCommand *devCommand "
-        "*installCommand *ignoreCommand"},
+        "*installCommand *ignoreCommand *predeploy* *postdeploy* *bootstrap* *argv* *interpreter* "
+        "*cmd"},
     TriggerClass{
         "test-runner",
         "Commands and plugins that run with the tests.",
@@ -137,7 +140,10 @@ constexpr TriggerClass kTable[] = {
         "codeception.com; clangd.llvm.org/config; docs.haskellstack.org; jekyllrb.com",
         "**/.eslintrc.yml **/.eslintrc.yaml **/.mocharc.yml **/.mocharc.yaml **/.stylelintrc.yml "
         "**/.stylelintrc.yaml **/.commitlintrc.yml **/.commitlintrc.yaml **/.nycrc.yml "
-        "**/.nycrc.yaml **/.rubocop.yml **/.solargraph.yml **/.golangci.yml **/.golangci.yaml "
+        "**/.nycrc.yaml **/.rubocop*.yml **/.standard.yml "
+        "**/.haml-lint.yml **/.slim-lint.yml **/.erb_lint.yml **/.erb-lint.yml **/.remarkrc.yml "
+        "**/.remarkrc.yaml **/.electron-builder.yml **/electron-builder.yml **/.ddev/*.yaml "
+        "**/.solargraph.yml **/.golangci.yml **/.golangci.yaml "
         "**/.custom-gcl.yml **/analysis_options.yaml **/build.yaml **/hie.yaml **/mkdocs.yml "
         "**/mkdocs.yaml **/sqlc.yaml **/sqlc.yml **/buf.gen.yaml **/buf.gen.yml **/phpstan.neon "
         "**/phpstan.neon.dist **/phpstan.dist.neon **/codeception.yml **/cucumber.yml "
@@ -153,7 +159,7 @@ constexpr TriggerClass kTable[] = {
         "*processor* *functions* *builders* *import* *formatter* *filters* *extensions* *preset* "
         "*setup* *with-gcc *extra-deps* *ghc-options* *nix* *setup-info* *custom-setup* "
         "*verbatim* *Compiler *Add *bios* *gems* *rulesdir* *transform* *postprocess* *auto_* "
-        "*builders.* *jsExtension*"},
+        "*builders.* *jsExtension* *afterPack *beforeBuild *afterSign *beforePack *extend_config*"},
     TriggerClass{
         "lint-json",
         "Plugins and code that linters, formatters, test runners and compilers load.",
@@ -168,7 +174,10 @@ constexpr TriggerClass kTable[] = {
         "**/tsconfig.json **/tsconfig.*.json **/jsconfig.json **/.remarkrc **/.remarkrc.json "
         "**/.textlintrc **/.textlintrc.json **/.markdownlint-cli2.jsonc **/.cspell.json "
         "**/cspell.json **/cspell.config.json **/.testcaferc.json **/.detoxrc **/.detoxrc.json "
-        "**/.taprc **/typedoc.json **/.graphqlrc **/.graphqlrc.json **/stryker.conf.json "
+        "**/.taprc **/tslint.json "
+        "**/.htmlhintrc **/.pug-lintrc **/.solhint.json **/.tern-project **/codeceptjs.json "
+        "**/tsup.config.json **/.changeset/config.json **/typedoc.json **/.graphqlrc "
+        "**/.graphqlrc.json **/stryker.conf.json "
         "**/stryker.config.json **/.luarc.json **/.luarc.jsonc **/api-extractor.json "
         "**/.secretlintrc.json **/nightwatch.json **/cypress.json **/testem.json "
         "**/.spectral.json **/.czrc **/.versionrc **/.versionrc.json **/.lintstagedrc.jsonc "
@@ -180,7 +189,8 @@ constexpr TriggerClass kTable[] = {
         "*snapshotSerializers* *rulesdir* *rules*=*/* *customRules* *updaters* *bumpFiles* "
         "*buildCommand *testRunner* *jsPlugins* *dictionaryDefinitions* *transformers* "
         "*optimizers* *packagers* *resolvers* *watchPlugins* *coverageReporters* *userScripts* "
-        "*clientScripts* *supportFile *pluginsFile *imports* *modulePath*"},
+        "*clientScripts* *additionalRules* *rulesDirectory* *bootstrap* *onSuccess *changelog* "
+        "*supportFile *pluginsFile *imports* *modulePath*"},
     TriggerClass{
         "lint-xml",
         "Code that a test runner or an analyser loads before its work.",
@@ -232,7 +242,8 @@ constexpr TriggerClass kTable[] = {
         "docs.gradle.org, Build environment",
         "**/gradle.properties **/local.properties **/gradle/gradle-daemon-jvm.properties",
         kKeys, kIni,
-        "*jvmargs*=*agent* *jvmargs*=*classpath* *java.home* *proxy* *repository* "
+        "*jvmargs*=*agent* *jvmargs*=*classpath* *jvmargs*=*-XX:On* *jvmargs*=*@* "
+        "*jvmargs*=*-XX:Flags* *installations.* *java.home* *proxy* *repository* "
         "*compiler*=*plugin* *toolchain* *systemProp.* *sdk.dir *ndk.dir *cmake.dir"},
     TriggerClass{
         "maven",
@@ -261,7 +272,10 @@ constexpr TriggerClass kTable[] = {
         kKeys, kYaml,
         "*command *entrypoint @*image *privileged *volumes *network_mode *pid *ipc *devices "
         "*cap_add *security_opt *userns_mode *extends *include *dockerfile *dockerfile_inline "
-        "*additional_contexts *post_start *pre_stop"},
+        "*additional_contexts *post_start *pre_stop *healthcheck.test *build=*:* *build.context "
+        "*provider *runtime *cgroup* *volumes_from *uts *sysctls *group_add *use_api_socket "
+        "*driver_opts* *env_file *extra_hosts *gpus *credential_spec *develop* *secrets.*.file "
+        "*configs.*.file ^*cap_drop ^*read_only ^*user"},
     TriggerClass{
         "infrastructure",
         "What the next apply does to machines, commands on this one among it.",
@@ -325,7 +339,9 @@ constexpr TriggerClass kTable[] = {
         "**/.lvimrc **/.local.vimrc **/.dir-locals.el **/.dir-locals-2.el **/login.sql "
         "**/.htaccess **/modd.conf **/reflex.conf **/.replit **/replit.nix **/Procfile.* "
         "**/.sbclrc **/.guile **/.swiplrc **/startup.m **/.gnuplot **/.maximarc **/.juliarc.jl "
-        "**/.scalafix.conf **/.perldb **/.mspec **/.ctags.d/** **/.ctags",
+        "**/matplotlibrc **/Session.vim **/.vim/** **/compile_flags.txt **/.ccls **/.gitlint "
+        "**/.p4config **/_darcs/prefs/** **/.fossil-settings/** **/.scalafix.conf **/.perldb "
+        "**/.mspec **/.ctags.d/** **/.ctags",
         kScript},
     TriggerClass{
         "compiled-code",
@@ -335,7 +351,8 @@ constexpr TriggerClass kTable[] = {
         "nodejs.org/api/addons.html; docs.oracle.com, java(1), class path; zshbuiltins(1), "
         "zcompile; emacs, Byte compilation",
         "**/*.pyc **/*.pyo **/*.pyd **/*.so **/*.so.* **/*.dylib **/*.dll **/*.node **/*.class "
-        "**/*.jar **/*.war **/*.phar **/*.whl **/*.egg **/*.gem **/*.nupkg **/*.vsix **/*.elc "
+        "**/*.jar **/*.war **/*.phar **/.yarn/cache/*.zip **/bun.lockb **/*.whl **/*.egg **/*.gem "
+        "**/*.nupkg **/*.vsix **/*.elc "
         "**/*.luac **/*.beam **/*.rlib **/*.ko **/*.zwc **/*.fasl !**/build/** !**/target/** "
         "!**/dist/** !**/out/** !**/obj/** !**/_build/** !**/cmake-build-*/** !**/bazel-*/** "
         "!**/.gradle/** !**/zig-out/**",

@@ -44,7 +44,9 @@ constexpr TriggerClass kTable[] = {
         "*automaticTasks* *workspace.trust* *.env* *shell* *server* *autoApprove* *autoAccept* "
         "*args *plugins* *scripts* *runner* *hooks* *proxy* *sdk *tsdk *tasks* *launch* *mcp* "
         "*languageserver* *extension*=*/* *formatters* *linters* *preferLocal* *transport* "
-        "*allowScripts*"},
+        "*allowScripts* *env* *home *arguments* *argv* *flags* *bin *exec* *script* "
+        "*alternateTools* *require* *library* *runtime* *sandbox* *instructions* *=./* *=../* "
+        "*=/* *=~/* *=*${* ^*automaticTasks* ^*workspace.trust*"},
     TriggerClass{
         "helix",
         "Language servers, formatters and key bindings with commands of Helix and Kakoune.",
@@ -66,7 +68,13 @@ constexpr TriggerClass kTable[] = {
         "**/.idea/startup.xml **/.fleet/run.json **/*.sublime-project **/*.sublime-build "
         "**/.externalToolBuilders/** **/.project **/nbproject/** **/.kateproject "
         "**/.kateproject.build **/*.pro.user **/CMakeLists.txt.user **/.nova/** "
-        "**/.idea/gradle.xml **/.idea/externalTools/** **/.idea/terminal.xml **/.kdev4/** "
+        "**/.idea/gradle.xml **/.idea/cmake.xml **/.idea/compiler.xml **/.idea/php.xml "
+        "**/.idea/jarRepositories.xml **/.idea/jsLinters/** **/.idea/prettier.xml "
+        "**/.idea/makefile.xml **/.idea/ant.xml **/.idea/sbt.xml **/.idea/kotlinc.xml "
+        "**/.idea/remote-targets.xml **/.idea/dataSources.xml **/.idea/misc.xml "
+        "**/.idea/libraries/** **/.factorypath **/.settings/** **/.cproject **/.classpath "
+        "**/*.sublime-workspace **/*.uvprojx **/*.ewp **/.idea/externalTools/** "
+        "**/.idea/terminal.xml **/.kdev4/** "
         "**/*.kdev4 **/*.geany **/*.cbp **/*.sublime-settings **/*.sublime-commands",
         kScript},
     TriggerClass{
@@ -112,7 +120,8 @@ constexpr TriggerClass kTable[] = {
         "**/gemini-extension.json",
         kKeys, kJson,
         "hooks* *command* *args *permissions* env* *.env.* apiKeyHelper *mcp* *servers* "
-        "statusLine* *enable* *dirs* *directories* *sandbox* *plugin* *allow* *approve* *trust* "
+        "statusLine* ^*permissions.deny* ^*permissions.ask* ^*sandbox* *enable* *dirs* "
+        "*directories* *sandbox* *plugin* *allow* *approve* *trust* "
         "*helper* *url *headers* *bypass* *tools* *version_check* *script* *setup* *install* "
         "*start *terminals* *agent* *lsp* *formatter* *exec* *run* *instructions* *model*=*://* "
         "*baseURL* *api_base* *snapshot *build *enabled *marketplace*"},

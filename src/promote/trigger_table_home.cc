@@ -10,10 +10,16 @@ using enum Format;
 constexpr TriggerClass kTable[] = {
     TriggerClass{
         "direnv",
-        "direnv runs it when a shell enters the folder.",
-        "direnv(1); github.com/hyperupcall/autoenv",
+        "A tool runs it, or obeys it, when a shell enters the folder or the project is started.",
+        "direnv(1); github.com/hyperupcall/autoenv; shopify.github.io/shadowenv; flox.dev/docs, "
+        "hook; "
+        "kamal-deploy.org, Hooks and Secrets; docs.ddev.com, Custom commands; docs.lando.dev, "
+        "Events; "
+        "aquaproj.github.io",
         "**/.envrc ~/.config/direnv/** ~/.direnvrc **/.envrc.* **/.direnv/** **/.autoenv.zsh "
-        "**/.autoenv **/.smartcd/**",
+        "**/.autoenv **/.smartcd/** **/.shadowenv.d/** **/.flox/** **/.kamal/** "
+        "**/.ddev/**/*.sh **/.ddev/commands/** **/.lando.yml **/.lando.*.yml **/.rtx.toml "
+        "**/aqua.yaml **/.aqua.yaml",
         kScript},
     TriggerClass{
         "env-file",
@@ -29,7 +35,7 @@ constexpr TriggerClass kTable[] = {
         "GOPROXY GONOSUM* GOTOOLCHAIN CMAKE_* LDFLAGS CFLAGS CXXFLAGS MAVEN_* GRADLE_* DOTNET_* "
         "COMPlus_* SSL_* *_CA_BUNDLE REQUESTS_* CURL_* ANSIBLE_* TF_* DJANGO_SETTINGS_MODULE "
         "FLASK_APP OPENSSL_* PSQL* LESS* MANPAGER BROWSER VISUAL IFS PS4 BASHOPTS SHELLOPTS "
-        "ZDOTDIR XDG_* HOME SSH_* SUDO_* WATCHFILES_* UVICORN_* GUNICORN_*"},
+        "ZDOTDIR XDG_* HOME SSH_* SUDO_* WATCHFILES_* UVICORN_* GUNICORN_* *=*$(* *=*`*"},
     TriggerClass{
         "tool-versions",
         "Says which version of a tool runs here, or which file it is.",
@@ -140,7 +146,9 @@ constexpr TriggerClass kTable[] = {
         "~/.nvm/alias/** ~/.node_repl.js ~/.sdkman/bin/** ~/.sdkman/etc/** ~/.rvm/scripts/** "
         "~/.rvmrc ~/.rbenv/rbenv.d/** ~/.pyenv/pyenv.d/** ~/.asdf/*.sh ~/.asdf/plugins/** "
         "~/.asdfrc ~/.volta/hooks.json ~/.config/nixpkgs/** ~/.config/nix/** "
-        "~/.config/home-manager/** ~/.nix-defexpr/** ~/.config/guix/** /etc/nix/** /etc/nixos/** "
+        "~/.local/share/jupyter/** ~/.local/share/nvim/** ~/.local/share/chezmoi/** "
+        "~/.config/chezmoi/** ~/.config/home-manager/** ~/.nix-defexpr/** ~/.config/guix/** "
+        "/etc/nix/** /etc/nixos/** "
         "/etc/python*/** /etc/perl/** /etc/ruby*/** /etc/java*/** /etc/maven/** /etc/ghc/** "
         "/etc/R/** /etc/julia/** /etc/gdb/** /usr/local/lib/python*/** "
         "/usr/lib/python*/sitecustomize.py",

@@ -41,7 +41,8 @@ constexpr TriggerClass kTable[] = {
         "http.*pinnedpubkey http.*curloptresolve http.*cookiefile http.*extraheader "
         "branch.*.remote=*/* branch.*.remote=*:* branch.*.remote=..* branch.*.pushremote=*/* "
         "branch.*.pushremote=*:* remote.pushdefault=*/* remote.pushdefault=*:* remote.*.promisor "
-        "gc.recentobjectshook core.protect* fetch.bundleuri bundle.* imap.tunnel guitool.* "
+        "gc.recentobjectshook ^core.protect* ^transfer.fsck* fetch.bundleuri bundle.* imap.tunnel "
+        "guitool.* "
         "maintenance.* svn.authorsprog svn-remote.*"},
     TriggerClass{
         "git-attributes",
@@ -110,12 +111,15 @@ constexpr TriggerClass kTable[] = {
         "*.run @*.uses @*.image @*.container *.entrypoint *.shell *.script runs.* "
         "*pull_request_target* on*=*pull_request_target* *permissions*=*write* "
         "*runs-on*=*self-hosted* *.LD_PRELOAD *.NODE_OPTIONS *.BASH_ENV *.PATH *.PYTHONPATH "
-        "*secrets*=inherit"},
+        "*secrets*=inherit *.matrix.*=*;* *.matrix.*=*|* *.matrix.*=*&* *=*$(* *=*`* "
+        "on*=*workflow_run* *workflow_run* "
+        "^permissions"},
     TriggerClass{
         "ci-gitlab",
         "Runs on the forge with the project's secrets.",
         "docs.gitlab.com/ci/yaml",
-        "**/.gitlab-ci.yml **/.gitlab-ci.yaml .gitlab/**/*.yml .gitlab/**/*.yaml .gitlab-ci/**",
+        "**/.gitlab-ci.yml **/.gitlab-ci.yaml **/*.gitlab-ci.yml **/*.gitlab-ci.yaml ci/**/*.yml "
+        "**/.ci/**/*.yml .gitlab/**/*.yml .gitlab/**/*.yaml .gitlab-ci/**",
         kKeys, kYaml,
         "*script @*image include @*services *entrypoint *command *trigger *.run *.LD_PRELOAD "
         "*.BASH_ENV"},
@@ -130,7 +134,8 @@ constexpr TriggerClass kTable[] = {
         "ci-azure",
         "Runs on the build service with the project's secrets.",
         "learn.microsoft.com/azure/devops/pipelines/yaml-schema",
-        "**/azure-pipelines*.yml **/azure-pipelines*.yaml .azure-pipelines/** .azure/**/*.yml",
+        "**/azure-pipelines*.yml **/azure-pipelines*.yaml .azure-pipelines/** .azure/**/*.yml "
+        ".azuredevops/**/*.yml .pipelines/**/*.yml",
         kKeys, kYaml,
         "*script *bash *pwsh *powershell @*task @*container *template *inputs.* *repository"},
     TriggerClass{
@@ -152,7 +157,8 @@ constexpr TriggerClass kTable[] = {
         "ci-jenkins",
         "Runs on the build server with the project's secrets.",
         "jenkins.io/doc/book/pipeline/jenkinsfile",
-        "**/Jenkinsfile **/Jenkinsfile.* **/*.jenkinsfile",
+        "**/Jenkinsfile **/Jenkinsfile.* **/*.jenkinsfile **/Jenkinsfile-* vars/*.groovy "
+        "jenkins/**/*.groovy **/.drone.star **/.drone.jsonnet",
         kLiteralCode},
     TriggerClass{
         "ci-other",
@@ -199,7 +205,8 @@ constexpr TriggerClass kTable[] = {
         "github.com/lint-staged/lint-staged; github.com/phpro/grumphp",
         "**/.pre-commit-config.yaml **/.pre-commit-hooks.yaml **/lefthook.yml **/lefthook.yaml "
         "**/.lefthook.yml .overcommit.yml **/.lintstagedrc **/.lintstagedrc.json "
-        "**/.lintstagedrc.yml **/.lefthook.yaml **/lefthook-local.yml **/lefthook-local.yaml "
+        "**/.lintstagedrc.yml **/.lintstagedrc.yaml **/.lefthook.yaml **/lefthook-local.yml "
+        "**/lefthook-local.yaml "
         "**/.lefthook-local.yml **/.lefthook-local.yaml **/.config/lefthook.yml "
         "**/.pre-commit-config.yml **/.huskyrc **/.huskyrc.yml **/grumphp.yml "
         "**/grumphp.yml.dist .overcommit.yaml",
@@ -261,7 +268,10 @@ constexpr TriggerClass kTable[] = {
         "*init-module* *cafile* *strict-ssl* *proxy* *_auth* *token* *index-url* *find-links* "
         "*trusted-host* *yarn-path* *plugin* git prefix *globalconfig* *userconfig* *channels* "
         "*sources* *repository* *cert* *config-settings* *global-pnpmfile* pnpmfile "
-        "*install-links* *default-channels*"},
+        "*install-links* *default-channels* *python editor browser viewer *nodedir* *disturl* "
+        "*node-mirror* *store-dir* *node-version* ca ca[] *node-gyp* *make *devdir* "
+        "*keyring-provider* *constraint* *requirement* *target* *no-index* *build-option* "
+        "*global-option* ^*ignore-scripts* ^*require-hashes* ^*strict-ssl*"},
     TriggerClass{
         "package-settings-yaml",
         "Says from where package managers take code, and what they start.",
@@ -270,7 +280,10 @@ constexpr TriggerClass kTable[] = {
         kKeys, kYaml,
         "*yarnPath *plugins* *npmRegistryServer *enableScripts *unsafeHttpWhitelist "
         "*enableStrictSsl *Proxy *initScope BUNDLE_* *onlyBuiltDependencies* *registry* "
-        "*patchedDependencies* *overrides*=*/* *pnpmfile* *dangerously*"},
+        "*patchedDependencies* *overrides*=*/* *pnpmfile* *dangerously* *scriptShell* "
+        "*shellEmulator* *nodeOptions* *configDependencies* *allowBuilds* ^*ignoreScripts* "
+        "*injectEnvironmentFiles* *checksumBehavior* *catalog*=*:* *caFile* *CaFilePath* "
+        "*executionEnv* *nodeMirror* *storeDir* *packageExtensions* ^*enableScripts"},
     TriggerClass{
         "package-settings-toml",
         "Says from where package managers take code, and what they load.",
@@ -296,10 +309,12 @@ constexpr TriggerClass kTable[] = {
         "*proxy* *trusted*"},
     TriggerClass{
         "package-hooks",
-        "Code that a package manager loads into itself.",
-        "pnpm.io/pnpmfile; yarnpkg.com, Plugins and Plug'n'Play; github.com/nodejs/node-gyp",
+        "Code that a package manager or a tool loads into itself.",
+        "pnpm.io/pnpmfile; yarnpkg.com, Plugins and Plug'n'Play; github.com/nodejs/node-gyp; "
+        "packaging.python.org, Entry points (pytest and others load what they name)",
         "**/.pnpmfile.cjs **/pnpmfile.js **/.yarn/releases/** **/.yarn/plugins/** **/.pnp.cjs "
-        "**/.pnp.loader.mjs **/binding.gyp **/.pnp.js **/.pnp.data.json **/.yarn/sdks/** "
+        "**/*.dist-info/entry_points.txt **/*.egg-info/entry_points.txt **/.pnp.loader.mjs "
+        "**/binding.gyp **/.pnp.js **/.pnp.data.json **/.yarn/sdks/** "
         "**/.yarn/unplugged/** **/.yarn/patches/**",
         kScript},
     TriggerClass{
@@ -363,7 +378,7 @@ constexpr TriggerClass kTable[] = {
         "*runner *rustc-wrapper *rustc-workspace-wrapper *.rustc *.rustdoc *linker alias.* env.* "
         "source.* registries.* registry.* *credential-* paths *rustflags* *rustdocflags* *.ar "
         "include patch.* unstable.* http.proxy http.cainfo http.check-revoke toolchain.path "
-        "net.git-fetch-with-cli"},
+        "net.git-fetch-with-cli doc.browser *rustc-link-* *rustc-cdylib*"},
     TriggerClass{
         "ruby-packages",
         "Ruby code that bundler or CocoaPods runs to learn what to install.",
@@ -404,6 +419,7 @@ constexpr TriggerClass kTable[] = {
         "learn.microsoft.com/visualstudio/msbuild, Task reference and Customize your build "
         "(Directory.Build.props and .targets)",
         "**/*.csproj **/*.fsproj **/*.vbproj **/*.vcxproj **/*.sqlproj **/*.wixproj **/*.proj "
+        "**/*.njsproj **/*.pyproj **/*.esproj **/*.dcproj **/*.ilproj **/*.shproj **/*.nfproj "
         "**/*.props **/*.targets **/*.tasks **/*.csproj.user **/*.ruleset **/*.runsettings",
         kKeys, kXml,
         "*Exec@ *Exec.* *Target@ *UsingTask@ *UsingTask.* *Import@ *Sdk@ *Task.* *Code* "

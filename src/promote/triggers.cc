@@ -290,6 +290,8 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
   if (!change.after) {
     Verdict deleted = JudgeDeleted(rule);
     if (deleted.notices.empty()) return std::nullopt;
+    const bool was_file = change.before->type == FileType::kFile && change.before->content;
+    if (was_file) deleted.alarms = GuardsOf(rule, *change.before->content);
     return deleted;
   }
   const Version& after = *change.after;

@@ -37,7 +37,8 @@ enum class Format : uint8_t { kNone, kJson, kYaml, kGitConfig, kIni, kToml, kXml
 // One class of files that make something run, or change what runs, later, on the user's machine.
 // Lists are words with spaces between. A glob that begins with "~/" is of the home, with "/" of the
 // root, with "!" takes away; any other is relative to the project, else to the home, else to the
-// root. A key is a pattern of a key's name, or of name and value: `alias.*=!*`.
+// root. A key is a pattern of a key's name, or of name and value: `branch.*.remote=*:*`; one that
+// begins with "@" may change its version, one that begins with "^" may not go.
 struct TriggerClass {
   std::string_view id;
   std::string_view reason;  // one sentence

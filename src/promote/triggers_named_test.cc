@@ -135,6 +135,83 @@ constexpr Named kAlarms[] = {
     {"/etc/needrestart/conf.d/x.conf", "", "system('id');"},
     {"/etc/wireguard/wg0.conf", "", "PostUp = id"},
     {"/etc/crypttab", "", "a b c keyscript=/tmp/x"},
+    // Editors: programs and what they load, by whatever key.
+    {".vscode/settings.json", "{}", R"({"go.alternateTools": {"go": "./x"}})"},
+    {".vscode/settings.json", "{}", R"({"go.toolsEnvVars": {"GOFLAGS": "-toolexec=x"}})"},
+    {".vscode/settings.json", "{}", R"({"go.buildFlags": ["-toolexec=x"]})"},
+    {".vscode/settings.json", "{}", R"({"clangd.arguments": ["--query-driver=x"]})"},
+    {".vscode/settings.json", "{}", R"({"rust-analyzer.cargo.extraEnv": {"RUSTC": "x"}})"},
+    {".vscode/settings.json", "{}", R"({"jest.nodeEnv": {"NODE_OPTIONS": "-r x"}})"},
+    {".vscode/settings.json", "{}", R"({"makefile.preConfigureScript": "x"})"},
+    {".vscode/settings.json", "{}", R"({"lldb.library": "x.so"})"},
+    {".vscode/settings.json", "{}", R"({"biome.lsp.bin": "x"})"},
+    {".vscode/settings.json", "{}", R"({"java.jdt.ls.java.home": "jdk"})"},
+    {".vscode/settings.json", "{}", R"({"todo-tree.ripgrep.ripgrep": "./x"})"},
+    {".vscode/settings.json", "{}", R"({"nixEnvSelector.nixFile": "${workspaceFolder}/x.nix"})"},
+    {".vscode/settings.json", "{}", R"({"eslint.options": {"overrideConfigFile": "./x.js"}})"},
+    {".idea/cmake.xml", "", "<x GENERATION_OPTIONS=\"-DCMAKE_C_COMPILER=id\"/>"},
+    {".idea/compiler.xml", "", "<annotationProcessing/>"},
+    {".idea/php.xml", "", "<interpreter home=\"id\"/>"},
+    {".factorypath", "", "<factorypathentry id=\"x.jar\"/>"},
+    {".cproject", "", "<builder command=\"id\"/>"},
+    {"a.pyproj", "", "<Project><Target><Exec Command=\"id\"/></Target></Project>"},
+    // Package managers.
+    {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nscriptShell: ./x"},
+    {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nconfigDependencies:\n  x: 1.0.0"},
+    {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nallowBuilds:\n  x: true"},
+    {".yarnrc.yml", "nodeLinker: pnp", "nodeLinker: pnp\ninjectEnvironmentFiles: [x]"},
+    {".yarn/cache/x.zip", "", "PK"},
+    {"bun.lockb", "", "x"},
+    {".npmrc", "", "python=./x"},
+    {".npmrc", "", "nodedir=./x"},
+    {".npmrc", "", "disturl=https://evil.example"},
+    {".cargo/config.toml", "", "[doc]\nbrowser = [\"x\"]"},
+    {"x-1.dist-info/entry_points.txt", "", "[pytest11]\nx = evil"},
+    {"x.egg-info/entry_points.txt", "", "[pytest11]\nx = evil"},
+    // What enters a shell, a container or a build.
+    {".env.local", "", "A=$(id)"},
+    {".env", "", "A=`id`"},
+    {".kamal/secrets", "", "A=$(id)"},
+    {".ddev/config.yaml", "", "hooks:\n  pre-start:\n  - exec-host: id"},
+    {".ddev/commands/host/x", "", "id"},
+    {".lando.yml", "", "events:\n  pre-start: id"},
+    {".flox/env/manifest.toml", "", "[hook]\non-activate = \"id\""},
+    {"gradle.properties", "", "org.gradle.jvmargs=-XX:OnOutOfMemoryError=id"},
+    {"compose.yaml", "services:\n  a:\n    build: .",
+     "services:\n  a:\n    build: https://x/y.git"},
+    {"compose.yaml", "services:\n  a:\n    image: x",
+     "services:\n  a:\n    image: x\n    healthcheck:\n      test: id"},
+    {"compose.yaml", "services:\n  a:\n    image: x",
+     "services:\n  a:\n    provider:\n      type: x"},
+    {"compose.yaml", "services:\n  a:\n    image: x",
+     "services:\n  a:\n    image: x\n    use_api_socket: true"},
+    {".rubocop_todo.yml", "", "require: ./x"},
+    {".standard.yml", "", "plugins:\n- ./x.rb"},
+    {"firebase.json", "{}", R"({"hosting": {"predeploy": ["id"]}})"},
+    {"electron-builder.yml", "", "afterPack: ./x.js"},
+    {"tslint.json", "{}", R"({"rulesDirectory": "x"})"},
+    {"matplotlibrc", "", "backend: module://x"},
+    {"/h/u/.local/share/jupyter/kernels/x/kernel.json", "", R"({"argv": ["id"]})"},
+    {"/h/u/.local/share/nvim/site/plugin/x.lua", "", "os.execute('id')"},
+    {"ci/build.gitlab-ci.yml", "", "a:\n  script: id"},
+    {"Jenkinsfile-deploy", "", "sh 'id'"},
+    {".github/workflows/a.yml", "on: push", "on: workflow_run"},
+    {".github/workflows/a.yml", "jobs:\n  a:\n    strategy:\n      matrix:\n        c: [a]",
+     "jobs:\n  a:\n    strategy:\n      matrix:\n        c: ['id; b']"},
+};
+
+// What protects is missed when it goes.
+constexpr Named kGuards[] = {
+    {".npmrc", "save-exact=true\nignore-scripts=true", "save-exact=true"},
+    {".yarnrc.yml", "nodeLinker: pnp\nenableScripts: false", "nodeLinker: pnp"},
+    {".git/config", "[core]\nbare = false\nprotectHFS = true", "[core]\nbare = false"},
+    {".vscode/settings.json", R"({"task.allowAutomaticTasks": "off", "a": 1})", R"({"a": 1})"},
+    {".claude/settings.json", R"({"permissions": {"deny": ["x"]}, "a": 1})", R"({"a": 1})"},
+    {".claude/settings.json", R"({"sandbox": {"enabled": true}, "a": 1})", R"({"a": 1})"},
+    {".github/workflows/a.yml", "on: push\npermissions:\n  contents: read", "on: push"},
+    {"pip.conf", "[global]\nrequire-hashes = true", "[global]\ntimeout = 1"},
+    {"compose.yaml", "services:\n  a:\n    image: x\n    read_only: true",
+     "services:\n  a:\n    image: x"},
 };
 
 // What people write every day next to those.
@@ -158,6 +235,12 @@ constexpr Named kCalm[] = {
     {".prettierrc", R"({"semi": true})", R"({"semi": false})"},
     {".eslintrc.json", R"({"rules": {"semi": "off"}})", R"({"rules": {"semi": "error"}})"},
     {".golangci.yml", "linters:\n  disable:\n  - a", "linters:\n  disable:\n  - b"},
+    {".vscode/settings.json", R"({"editor.tabSize": 2})",
+     R"({"editor.tabSize": 4, "files.exclude": {"**/x": true}, "editor.rulers": [100]})"},
+    {".env.example", "", "A=b\nURL=https://x.example/?a=1&b=2"},
+    {"compose.yaml", "services:\n  a:\n    image: x:1", "services:\n  a:\n    image: x:2"},
+    {".npmrc", "", "save-exact=true"},
+    {"gradle.properties", "org.gradle.jvmargs=-Xmx1g", "org.gradle.jvmargs=-Xmx2g"},
     {".vscode/extensions.json", "{}", R"({"recommendations": ["a.b"]})"},
     {"vite.config.ts", "export default {}", "export default { base: '/x' }"},
     {"unit/test_a.py", "a = 1", "a = 2"},
@@ -177,6 +260,18 @@ TEST(TriggersNamed, EachIsAnAlarm) {
     const auto found = Judged(each);
     EXPECT_TRUE(!found.empty() && found[0].severity == Severity::kAlarm)
         << each.path << ": " << each.after;
+  }
+}
+
+TEST(TriggersNamed, WhatProtectsIsMissed) {
+  for (const Named& each : kGuards) {
+    const auto found = Judged(each);
+    EXPECT_TRUE(!found.empty() && found[0].severity == Severity::kAlarm) << each.path;
+    const std::string path = "/h/u/app/" + std::string(each.path);
+    const auto deleted = FindTriggers({.path = path, .before = Version{.content = each.before}},
+                                      {.project = "/h/u/app", .home = "/h/u"});
+    EXPECT_TRUE(!deleted.empty() && deleted[0].severity == Severity::kAlarm)
+        << each.path << " deleted";
   }
 }
 

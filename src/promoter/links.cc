@@ -142,7 +142,7 @@ void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t
     plain_.insert(name);
   };
   for (const promote::KeyValue& each : *values) {
-    // Hooks run at the top of the work tree; a file that is included is named from the one it is in.
+    // Hooks run at the top of the work tree; an include is relative to the file it is in.
     if (promote::StarMatches("core.hookspath*", each.key))
       lead(names.directory + "/hooks", Joined(top, each.value, home_));
     else if (promote::StarMatches("core.attributesfile*", each.key))

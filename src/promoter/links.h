@@ -52,7 +52,7 @@ class Links {
   std::unordered_map<std::string, std::optional<std::string>> real_;
   std::unordered_map<std::string, std::set<std::string>> leads_;  // what is there: links to it
   std::unordered_map<std::string, std::set<std::string>> hops_;   // a link: those that pass it
-  std::set<std::pair<std::string, std::string>> settings_;  // of git: repository and file
+  std::set<std::pair<std::string, std::string>> settings_;        // of git: repository and file
   std::string home_;
   size_t seen_ = 0, steps_ = 0;
   bool whole_ = true;

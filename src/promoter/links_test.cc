@@ -80,7 +80,8 @@ TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
   fs::remove(home_ / ".gitconfig");
   config(home_ / ".config/git/config", "[core]\nhooksPath = gh\n");
   EXPECT_TRUE(hooks()) << "of ~/.config/git";
-  config(home_ / ".config/git/config", "[includeIf \"gitdir:/\"]\npath = " + top + "/gh/shared.inc\n");
+  config(home_ / ".config/git/config",
+         "[includeIf \"gitdir:/\"]\npath = " + top + "/gh/shared.inc\n");
   EXPECT_TRUE(settings()) << "of ~/.config/git, included";
   fs::remove(home_ / ".config/git/config");
 
