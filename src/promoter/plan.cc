@@ -66,6 +66,8 @@ class Planner {
   Planner(const StateLayout& layout, const Wish& wish, Base& base)
       : layout_(layout), wish_(wish), past_(layout, wish, base, survey_), unmatched_(wish) {
     options_.one_owner = wish.one_owner;
+    options_.project = wish.project;
+    options_.home = wish.home;
     options_.texts = options_.lines = true;
   }
 
