@@ -70,6 +70,7 @@ enum class Reason : uint8_t {
   kNone,
   kBothChanged,     // both sides did something else to it
   kGone,            // what the change needs is not there
+  kNoDirectory,     // nor is the directory it is in
   kInTheWay,        // another type of file is where the change needs its own
   kNotSeen,         // would delete what the sandbox never saw
   kCollision,       // two names that are one there

@@ -33,7 +33,7 @@ TEST(PromoteCases, Add) {
   Expect(kAdd, kUnknown, "P-ADD-UNKNOWN", kRefuse, kCannotTell);
   Expect(kAdd, kParentSymlink, "P-ADD-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kAdd, kParentFile, "P-ADD-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kAdd, kParentMissing, "P-ADD-NO-PARENT", kConflict, kGone);
+  Expect(kAdd, kParentMissing, "P-ADD-NO-PARENT", kConflict, kNoDirectory);
   Expect(kAdd, kMountPoint, "P-ADD-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kAdd, kCaseCollision, "P-ADD-CASE", kConflict, kCollision);
   Expect(kAdd, kUnicodeCollision, "P-ADD-UNICODE", kConflict, kCollision);
@@ -59,7 +59,7 @@ TEST(PromoteCases, Edit) {
   Expect(kEdit, kUnknown, "P-EDIT-UNKNOWN", kRefuse, kCannotTell);
   Expect(kEdit, kParentSymlink, "P-EDIT-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kEdit, kParentFile, "P-EDIT-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kEdit, kParentMissing, "P-EDIT-NO-PARENT", kConflict, kGone);
+  Expect(kEdit, kParentMissing, "P-EDIT-NO-PARENT", kConflict, kNoDirectory);
   Expect(kEdit, kMountPoint, "P-EDIT-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kEdit, kCaseCollision, "P-EDIT-CASE", kConflict, kCollision);
   Expect(kEdit, kUnicodeCollision, "P-EDIT-UNICODE", kConflict, kCollision);
@@ -85,7 +85,7 @@ TEST(PromoteCases, Metadata) {
   Expect(kMetadata, kUnknown, "P-META-UNKNOWN", kRefuse, kCannotTell);
   Expect(kMetadata, kParentSymlink, "P-META-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kMetadata, kParentFile, "P-META-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kMetadata, kParentMissing, "P-META-NO-PARENT", kConflict, kGone);
+  Expect(kMetadata, kParentMissing, "P-META-NO-PARENT", kConflict, kNoDirectory);
   Expect(kMetadata, kMountPoint, "P-META-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kMetadata, kCaseCollision, "P-META-CASE", kConflict, kCollision);
   Expect(kMetadata, kUnicodeCollision, "P-META-UNICODE", kConflict, kCollision);
@@ -137,7 +137,7 @@ TEST(PromoteCases, Retarget) {
   Expect(kRetarget, kUnknown, "P-RETARGET-UNKNOWN", kRefuse, kCannotTell);
   Expect(kRetarget, kParentSymlink, "P-RETARGET-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kRetarget, kParentFile, "P-RETARGET-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kRetarget, kParentMissing, "P-RETARGET-NO-PARENT", kConflict, kGone);
+  Expect(kRetarget, kParentMissing, "P-RETARGET-NO-PARENT", kConflict, kNoDirectory);
   Expect(kRetarget, kMountPoint, "P-RETARGET-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kRetarget, kCaseCollision, "P-RETARGET-CASE", kConflict, kCollision);
   Expect(kRetarget, kUnicodeCollision, "P-RETARGET-UNICODE", kConflict, kCollision);
@@ -163,7 +163,7 @@ TEST(PromoteCases, TypeChange) {
   Expect(kTypeChange, kUnknown, "P-TYPE-UNKNOWN", kRefuse, kCannotTell);
   Expect(kTypeChange, kParentSymlink, "P-TYPE-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kTypeChange, kParentFile, "P-TYPE-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kTypeChange, kParentMissing, "P-TYPE-NO-PARENT", kConflict, kGone);
+  Expect(kTypeChange, kParentMissing, "P-TYPE-NO-PARENT", kConflict, kNoDirectory);
   Expect(kTypeChange, kMountPoint, "P-TYPE-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kTypeChange, kCaseCollision, "P-TYPE-CASE", kConflict, kCollision);
   Expect(kTypeChange, kUnicodeCollision, "P-TYPE-UNICODE", kConflict, kCollision);
@@ -189,7 +189,7 @@ TEST(PromoteCases, FileToDirectory) {
   Expect(kFileToDirectory, kUnknown, "P-TODIR-UNKNOWN", kRefuse, kCannotTell);
   Expect(kFileToDirectory, kParentSymlink, "P-TODIR-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kFileToDirectory, kParentFile, "P-TODIR-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kFileToDirectory, kParentMissing, "P-TODIR-NO-PARENT", kConflict, kGone);
+  Expect(kFileToDirectory, kParentMissing, "P-TODIR-NO-PARENT", kConflict, kNoDirectory);
   Expect(kFileToDirectory, kMountPoint, "P-TODIR-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kFileToDirectory, kCaseCollision, "P-TODIR-CASE", kConflict, kCollision);
   Expect(kFileToDirectory, kUnicodeCollision, "P-TODIR-UNICODE", kConflict, kCollision);
@@ -215,7 +215,7 @@ TEST(PromoteCases, DirectoryToFile) {
   Expect(kDirectoryToFile, kUnknown, "P-FROMDIR-UNKNOWN", kRefuse, kCannotTell);
   Expect(kDirectoryToFile, kParentSymlink, "P-FROMDIR-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kDirectoryToFile, kParentFile, "P-FROMDIR-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kDirectoryToFile, kParentMissing, "P-FROMDIR-NO-PARENT", kConflict, kGone);
+  Expect(kDirectoryToFile, kParentMissing, "P-FROMDIR-NO-PARENT", kConflict, kNoDirectory);
   Expect(kDirectoryToFile, kMountPoint, "P-FROMDIR-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kDirectoryToFile, kCaseCollision, "P-FROMDIR-CASE", kConflict, kCollision);
   Expect(kDirectoryToFile, kUnicodeCollision, "P-FROMDIR-UNICODE", kConflict, kCollision);
@@ -241,7 +241,7 @@ TEST(PromoteCases, AddDirectory) {
   Expect(kAddDirectory, kUnknown, "P-ADDDIR-UNKNOWN", kRefuse, kCannotTell);
   Expect(kAddDirectory, kParentSymlink, "P-ADDDIR-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kAddDirectory, kParentFile, "P-ADDDIR-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kAddDirectory, kParentMissing, "P-ADDDIR-NO-PARENT", kConflict, kGone);
+  Expect(kAddDirectory, kParentMissing, "P-ADDDIR-NO-PARENT", kConflict, kNoDirectory);
   Expect(kAddDirectory, kMountPoint, "P-ADDDIR-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kAddDirectory, kCaseCollision, "P-ADDDIR-CASE", kConflict, kCollision);
   Expect(kAddDirectory, kUnicodeCollision, "P-ADDDIR-UNICODE", kConflict, kCollision);
@@ -267,7 +267,7 @@ TEST(PromoteCases, DirectoryMetadata) {
   Expect(kDirectoryMetadata, kUnknown, "P-DIRMETA-UNKNOWN", kRefuse, kCannotTell);
   Expect(kDirectoryMetadata, kParentSymlink, "P-DIRMETA-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kDirectoryMetadata, kParentFile, "P-DIRMETA-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kDirectoryMetadata, kParentMissing, "P-DIRMETA-NO-PARENT", kConflict, kGone);
+  Expect(kDirectoryMetadata, kParentMissing, "P-DIRMETA-NO-PARENT", kConflict, kNoDirectory);
   Expect(kDirectoryMetadata, kMountPoint, "P-DIRMETA-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kDirectoryMetadata, kCaseCollision, "P-DIRMETA-CASE", kConflict, kCollision);
   Expect(kDirectoryMetadata, kUnicodeCollision, "P-DIRMETA-UNICODE", kConflict, kCollision);
@@ -319,7 +319,7 @@ TEST(PromoteCases, Link) {
   Expect(kLink, kUnknown, "P-LINK-UNKNOWN", kRefuse, kCannotTell);
   Expect(kLink, kParentSymlink, "P-LINK-PARENT-SYMLINK", kRefuse, kLeadsElsewhere);
   Expect(kLink, kParentFile, "P-LINK-PARENT-FILE", kConflict, kInTheWay);
-  Expect(kLink, kParentMissing, "P-LINK-NO-PARENT", kConflict, kGone);
+  Expect(kLink, kParentMissing, "P-LINK-NO-PARENT", kConflict, kNoDirectory);
   Expect(kLink, kMountPoint, "P-LINK-MOUNT", kRefuse, kLeadsElsewhere);
   Expect(kLink, kCaseCollision, "P-LINK-CASE", kConflict, kCollision);
   Expect(kLink, kUnicodeCollision, "P-LINK-UNICODE", kConflict, kCollision);

@@ -41,6 +41,17 @@ check "and nothing at all is applied" is "$(find . -path ./.git -prune -o -type 
 check "both sides are shown" says drei
 check "and how to go on" says '[-]-theirs'
 
+# --- A part of a directory that is only in the sandbox.
+inside 'mkdir fresh; echo 1 > fresh/a'
+try cloche promote box fresh/a --yes
+check "a file without its directory is not applied" exits 4
+check "and the cure is one" says 'name the directory it is in, too'
+try cloche promote box fresh/a --theirs fresh/a --yes
+check "also where its side was chosen" exits 4
+try cloche promote box fresh --dry-run --json
+check "the project's own changes are no noise" is "$(grep -c '"noise"' "$OUT")" 0
+inside 'rm -r fresh'
+
 # --- One side or the other.
 try cloche promote box both --yes --json
 pr=$(field id)
