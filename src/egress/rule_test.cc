@@ -84,7 +84,9 @@ TEST(RuleText, ANameMayBeBoundToAnAddress) {
 }
 
 TEST(RuleText, TheSandboxesOwnLoopbackIsNotGrantedButNamed) {
-  for (const char* own : {"localhost:5432", "127.0.0.1:5432", "[::1]:5432"}) {
+  for (const char* own : {"localhost:5432", "127.0.0.1:5432", "[::1]:5432", "127.0.1.1:5432",
+                          "127.0.0.0/8:5432", "0.0.0.0:5432", "[::]:5432", "ip6-localhost:5432",
+                          "localhost.localdomain:5432", "app.localhost:5432"}) {
     const auto rule = ParseRule(own);
     ASSERT_FALSE(rule) << own;
     EXPECT_NE(rule.error().cure.find("host.cloche:5432"), std::string::npos) << rule.error().cure;

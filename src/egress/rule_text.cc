@@ -99,9 +99,17 @@ Status TakePorts(std::string_view text, std::string_view& rest, Rule& rule) {
 
 // Inside, these are the sandbox itself: a rule for them would never be asked for.
 bool IsOwnLoopback(const Rule& rule) {
-  if (rule.host == "localhost") return true;
-  return rule.host.empty() && rule.range &&
-         (rule.range == ParseIpRange("127.0.0.1") || rule.range == ParseIpRange("::1"));
+  const std::string_view host = rule.host;
+  if (host == "localhost" || host.ends_with(".localhost") || host == "localhost.localdomain" ||
+      host == "ip6-localhost" || host == "ip6-loopback")
+    return true;
+  if (!host.empty() || !rule.range) return false;
+  // 0.0.0.0 and :: lead there, too.
+  for (const char* own : {"127.0.0.0/8", "::1", "0.0.0.0", "::"})
+    if (rule.range->bits >= ParseIpRange(own)->bits &&
+        ParseIpRange(own)->Contains(rule.range->first))
+      return true;
+  return false;
 }
 
 }  // namespace
