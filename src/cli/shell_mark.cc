@@ -63,6 +63,29 @@ unset CLOCHE_MARK CLOCHE_ENV
 CLOCHE
 )";
 
+// Run after the start files. The person's own prompt may show the last status.
+constexpr std::string_view kFish = R"(functions -q fish_prompt
+functions -c fish_prompt __cloche_own_prompt
+function __cloche_status; return $argv[1]; end
+function fish_prompt
+  set -l last $status
+  echo -n '(cloche @) '
+  __cloche_status $last
+  __cloche_own_prompt
+end
+)";
+
+std::string FishScript(const std::string& label) {
+  std::string script(kFish);
+  return script.replace(script.find('@'), 1, label);
+}
+
+bool IsPlain(std::string_view label) {
+  return std::ranges::all_of(label, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> MarkedShell(const std::string& shell, const std::string& label) {
@@ -70,6 +93,7 @@ std::vector<std::string> MarkedShell(const std::string& shell, const std::string
   const std::string_view name = std::string_view(shell).substr(shell.find_last_of('/') + 1);
   if (name == "bash") return {shell, "-c", kBash, shell, label};
   if (name == "zsh") return {shell, "-fc", kZsh, shell, label};
+  if (name == "fish" && IsPlain(label)) return {shell, "-C", FishScript(label)};
   if (std::ranges::find(kReadEnv, name) != kReadEnv.end()) return {shell, "-c", kSh, shell, label};
   return {shell};
 }

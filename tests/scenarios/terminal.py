@@ -216,7 +216,7 @@ def _():
     check("and ends by other signals", terminal.status() == 143, terminal.text)
 
 
-def prompt_of(shell, home_files, wanted, *, sandbox="shelled"):
+def prompt_of(shell, home_files, wanted, *, sandbox="shelled", line=b"echo $((40+2)); exit 0\n"):
     def inside(*words, text=""):
         subprocess.run([CLOCHE, "exec", sandbox, "--", *words], input=text.encode(), check=True,
                        capture_output=True)
@@ -225,7 +225,7 @@ def prompt_of(shell, home_files, wanted, *, sandbox="shelled"):
     os.environ["SHELL"] = shell
     terminal = Terminal("shell", sandbox)
     terminal.read_until(wanted)
-    terminal.type(b"echo $((40+2)); exit 0\n")
+    terminal.type(line)
     code = terminal.status()
     for name in home_files:
         inside("sh", "-c", f"rm ~/{name}")
@@ -251,6 +251,9 @@ def _():
     if os.path.exists("/usr/bin/zsh"):
         terminal, code = prompt_of("/usr/bin/zsh", {".zshrc": "PS1='z> '\n"}, b"(cloche shelled) z> ")
         check("zsh: the mark is before the person's own prompt", code == 0, terminal.text)
+    if os.path.exists("/usr/bin/fish"):
+        terminal, code = prompt_of("/usr/bin/fish", {}, b"(cloche shelled) ", line=b"exit 0\n")
+        check("fish: the mark is there", code == 0, terminal.text)
     seen = subprocess.run([CLOCHE, "diff", "shelled", "--all", "--name-only"], capture_output=True,
                           stdin=subprocess.DEVNULL)
     check("nothing of it is left in the sandbox", b"cloche." not in seen.stdout, seen.stdout)
