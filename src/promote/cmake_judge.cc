@@ -16,9 +16,17 @@ constexpr auto kRuns =
 // Part of the arguments of set(), option(), set_property() and so on.
 constexpr auto kSteers =
     "_launcher rule_launch _compiler toolchain_file project_include rule_messages emulator "
-    "cmake_make_program cmake_ar cmake_linker ld_preload"sv;
+    "cmake_make_program cmake_ar cmake_linker ld_preload _clang_tidy _cppcheck _cpplint "
+    "_include_what_you_use _pvs_studio automoc_executable autouic_executable autorcc_executable "
+    "_link_executable _compile_object _create_shared _create_static _archive_ "
+    "make_rules_override imported_location"sv;
 // Wherever they stand, a compiler loads or starts what they name.
-constexpr auto kLoads = "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -xclang"sv;
+constexpr auto kLoads =
+    "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -plugin -xclang"sv;
+// file() writes with these.
+constexpr auto kWrites =
+    "write append touch touch_nocreate configure copy copy_file install rename remove "
+    "remove_recurse make_directory create_link archive_extract chmod chmod_recurse"sv;
 constexpr auto kVersions = "git_tag url_hash url_md5 version"sv;
 // What follows these in a custom command is data, up to the next word in capitals.
 constexpr auto kDataSections = "depends byproducts comment sources main_dependency"sv;
@@ -196,16 +204,36 @@ bool MaySet(std::string_view name) {
       [&](auto each) { return each == name; });
 }
 
+// A module of CMake, or a file that is judged itself.
+bool IsJudged(const std::string& included) {
+  if (included.starts_with('/') || included.find("..") != included.npos ||
+      included.find("$env") != included.npos)
+    return false;
+  return included.ends_with(".cmake") ||
+         (!included.empty() && std::ranges::all_of(included, IsNameCharacter));
+}
+
+// Where a build has nothing to write.
+bool IsElsewhere(const std::string& path) {
+  return path.starts_with('/') || path.starts_with('~') || path.find("..") != path.npos ||
+         path.find("$env") != path.npos || path.find(".git") != path.npos;
+}
+
 bool Runs(const Call& call) {
   const std::string first = call.arguments.empty() ? "" : Lowered(call.arguments.front());
-  // A module of CMake, or a file of the project, which is judged itself.
-  if (call.name == "include" && !first.starts_with('/') && first.find("..") == first.npos &&
-      first.find("$env") == first.npos)
-    return false;
+  if (call.name == "include" && IsJudged(first)) return false;
   if (AnyWord(kRuns, [&](auto name) { return name == call.name; })) return true;
   // A variable whose name is only known when it runs may be any of those below.
   if (call.name == "set" && !first.empty() && WithoutVariables(first).empty() &&
       call.arguments.size() > 1)
+    return true;
+  if (call.name == "set" && first.starts_with("env{")) return true;
+  const bool writes = call.name == "configure_file" ||
+                      (call.name == "file" &&
+                       AnyWord(kWrites, [&](std::string_view each) { return each == first; }));
+  if (writes && std::ranges::any_of(call.arguments, [](const std::string& each) {
+        return IsElsewhere(Lowered(each));
+      }))
     return true;
   if (call.name == "file") return first == "download" || first == "upload" || first == "generate";
   for (const std::string& argument : call.arguments) {

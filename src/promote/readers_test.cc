@@ -155,6 +155,26 @@ TEST(Readers, SeeWhatTheToolSees) {
       {"CMakeLists.txt", "set(A b)\n", "string(APPEND CMAKE_C_COMPILER_LAUNCHER id)\n"},
       {"CMakeLists.txt", "add_custom_command(OUTPUT a COMMAND b DEPENDS c)\n",
        "add_custom_command(OUTPUT a COMMAND b DEPENDS c;COMMAND;id)\n"},
+      // CMake: what it writes outside of the build, checkers it starts, files of any name.
+      {"CMakeLists.txt", "set(A b)\n", "file(WRITE $ENV{HOME}/.bashrc id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "file(APPEND ${X}/../../.profile id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "file(COPY x DESTINATION /etc/cron.d)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "file(CREATE_LINK x ${CMAKE_SOURCE_DIR}/.git/hooks)\n"},
+      {"CMakeLists.txt", "set(A b)\n",
+       "configure_file(a ${CMAKE_SOURCE_DIR}/.git/hooks/pre-commit)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(ENV{PATH} x)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "include(notes.txt)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "include(${X})\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(CMAKE_CXX_CLANG_TIDY id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set_target_properties(a PROPERTIES C_CPPCHECK id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(CMAKE_CXX_INCLUDE_WHAT_YOU_USE id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set_property(TARGET a PROPERTY AUTOMOC_EXECUTABLE id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(CMAKE_C_LINK_EXECUTABLE id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(CMAKE_C_COMPILE_OBJECT id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "set(CMAKE_USER_MAKE_RULES_OVERRIDE x)\n"},
+      {"CMakeLists.txt", "set(A b)\n",
+       "set_target_properties(a PROPERTIES IMPORTED_LOCATION id)\n"},
+      {"CMakeLists.txt", "set(A b)\n", "add_link_options(-Wl,-plugin,x.so)\n"},
       {"CMakeLists.txt", "set(A x[[ b)\n", "set(A x[[ b)\nexecute_process(COMMAND id)\n#]]\n"},
       // Where packages come from
       {"requirements.txt", "a==1\n", "a==1\n--index-url https:/\\\n/evil.example\n"},
@@ -207,6 +227,11 @@ TEST(Readers, LeaveEverydayEditsAlone) {
       {"setup.cfg", "[metadata]\nname = a\nclassifiers =\n  b\n",
        "[metadata]\nname = a\nclassifiers =\n  b\n  c :: d\n"},
       {".env", "# a\nPORT=1\n", "# b\nPORT=\"2\"\nNAME='c d'\n"},
+      {"CMakeLists.txt", "set(A b)\n",
+       "include(GNUInstallDirs)\ninclude(cmake/x.cmake)\ninclude(${CMAKE_CURRENT_LIST_DIR}/"
+       "y.cmake)\n"
+       "configure_file(a.h.in ${CMAKE_CURRENT_BINARY_DIR}/a.h)\nfile(READ VERSION v)\n"
+       "file(GLOB s ../*.c)\nfile(WRITE ${CMAKE_BINARY_DIR}/x y)\n"},
       {"CMakeLists.txt", "if(CMAKE_C_COMPILER_ID STREQUAL GNU)\nendif()\n",
        "if(CMAKE_C_COMPILER_ID STREQUAL Clang)\nset(A \"b;c\")\nendif()\n"},
       {"requirements.txt", "a==1 \\\n    --hash=sha256:0\n", "# b\na==2 \\\n    --hash=sha256:1\n"},
