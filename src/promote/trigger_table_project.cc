@@ -255,7 +255,9 @@ constexpr TriggerClass kTable[] = {
         "ava* nyc* c8* tap* eslintConfig* prettier* babel* stylelint* remarkConfig* "
         "nodemonConfig* wireit.* release* release-it* commitlint* xo* browserify* "
         "pnpm.overrides* pnpm.allowNonAppliedPatches volta.extends imports.* config.* "
-        "directories.bin browser.* standard* lerna* standard-version* size-limit* storybook*"},
+        "directories.bin browser.* standard* lerna* standard-version* size-limit* storybook* "
+        "*hooks* *plugins* pre-push* post-* nano-staged* yorkie* binary.* build.* np.* postcss* "
+        "browserslist*=extends* cspell*"},
     TriggerClass{
         "package-settings",
         "Says from where package managers take code, and what they start.",

@@ -155,7 +155,17 @@ constexpr Named kAlarms[] = {
     {".factorypath", "", "<factorypathentry id=\"x.jar\"/>"},
     {".cproject", "", "<builder command=\"id\"/>"},
     {"a.pyproj", "", "<Project><Target><Exec Command=\"id\"/></Target></Project>"},
-    // Package managers.
+    // Package managers, and what other tools read of their files.
+    {"package.json", "{}", R"({"oclif": {"hooks": {"init": "./x"}}})"},
+    {"package.json", "{}", R"({"ghooks": {"pre-commit": "id"}})"},
+    {"package.json", "{}", R"({"pre-push": ["x"]})"},
+    {"package.json", "{}", R"({"nano-staged": {"*": "id"}})"},
+    {"package.json", "{}", R"({"auto": {"plugins": ["./x"]}})"},
+    {"package.json", "{}", R"({"postcss": {"plugins": {"./x": {}}}})"},
+    {"package.json", "{}", R"({"cspell": {"import": ["./x.js"]}})"},
+    {"package.json", "{}", R"({"build": {"afterPack": "./x.js"}})"},
+    {"package.json", "{}", R"({"binary": {"host": "https://evil.example"}})"},
+    {"package.json", "{}", R"({"browserslist": ["extends ./x"]})"},
     {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nscriptShell: ./x"},
     {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nconfigDependencies:\n  x: 1.0.0"},
     {"pnpm-workspace.yaml", "packages: [a]", "packages: [a]\nallowBuilds:\n  x: true"},
