@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/error_json.h"
 #include "base/text.h"
 #include "probe/report.h"
 
@@ -23,9 +24,20 @@ struct Options {
   bool json = false;
 };
 
-int Usage(const char* problem, const std::string& word) {
-  fmt::print(stderr, "cloche probe: {} {}\n\n{}", problem, EscapeForTerminal(word), kUsage);
-  return ExitStatus(Code::kInvalid);
+int Fails(const Error& error, bool json) {
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"error", ErrorJson(error)}}.dump());
+  } else {
+    fmt::print(stderr, "cloche probe: {}\n", EscapeForTerminal(error.message));
+    if (!error.cure.empty()) fmt::print(stderr, "  cure: {}\n", error.cure);
+  }
+  return ExitStatus(error.code);
+}
+
+int Usage(const char* problem, const std::string& word, bool json) {
+  return Fails({Code::kInvalid, fmt::format("{} {}", problem, EscapeForTerminal(word)),
+                "cloche probe --help"},
+               json);
 }
 
 std::vector<Promise> AllPromises() {
@@ -43,14 +55,10 @@ int Judge(const Options& options) {
     if (std::ranges::none_of(promises, [&](const Promise& promise) {
           return std::ranges::any_of(promise.probes, [&](auto& each) { return each.id == id; });
         }))
-      return Usage("no probe is called", id);
+      return Usage("no probe is called", id, options.json);
 
   auto stage = Stage::Set();
-  if (!stage) {
-    fmt::print(stderr, "cloche probe: {}\n", EscapeForTerminal(stage.error().message));
-    if (!stage.error().cure.empty()) fmt::print(stderr, "  cure: {}\n", stage.error().cure);
-    return ExitStatus(stage.error().code);
-  }
+  if (!stage) return Fails(stage.error(), options.json);
   const bool progress = isatty(STDERR_FILENO) != 0;
   std::vector<Row> rows;
   for (const Promise& promise : promises)
@@ -79,17 +87,17 @@ int main(int argc, char** argv) {
     return RunAttack(words[1], Words(words.begin() + 2, words.end()));
 
   Options options;
+  options.json = std::ranges::find(words, "--json") != words.end();
   for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--json") {
-      options.json = true;
-    } else if (words[i] == "--only" && i + 1 < words.size()) {
+    if (words[i] == "--json") continue;
+    if (words[i] == "--only" && i + 1 < words.size()) {
       std::istringstream list(words[++i]);
       for (std::string id; std::getline(list, id, ',');) options.only.insert(id);
     } else if (words[i] == "-h" || words[i] == "--help") {
       fmt::print("{}", kUsage);
       return 0;
     } else {
-      return Usage("does not understand", words[i]);
+      return Usage("no such option:", words[i], options.json);
     }
   }
   struct sigaction stop {};

@@ -57,6 +57,10 @@ try cloche doctor --json
 check "doctor" is_json
 check "doctor: has an id" has_id
 check "doctor: has checks" not field_is checks.0.status null
+try cloche probe --json --no-such-option
+check "probe: an unknown option is an error in JSON" field_is error.code invalid
+try cloche probe --json --only NO-99
+check "probe: so is an unknown probe" field_is error.code invalid
 try cloche status --json
 check "status" has_id
 check "status: mode" field_is mode "$([ "$MODE" = rootless ] && echo rootless || echo system)"
