@@ -84,6 +84,14 @@ class Doubts {
   std::vector<std::string> found_;
 };
 
+bool FindKept(const Step& step, const Store::Entry& entry, struct stat& info) {
+  if (step.kind != StepKind::kReplace && step.kind != StepKind::kDelete) return false;
+  return fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info,
+                 AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool HasOtherNames(const struct stat& info) { return !S_ISDIR(info.st_mode) && info.st_nlink > 1; }
+
 }  // namespace
 
 std::vector<std::string> FindDoubts(const Promotion& promotion, const Store::Entry& entry,
@@ -92,12 +100,15 @@ std::vector<std::string> FindDoubts(const Promotion& promotion, const Store::Ent
 }
 
 int64_t KeptAt(const Step& step, const Store::Entry& entry) {
-  if (step.kind != StepKind::kReplace && step.kind != StepKind::kDelete) return 0;
   struct stat info;
-  if (fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
-    return 0;
+  if (!FindKept(step, entry, info)) return 0;
   // Another name of it may still be in reality.
-  return S_ISDIR(info.st_mode) || info.st_nlink == 1 ? IdentityOf(info).changed_ns : 0;
+  return HasOtherNames(info) ? 0 : IdentityOf(info).changed_ns;
+}
+
+int64_t LinkedAt(const Step& step, const Store::Entry& entry) {
+  struct stat info;
+  return FindKept(step, entry, info) && HasOtherNames(info) ? IdentityOf(info).changed_ns : 0;
 }
 
 std::string KeptName(const Step& step, const Store::Entry& entry, const std::string& name) {

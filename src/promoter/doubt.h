@@ -15,6 +15,8 @@ std::vector<std::string> FindDoubts(const Promotion& promotion, const Store::Ent
 
 // What a step keeps, once all are done. 0: it keeps nothing, or others may rightly change it.
 int64_t KeptAt(const Step& step, const Store::Entry& entry);
+// The same of a file that has other names; 0: it has none.
+int64_t LinkedAt(const Step& step, const Store::Entry& entry);
 
 // Where it is, for people.
 std::string KeptName(const Step& step, const Store::Entry& entry, const std::string& name);

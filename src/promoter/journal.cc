@@ -217,6 +217,10 @@ Status Take(const Json& line, Promotion& promotion) {
     promotion.settled_ns = line["settled"].get<std::vector<int64_t>>();
     promotion.parents_settled_ns = line.value("parents", std::vector<int64_t>());
     promotion.kept_settled_ns = line.value("kept", std::vector<int64_t>());
+    promotion.linked_settled_ns.clear();
+    for (const auto& [number, changed_ns] :
+         line.value("linked", std::vector<std::pair<uint64_t, int64_t>>()))
+      promotion.linked_settled_ns[number] = changed_ns;
   } else if (line.contains("state")) {
     for (size_t i = 0; i < std::size(kStates); ++i)
       if (line["state"] == kStates[i]) promotion.state = static_cast<PromotionState>(i);
@@ -350,9 +354,13 @@ Status Journal::WriteWitnesses(const std::vector<Witness>& witnesses) {
 }
 
 Status Journal::WriteSettled(const Promotion& promotion) {
-  return Write(fmt::format("{}{},\"parents\":{},\"kept\":{}}}\n", kSettled,
+  std::string linked;
+  for (const auto& [number, changed_ns] : promotion.linked_settled_ns)
+    linked += fmt::format("{}[{},{}]", linked.empty() ? "" : ",", number, changed_ns);
+  return Write(fmt::format("{}{},\"parents\":{},\"kept\":{}{}}}\n", kSettled,
                            Text(promotion.settled_ns), Text(promotion.parents_settled_ns),
-                           Text(promotion.kept_settled_ns)));
+                           Text(promotion.kept_settled_ns),
+                           linked.empty() ? "" : ",\"linked\":[" + linked + "]"));
 }
 
 Status Journal::WriteForced(const Step& step) {

@@ -119,6 +119,8 @@ struct Promotion {
   std::vector<int64_t> settled_ns;
   std::vector<int64_t> parents_settled_ns;
   std::vector<int64_t> kept_settled_ns;  // of what steps keep; 0: others may change it
+  // Kept files that have other names in reality: to take one name away gives all of them a time.
+  std::map<uint64_t, int64_t> linked_settled_ns;  // by the number of the step
 };
 
 inline constexpr char kJournalName[] = "journal";

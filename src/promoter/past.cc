@@ -29,8 +29,15 @@ Past::Past(const StateLayout& layout, const Wish& wish, Base& base, Survey& surv
 
 const Promoted* Past::Known(const std::string& path, const struct stat& info) const {
   const auto found = wish_.promoted.find(path);
-  return found != wish_.promoted.end() && found->second.now == IdentityOf(info) ? &found->second
-                                                                                : nullptr;
+  if (found == wish_.promoted.end()) return nullptr;
+  const Identity& left = found->second.now;
+  return left == WithoutTouches(wish_, IdentityOf(info), left.changed_ns) ? &found->second
+                                                                          : nullptr;
+}
+
+const Promoted* Past::Made(const std::string& path) const {
+  const auto found = wish_.promoted.find(path);
+  return found != wish_.promoted.end() && found->second.made ? &found->second : nullptr;
 }
 
 // Reality has changed it since the sandbox was made, and not by what came from there.
@@ -38,7 +45,8 @@ bool Past::Moved(const std::string& path, const struct stat& info) const {
   if (refreshed_.contains(path)) return true;
   const Promoted* known = Known(path, info);
   if (known && !known->merged_from.empty()) return true;
-  return (known ? known->changed_ns : IdentityOf(info).changed_ns) >=
+  if (!known && Made(path) && !S_ISDIR(info.st_mode)) return true;  // however old it is
+  return (known ? known->changed_ns : WithoutTouches(wish_, IdentityOf(info)).changed_ns) >=
          SinceWithClock(wish_.since_ns, BackFor(info));
 }
 
@@ -97,13 +105,15 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
     situation.seen =
         Moved(path, before->info) || Swapped(target, path) ? Seen::kUnknown : Seen::kAsNow;
   else
-    situation.seen = WasThere(path) ? Seen::kGone : Seen::kNothing;
+    situation.seen = Made(path) || WasThere(path) ? Seen::kGone : Seen::kNothing;
   if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
   const bool directories =
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
+  // What git had is older than what the sandbox itself put there.
+  const bool newer = Made(path) && !(before && Known(path, before->info));
+  const bool asked = !directories && !refreshed_.contains(path) && !newer;
   std::optional<BaseFile> known;
-  if (!directories && !refreshed_.contains(path)) known = base_.Find(path);
-  const bool asked = !directories && !refreshed_.contains(path);
+  if (asked) known = base_.Find(path);
   const bool had = asked && base_.Had(path).value_or(false);
   const bool lacked = asked && !base_.Had(path).value_or(true);
   if (!before) {
@@ -158,11 +168,21 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   const auto found = swapped_.find(parent);
   if (found != swapped_.end()) return found->second;
   bool swapped = Swapped(target, parent);
-  const auto now = swapped || HoldsPromoted(parent) ? std::nullopt : survey_.Find(target, parent);
+  const auto now = swapped ? std::nullopt : survey_.Find(target, parent);
   const auto origin = copied_.find(parent);
-  if (now && origin != copied_.end()) {
+  const auto entered = wish_.entered.find(parent);
+  const auto known = wish_.promoted.find(parent);
+  const bool same = now && known != wish_.promoted.end() &&
+                    known->second.now.inode == static_cast<uint64_t>(now->info.st_ino);
+  if (!now || same) {
+    // What a promotion made of it, or gave another status.
+  } else if (Made(parent)) {
+    swapped = true;
+  } else if (origin != copied_.end()) {
     swapped = now->info.st_ino != origin->second && WasThere(parent);
-  } else if (now && copied_.empty()) {
+  } else if (entered != wish_.entered.end()) {
+    swapped = now->info.st_ino != entered->second;
+  } else if (copied_.empty() && !HoldsPromoted(parent)) {
     // Without overlayfs's notes: a rename changes the one time and not the other.
     swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
               sys::Nanos(now->info.st_mtim) < wish_.since_ns;

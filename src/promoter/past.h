@@ -32,6 +32,8 @@ class Past {
   bool HoldsPromoted(const std::string& directory) const;
   // What a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;
+  // What a promotion of this sandbox put there and nobody took back, whatever is there now.
+  const Promoted* Made(const std::string& path) const;
 
  private:
   static void SeeText(const BaseFile& file, Situation& situation);

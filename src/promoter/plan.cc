@@ -18,6 +18,7 @@
 #include "promoter/past.h"
 #include "promoter/rules.h"
 #include "promoter/sides.h"
+#include "sys/file_times.h"
 
 namespace cloche::promoter {
 namespace {
@@ -76,6 +77,7 @@ class Planner {
  private:
   Status Take(differ::Entry entry);
   bool IsForeign(const differ::Entry& entry);
+  bool IsOnlyTheirs(const differ::Entry& entry, const diff::Change& change) const;
   Result<bool> LeaveOut(const differ::Entry& entry);
   Status Want(differ::Compared compared, const differ::Entry& entry, const std::string& target,
               std::optional<std::string> text, std::string merged_from, bool hidden);
@@ -173,10 +175,23 @@ Result<bool> Planner::LeaveOut(const differ::Entry& entry) {
 bool Planner::IsForeign(const differ::Entry& entry) {
   const std::string parent = entry.path.substr(0, entry.path.find_last_of('/'));
   if (!entry.unseen || wish_.promoted.contains(entry.path) ||
-      (!wish_.promoted.contains(parent) && !foreign_.contains(parent)))
+      (!past_.Made(parent) && !foreign_.contains(parent)))
     return false;
   if (entry.before->IsDirectory()) foreign_.insert(entry.path);
   return true;
+}
+
+// The content of a file was changed in reality since this sandbox put it there, and not in the
+// sandbox.
+bool Planner::IsOnlyTheirs(const differ::Entry& entry, const diff::Change& change) const {
+  const Promoted* made = past_.Made(entry.path);
+  if (!made || !made->merged_from.empty() || !wish_.to.empty() || !entry.before || !entry.after ||
+      !entry.before->IsFile() || !entry.after->IsFile())
+    return false;
+  const struct stat& own = entry.after->info;
+  return !change.differs.mode && !change.differs.owner && !change.differs.xattr &&
+         sys::Nanos(own.st_mtim) == made->modified_ns &&
+         static_cast<uint64_t>(own.st_size) == made->size;
 }
 
 Status Planner::Take(differ::Entry entry) {
@@ -228,6 +243,16 @@ Status Planner::Take(differ::Entry entry) {
   if (known && change.new_side && change.new_side->sha256 &&
       known->merged_from == diff::ToHex(*change.new_side->sha256))
     return {};
+  // With --to it has two names.
+  const auto covered = [&](const std::vector<std::string>& directories) {
+    return Covers(directories, entry.path) || Covers(directories, inside);
+  };
+  if (!known && !covered(wish_.take_theirs) && IsOnlyTheirs(entry, change)) {
+    plan_.notes.push_back(entry.path +
+                          ": reality has changed it since it was promoted, the sandbox has not: it "
+                          "is left as it is (--theirs takes the sandbox's)");
+    return {};
+  }
   Situation situation;
   situation.change = &change;
   const auto whole = [](const std::optional<diff::Side>& side, const std::string& text) {
@@ -266,10 +291,6 @@ Status Planner::Take(differ::Entry entry) {
     real = promote::Real::kNotEmpty;
   }
   const promote::Case& which = promote::Decide(*incoming, real);
-  // With --to it has two names.
-  const auto covered = [&](const std::vector<std::string>& directories) {
-    return Covers(directories, entry.path) || Covers(directories, inside);
-  };
   const auto chosen = wish_.texts.find(entry.path);
   std::optional<std::string> text;
   std::string merged_from;
@@ -338,7 +359,11 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
   const auto is_directory = [](const std::optional<diff::Side>& side) {
     return side && side->type == diff::FileType::kDirectory;
   };
-  if (is_directory(change.new_side) && !is_directory(change.old_side)) made_.insert(change.path);
+  if (is_directory(change.new_side) && !is_directory(change.old_side)) {
+    made_.insert(change.path);
+    if (wish_.one_owner && wish_.to.empty())
+      plan_.unmarked.push_back({entry.after->directory, entry.after->name});
+  }
   FindAlarms(compared, wish_, links_to_, plan_.alarms);
   if (change.old_side && change.new_side && change.differs.content && !change.binary && !hidden)
     KeepTexts(change.path, {compared.old_text, compared.new_text, std::nullopt, ""});
@@ -462,6 +487,14 @@ Result<Plan> Planner::Run() {
 bool IsTakenOver(const std::string& attribute) {
   return (attribute.starts_with("user.") && !attribute.starts_with("user.overlay.")) ||
          attribute.starts_with("system.posix_acl_");
+}
+
+Identity WithoutTouches(const Wish& wish, Identity now, int64_t until_ns) {
+  for (auto found = wish.touched.find({now.inode, now.changed_ns});
+       found != wish.touched.end() && now.changed_ns != until_ns && found->second < now.changed_ns;
+       found = wish.touched.find({now.inode, now.changed_ns}))
+    now.changed_ns = found->second;
+  return now;
 }
 
 Result<Plan> MakePlan(const StateLayout& layout, const Wish& wish, Base& base) {

@@ -23,6 +23,10 @@ struct Promoted {
   Identity now;             // as it was left
   int64_t changed_ns = 0;   // when it really became that; 0: this sandbox's promotion made it
   std::string merged_from;  // of StepDetails
+  bool made = false;        // a promotion of this sandbox put something there: it saw that last
+  // Of a file or symlink it put there: what tells whether the sandbox has changed its own since.
+  int64_t modified_ns = 0;
+  uint64_t size = 0;
 };
 
 // Each is held in memory until its promotion is over, and a sandbox can make as many as it likes.
@@ -53,6 +57,11 @@ struct Wish {
   std::map<std::string, int64_t> ancestors;
   // What this sandbox's own took away: by inode, from which path.
   std::unordered_multimap<uint64_t, std::string> taken;
+  // Directories this sandbox's own put something into, and which they were.
+  std::unordered_map<std::string, uint64_t> entered;
+  // Names that promotions took away or put back gave the other names of the same file a time: by
+  // inode and that time, the one it had before.
+  std::map<std::pair<uint64_t, int64_t>, int64_t> touched;
   // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and
   // what is below; or this content goes in.
   std::vector<std::string> keep_ours, take_theirs;
@@ -62,6 +71,10 @@ struct Wish {
   size_t most = kMostChanges;
   bool with_noise = false;  // also what diff does not show
 };
+
+// What somebody else has made of it, without what promotions did to other names of the file. With
+// `until_ns`: no further back than that.
+Identity WithoutTouches(const Wish& wish, Identity now, int64_t until_ns = 0);
 
 // One path, as it shall be.
 struct Wanted {
@@ -115,6 +128,12 @@ struct Plan {
   std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why
   std::map<std::string, Texts> texts;
+  // Directories that come into being, where overlayfs has not noted that the sandbox made them.
+  struct MadeDirectory {
+    differ::SharedFd parent;  // in an upper
+    std::string name;
+  };
+  std::vector<MadeDirectory> unmarked;
   std::vector<std::string> merged;     // both sides changed these, in different places
   std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
   // Files, by the group that diff does not show.

@@ -1,6 +1,7 @@
 #include "promoter/promote.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "promoter/prune.h"
 #include "promoter/witness.h"
 #include "sys/directory.h"
+#include "sys/mount.h"
 
 namespace cloche::promoter {
 
@@ -103,6 +105,10 @@ void Settle(Promotion& promotion, const Store::Entry& entry, const Realities& re
   promotion.parents_settled_ns.clear();
   for (const Parent& each : promotion.parents)
     promotion.parents_settled_ns.push_back(SettledAt(each, realities));
+  promotion.linked_settled_ns.clear();
+  for (const Step& step : promotion.steps)
+    if (const int64_t changed_ns = LinkedAt(step, entry); changed_ns != 0)
+      promotion.linked_settled_ns[step.number] = changed_ns;
   promotion.kept_settled_ns.clear();
   if (promotion.annexes.empty()) return;  // in the store nobody but us writes
   for (const Step& step : promotion.steps) promotion.kept_settled_ns.push_back(KeptAt(step, entry));
@@ -142,8 +148,16 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     const bool own = head->sandbox == sandbox ||
                      (ancestor != wish.ancestors.end() && SettledBefore(earlier, ancestor->second));
     if (done && !own) continue;
+    if (done)
+      for (const Parent& each : earlier.parents) wish.entered[each.path] = each.before.inode;
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
+      const auto linked = earlier.linked_settled_ns.find(step.number);
+      const int64_t touched_ns = !done ? earlier.settled_ns[i]
+                                 : linked != earlier.linked_settled_ns.end() ? linked->second
+                                                                             : 0;
+      if (!step.directory && step.before.exists() && touched_ns != 0)
+        wish.touched[{step.before.inode, touched_ns}] = step.before.changed_ns;
       // Of a directory that stays, the status was set; one that was made has a step of its own.
       const bool status = step.kind == StepKind::kSetDir;
       if (status && step.staged.exists()) continue;
@@ -161,22 +175,28 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       const int64_t changed_ns = known                         ? step.before_changed_ns
                                  : promoted.now == step.before ? promoted.changed_ns
                                                                : step.before.changed_ns;
-      if (done)
-        promoted = {{}, 0, step.details().merged_from};
-      else
-        promoted = {{}, changed_ns, step.details().before_merged_from};
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
+      promoted.changed_ns = done ? 0 : changed_ns;
+      promoted.merged_from =
+          done ? step.details().merged_from : step.details().before_merged_from;
+      if (!done || status) continue;
+      promoted.made = true;
+      promoted.modified_ns = step.staged_modified_ns;
+      promoted.size = step.staged_size;
     }
   }
   return {};
 }
 
-// A later promotion that was taken back has given it another time.
-int64_t SettledOr(const std::map<std::string, Promoted>& returned, const Step& step,
-                  int64_t settled_ns) {
-  const auto found = returned.find(step.path);
-  if (found == returned.end() || found->second.changed_ns != settled_ns) return settled_ns;
-  return found->second.now.changed_ns;
+// A later promotion that was taken back has given it another time, or another of its names.
+int64_t SettledOr(const Wish& returned, const Step& step, int64_t settled_ns,
+                  const Realities& realities) {
+  const auto found = returned.promoted.find(step.path);
+  if (found != returned.promoted.end() && found->second.changed_ns == settled_ns)
+    settled_ns = found->second.now.changed_ns;
+  const Identity now{step.staged.device, step.staged.inode, SettledAt(step, realities)};
+  return WithoutTouches(returned, now, settled_ns).changed_ns == settled_ns ? now.changed_ns
+                                                                            : settled_ns;
 }
 
 // What others have put into directories that the promotion made keeps those from going.
@@ -247,6 +267,17 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
       entry, realities);
 }
 
+// A directory that a sandbox made hides nothing, so that overlayfs notes it as opaque only where it
+// may rename directories. Once reality has one of that name the two would be merged at the next
+// mount, and what is deleted in it meanwhile would leave no trace.
+void MarkMade(const std::vector<Plan::MadeDirectory>& directories) {
+  for (const auto& [parent, name] : directories) {
+    const sys::Fd made(openat(parent->get(), name.c_str(),
+                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (made.valid()) (void)sys::MakeOpaque(made.get(), true);
+  }
+}
+
 }  // namespace
 
 std::vector<Recovered> Recover(Store& store, bool root) {
@@ -307,6 +338,7 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   if (ready) ready = SyncStaged(promotion, entry, realities);
   if (!ready) return give_up(ready.error());
 
+  MarkMade(plan.unmarked);
   Status applied = ApplyAll(promotion, entry, realities, wish.root);
   if (applied) {
     Settle(promotion, entry, realities);
@@ -355,7 +387,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     Step& step = promotion.steps[i];
     if (step.kind == StepKind::kDelete && made.contains(step.path)) continue;
     if (i < promotion.settled_ns.size() &&
-        StillOurs(step, SettledOr(returned.promoted, step, promotion.settled_ns[i]), realities))
+        StillOurs(step, SettledOr(returned, step, promotion.settled_ns[i], realities), realities))
       continue;
     if (std::ranges::find(force, step.path) == force.end()) {
       moved.push_back(step.path);

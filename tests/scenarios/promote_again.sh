@@ -89,10 +89,88 @@ cloche exec -q made -- sh -c 'echo 2 > new/one' < /dev/null
 try cloche promote made --yes
 check "what somebody adds to a promoted directory is in nobody's way" exits 0
 check "and stays" is "$(cat new/one new/two new/sub/three)" "$(printf '2\ntheirs\ntheirs')"
+cloche exec -q made -- sh -c 'mkdir -p deep/er && echo 1 | tee deep/f deep/er/f > deep/er/g' < /dev/null
+cloche promote made --yes > /dev/null 2>&1
+cloche exec -q made -- sh -c 'rm deep/f; mv deep/er/f moved' < /dev/null
+try cloche promote made --yes
+check "what is deleted in a directory that was promoted is promoted" exits 0
+check "and gone in reality" is "$(find deep moved | sort | tr '\n' ' ')" "deep deep/er deep/er/g moved "
+cloche stop made > /dev/null
+check "and stays so inside" is "$(cloche exec -q made -- sh -c 'find deep moved | sort | tr "\n" " "' < /dev/null)" \
+  "deep deep/er deep/er/g moved "
 cloche exec -q made -- rm -r new < /dev/null
 try cloche promote made --yes
 check "though the directory goes inside" exits 4
 check "it is not run over" is "$(cat new/two)" theirs
+
+# What somebody does to what was promoted is his: it is not run over by the next promotion.
+anew
+as_caller sh -c 'seq 30 > text && git init -q && git add . && git -c user.name=a -c user.email=a commit -qm 1'
+sleep 0.4  # git's own idea of what is clean
+cloche new --name later > /dev/null
+sleep 0.5  # that is noted in the background
+cloche exec -q later -- sh -c 'sed -i "3s/.*/three/;20s/.*/twenty/" text; mkdir made; echo 1 > made/one; echo 1 > single' < /dev/null
+try cloche promote later --yes --allow-triggers
+check "in a repository: it is promoted" exits 0
+as_caller sed -i '3s/.*/3/' text
+cloche exec -q later -- sh -c 'echo more > more' < /dev/null
+try cloche promote later --yes --allow-triggers
+check "what somebody put back by hand is in nobody's way" exits 0
+check "and stays as he has it" is "$(sed -n '3p;20p' text | tr '\n' ' ')" "3 twenty "
+check "which is said" mentions 'reality has changed it since it was promoted'
+cloche exec -q later -- sed -i '20s/.*/20 again/' text < /dev/null
+try cloche promote later --yes --allow-triggers
+check "when the sandbox goes on with it that is a conflict" exits 4
+try cloche promote later --yes --allow-triggers --theirs text
+check "which can be resolved" is "$(sed -n '3p;20p' text)" "$(printf 'three\n20 again')"
+as_caller rm -r made single
+cloche exec -q later -- sh -c 'echo more >> more' < /dev/null
+try cloche promote later --yes --allow-triggers
+check "what somebody deleted does not come back by itself" exits 4
+check "and is named" says 'made/one'
+try cloche promote later --yes --allow-triggers --theirs made --theirs single
+check "unless that is chosen" is "$(cat made/one single)" "$(printf '1\n1')"
+
+anew
+as_caller sh -c 'echo theirs | tee other/f1 > other/f2'
+sleep 0.02  # a sandbox is made after what it is a copy of
+cloche new --name swapped > /dev/null
+cloche exec -q swapped -- sh -c 'echo mine > lib/f2' < /dev/null
+cloche promote swapped --yes > /dev/null 2>&1
+as_caller sh -c 'mv lib old; mv other lib'
+cloche exec -q swapped -- sh -c 'echo mine > lib/f1' < /dev/null
+try cloche promote swapped --yes
+check "a directory that somebody put in place of another is not written into" exits 4
+check "and keeps what it has" is "$(cat lib/f1 lib/f2)" "$(printf 'theirs\ntheirs')"
+
+# Names of one file: to promote one of them gives all of them another time.
+anew
+cloche new --name names > /dev/null
+cloche exec -q names -- sh -c 'rm lib/second; echo 1 > one; ln one two' < /dev/null
+cloche promote names --yes > /dev/null 2>&1
+cloche exec -q names -- sh -c 'echo mine > lib/f1; rm two' < /dev/null
+try cloche promote names --yes
+check "a name of a file of which another was promoted is nobody's edit" exits 0
+check "and is promoted" is "$(cat lib/f1)" mine
+try cloche undo --yes
+check "undone" exits 0
+try cloche undo --yes
+check "and the one before" exits 0
+check "it is as it was" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib/f1\nlib\nother')"
+
+# Its status was promoted, or taken back: that does not make it the sandbox's own.
+for taken_back in no yes; do
+  anew
+  cloche new --name status > /dev/null
+  cloche exec -q status -- chmod 700 lib < /dev/null
+  cloche promote status --yes > /dev/null 2>&1
+  [ $taken_back = no ] || cloche undo --yes > /dev/null 2>&1
+  cloche exec -q status -- sh -c 'rm -r lib; mkdir lib; echo new > lib/new' < /dev/null
+  saw=$(inside status)
+  try cloche promote status --yes
+  check "a directory made anew is promoted (status taken back: $taken_back)" exits 0
+  check "and reality equals it (taken back: $taken_back)" is "$(outside)" "$saw"
+done
 
 # Rootless a rename of a directory is a copy: nothing can be lost.
 if [ "$MODE" != rootless ]; then
