@@ -86,8 +86,8 @@ class Doubts {
 
 bool FindKept(const Step& step, const Store::Entry& entry, struct stat& info) {
   if (step.kind != StepKind::kReplace && step.kind != StepKind::kDelete) return false;
-  return fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info,
-                 AT_SYMLINK_NOFOLLOW) == 0;
+  return fstatat(entry.Of(step), std::to_string(step.number).c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
+         0;
 }
 
 bool HasOtherNames(const struct stat& info) { return !S_ISDIR(info.st_mode) && info.st_nlink > 1; }

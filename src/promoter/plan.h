@@ -59,8 +59,8 @@ struct Wish {
   std::unordered_multimap<uint64_t, std::string> taken;
   // Directories this sandbox's own put something into, and which they were.
   std::unordered_map<std::string, uint64_t> entered;
-  // Names that promotions took away or put back gave the other names of the same file a time: by
-  // inode and that time, the one it had before.
+  // Names that promotions took away or put back gave the other names of the same file a time, and
+  // their undoing the directories: by inode and that time, the one it had before.
   std::map<std::pair<uint64_t, int64_t>, int64_t> touched;
   // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and
   // what is below; or this content goes in.

@@ -114,11 +114,13 @@ void Settle(Promotion& promotion, const Store::Entry& entry, const Realities& re
   for (const Step& step : promotion.steps) promotion.kept_settled_ns.push_back(KeptAt(step, entry));
 }
 
-// It is as it was: down on disk, then in the journal.
+// It is as it was: down on disk, then in the journal. `moved`: parents that others have changed.
 Status Close(Journal& journal, Promotion& promotion, PromotionState state,
-             const Store::Entry& entry, const Realities& realities) {
+             const Store::Entry& entry, const Realities& realities,
+             const std::vector<size_t>& moved = {}) {
   CLOCHE_TRY(SyncReality(promotion, entry, realities));
   Settle(promotion, entry, realities);
+  for (const size_t i : moved) promotion.parents_settled_ns[i] = 0;
   CLOCHE_TRY(journal.WriteSettled(promotion));
   CLOCHE_TRY(journal.WriteState(state));
   CLOCHE_TRY(journal.Sync());
@@ -148,12 +150,17 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     const bool own = head->sandbox == sandbox ||
                      (ancestor != wish.ancestors.end() && SettledBefore(earlier, ancestor->second));
     if (done && !own) continue;
-    if (done)
-      for (const Parent& each : earlier.parents) wish.entered[each.path] = each.before.inode;
+    for (size_t i = 0; i < earlier.parents.size() && i < earlier.parents_settled_ns.size(); ++i) {
+      const Parent& each = earlier.parents[i];
+      if (done)
+        wish.entered[each.path] = each.before.inode;
+      else if (earlier.parents_settled_ns[i] != 0)
+        wish.touched[{each.before.inode, earlier.parents_settled_ns[i]}] = each.before.changed_ns;
+    }
     for (size_t i = 0; i < earlier.steps.size() && i < earlier.settled_ns.size(); ++i) {
       const Step& step = earlier.steps[i];
       const auto linked = earlier.linked_settled_ns.find(step.number);
-      const int64_t touched_ns = !done ? earlier.settled_ns[i]
+      const int64_t touched_ns = !done                                       ? earlier.settled_ns[i]
                                  : linked != earlier.linked_settled_ns.end() ? linked->second
                                                                              : 0;
       if (!step.directory && step.before.exists() && touched_ns != 0)
@@ -177,8 +184,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
                                                                : step.before.changed_ns;
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
       promoted.changed_ns = done ? 0 : changed_ns;
-      promoted.merged_from =
-          done ? step.details().merged_from : step.details().before_merged_from;
+      promoted.merged_from = done ? step.details().merged_from : step.details().before_merged_from;
       if (!done || status) continue;
       promoted.made = true;
       promoted.modified_ns = step.staged_modified_ns;
@@ -272,8 +278,8 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
 // mount, and what is deleted in it meanwhile would leave no trace.
 void MarkMade(const std::vector<Plan::MadeDirectory>& directories) {
   for (const auto& [parent, name] : directories) {
-    const sys::Fd made(openat(parent->get(), name.c_str(),
-                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const sys::Fd made(
+        openat(parent->get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (made.valid()) (void)sys::MakeOpaque(made.get(), true);
   }
 }
@@ -407,12 +413,15 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
         DoubtCure(id));
   // Where others came and went since, the time tells of them.
   std::vector<Parent> unmoved;
+  std::vector<size_t> touched;
   for (size_t i = 0; i < promotion.parents.size(); ++i) {
     const Parent& each = promotion.parents[i];
     const int64_t now_ns = SettledAt(each, realities);
     if (now_ns == 0 ||
         (i < promotion.parents_settled_ns.size() && now_ns == promotion.parents_settled_ns[i]))
       unmoved.push_back(each);
+    else
+      touched.push_back(i);
   }
   ASSIGN_OR_RETURN(Journal journal, Journal::Reopen(entry.directory.get()));
   Status begun;
@@ -450,7 +459,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
     return Fail(Code::kConflict, "undo " + id + ": not yet as it was: " + problems[0],
                 "what could be taken back was; the rest is tried again with the next promotion");
   }
-  CLOCHE_TRY(Close(journal, promotion, PromotionState::kUndone, entry, realities));
+  CLOCHE_TRY(Close(journal, promotion, PromotionState::kUndone, entry, realities, touched));
   return promotion;
 }
 

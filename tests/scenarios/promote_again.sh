@@ -158,6 +158,21 @@ try cloche undo --yes
 check "and the one before" exits 0
 check "it is as it was" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib/f1\nlib\nother')"
 
+# What was taken back leaves directories with another time.
+anew
+as_caller mkdir empty
+sleep 0.02  # a sandbox is made after what it is a copy of
+cloche new --name emptied > /dev/null
+cloche exec -q emptied -- sh -c 'mkdir own' < /dev/null
+cloche promote emptied --yes > /dev/null 2>&1
+cloche exec -q emptied -- touch empty/a own/a < /dev/null
+cloche promote emptied --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+cloche exec -q emptied -- rm -r empty own < /dev/null
+try cloche promote emptied --yes
+check "a directory of which something was taken back can go" exits 0
+check "and is gone" is "$(ls)" "$(printf 'lib\nother')"
+
 # Its status was promoted, or taken back: that does not make it the sandbox's own.
 for taken_back in no yes; do
   anew
