@@ -421,7 +421,9 @@ Status Planner::CheckNames() {
   const promote::Case& which = promote::Decide(promote::Incoming::kLink, promote::Real::kLinked);
   for (const Link& link : links_) {
     const Wanted& wanted = plan_.wanted[link.wanted];
-    if (known[number(wanted)] >= link.names) continue;
+    const auto kept = wish_.kept_names.find(wanted.before.inode);
+    if (known[number(wanted)] + (kept == wish_.kept_names.end() ? 0 : kept->second) >= link.names)
+      continue;
     ASSIGN_OR_RETURN(const diff::Change change, diff::DecodeJsonLine(plan_.changes[link.wanted]));
     Situation situation;
     situation.change = &change;

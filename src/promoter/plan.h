@@ -62,6 +62,8 @@ struct Wish {
   // Names that promotions took away or put back gave the other names of the same file a time, and
   // their undoing the directories: by inode and that time, the one it had before.
   std::map<std::pair<uint64_t, int64_t>, int64_t> touched;
+  // Names that a file of reality has in the store, by inode.
+  std::unordered_map<uint64_t, uint64_t> kept_names;
   // How conflicts are resolved: what reality has stays, or the sandbox's goes in, for these and
   // what is below; or this content goes in.
   std::vector<std::string> keep_ours, take_theirs;

@@ -163,6 +163,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       const int64_t touched_ns = !done                                       ? earlier.settled_ns[i]
                                  : linked != earlier.linked_settled_ns.end() ? linked->second
                                                                              : 0;
+      if (done && touched_ns != 0) ++wish.kept_names[step.before.inode];
       if (!step.directory && step.before.exists() && touched_ns != 0)
         wish.touched[{step.before.inode, touched_ns}] = step.before.changed_ns;
       // Of a directory that stays, the status was set; one that was made has a step of its own.

@@ -152,6 +152,11 @@ cloche exec -q names -- sh -c 'echo mine > lib/f1; rm two' < /dev/null
 try cloche promote names --yes
 check "a name of a file of which another was promoted is nobody's edit" exits 0
 check "and is promoted" is "$(cat lib/f1)" mine
+cloche exec -q names -- sh -c 'echo 2 >> one; ln one three' < /dev/null
+try cloche promote names --yes
+check "what is kept for undo is no other name of it" exits 0
+check "so that it can get another" is "$(stat -c %i one)" "$(stat -c %i three)"
+cloche undo --yes > /dev/null 2>&1
 try cloche undo --yes
 check "undone" exits 0
 try cloche undo --yes
