@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <optional>
 #include <string_view>
 
 #include "base/error_json.h"
@@ -16,20 +15,26 @@ namespace cloche::cli {
 Result<size_t> CountUnpromoted(const std::string& sandbox) {
   ASSIGN_OR_RETURN(const std::string target, SandboxTarget(sandbox, "/changes"));
   size_t count = 0;
-  std::optional<Error> error;
+  Json last;  // of the answer: {summary} or {error}
   LineSplitter lines([&](std::string_view line) {
-    if (line.starts_with("{\"summary\"")) return;
-    if (line.starts_with("{\"error\"")) {
-      error = ErrorFromJson(Field(Json::parse(line, nullptr, false), "error"));
+    if (line.starts_with("{\"summary\"") || line.starts_with("{\"error\"")) {
+      last = Json::parse(line, nullptr, false);
       return;
     }
     const auto change = diff::DecodeJsonLine(line);
-    if (change && change->noise.empty()) ++count;
+    if (!change || change->noise.empty()) ++count;
   });
   const Status status = CallForPieces(target, [&](std::string_view piece) { lines.Add(piece); });
   lines.End();
-  if (error) return std::unexpected(*error);
+  if (const Json& error = Field(last, "error"); error.is_object())
+    return std::unexpected(ErrorFromJson(error));
   if (!status) return std::unexpected(status.error());
+  const Json& summary = Field(last, "summary");
+  if (!summary.is_object()) return Fail(Code::kInternal, "count changes: the answer has no end");
+  // What nobody could read may be work.
+  if (const double unreadable = Number(summary, "unreadable"); unreadable > 0)
+    return Fail(Code::kUnavailable, fmt::format("{:.0f} of it cannot be read", unreadable),
+                "make it readable inside (chmod u+rwx)");
   return count;
 }
 

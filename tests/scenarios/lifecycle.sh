@@ -172,6 +172,10 @@ try cloche new --name timed --life 1h30m --memory 1.5G --json
 cloche rm timed > "$OUT" 2> "$ERR"
 
 # Removal.
+as_caller sh -c 'mkdir shut; chmod 0 shut'
+try cloche new --name closed
+cloche exec closed -- sh -c 'chmod 700 shut; echo work > shut/work; chmod 0 shut' > "$OUT" 2> "$ERR"
+cloche stop closed > "$OUT" 2> "$ERR"
 try cloche new --name idle
 cloche exec idle -- true > "$OUT" 2> "$ERR"
 cloche stop idle first > "$OUT" 2> "$ERR"
@@ -183,6 +187,8 @@ try cloche show idle
 check "it is gone" exits 3
 try cloche show first --json
 check "what holds work stays" field_is id "$id"
+try cloche show closed
+check "so does what holds a directory that cannot be read" exits 0
 try cloche show second --json
 check "so does what runs" field_is id "$second"
 try cloche rm first
@@ -197,10 +203,10 @@ try cloche new --name first
 check "its name is free again" exits 0
 try cloche exec first -- ls
 check "and the new one is clean" not mentions poison
-try cloche rm no-such second
+try cloche rm no-such second closed
 check "of several all are tried, the first failure is the status" exits 3
 try cloche ls --json
-check "the other one was removed" is "$(names)" first
+check "the others were removed" is "$(names)" first
 try cloche rm --all
 check "rm --all" exits 0
 try cloche ls --all --json
