@@ -12,6 +12,7 @@ namespace {
 
 Result<Json> CallOne(const EachSandbox& request, const std::string& ref) {
   ASSIGN_OR_RETURN(const std::string target, SandboxTarget(ref, request.rest));
+  if (request.check) CLOCHE_TRY(request.check(ref));
   return Call(request.method, target);
 }
 

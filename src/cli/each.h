@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct EachSandbox {
   const char* method;
   const char* rest;     // of the target, behind the sandbox
   const char* listing;  // what --all means: "" or "?all=1"
+  // Right before the request.
+  std::function<Status(const std::string& ref)> check = {};
 };
 int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bool all, bool json);
 

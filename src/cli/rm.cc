@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "cli/ask.h"
@@ -35,12 +36,14 @@ std::string DescribeWork(const std::string& ref) {
       EscapeForTerminal(PlaceOf(*sandbox)));
 }
 
+using SeenWork = std::map<std::string, std::string>;  // what DescribeWork said
+
 // What the person does not want removed leaves `refs`. False: nothing shall be.
-bool ConfirmLoss(std::vector<std::string>& refs) {
+bool ConfirmLoss(std::vector<std::string>& refs, SeenWork& seen) {
   std::vector<std::string> idle;
   std::string work;
   for (const std::string& ref : refs) {
-    const std::string line = DescribeWork(ref);
+    const std::string line = seen[ref] = DescribeWork(ref);
     if (line.empty())
       idle.push_back(ref);
     else
@@ -57,6 +60,29 @@ bool ConfirmLoss(std::vector<std::string>& refs) {
   return answer != 'n';
 }
 
+Status Meanwhile(const char* command, const std::string& ref) {
+  return Fail(Code::kConflict,
+              fmt::format("{} {}: it changed meanwhile and was not removed", command, ref),
+              fmt::format("look again: cloche diff {}", ref));
+}
+
+struct Idle {
+  bool stopped = false;
+  bool without_work = false;  // unknown counts as work
+};
+
+Idle FindIdle(const Json& sandbox) {
+  if (Text(sandbox, "state") == "running") return {};
+  const auto count = CountUnpromoted(Text(sandbox, "id"));
+  return {true, count && *count == 0};
+}
+
+Status CheckStillIdle(const std::string& id) {
+  ASSIGN_OR_RETURN(const std::string target, SandboxTarget(id));
+  ASSIGN_OR_RETURN(const Json sandbox, Call("GET", target));
+  return FindIdle(sandbox).without_work ? Status() : Meanwhile("prune", id);
+}
+
 }  // namespace
 
 int Rm(Arguments arguments) {
@@ -71,6 +97,7 @@ int Rm(Arguments arguments) {
   app.add_flag("-f,--force", force, "do not ask");
   AddJsonFlag(app, json);
   if (auto status = Parse(app, "SANDBOX...", arguments)) return *status;
+  EachSandbox request = {"DELETE", "", "?all=1"};
   if (!force && CanAsk(json)) {
     if (all) {
       auto listed = AllSandboxes("?all=1");
@@ -79,10 +106,14 @@ int Rm(Arguments arguments) {
       if (refs.empty()) return 0;
     }
     all = false;
-    if (!ConfirmLoss(refs))
+    SeenWork seen;
+    if (!ConfirmLoss(refs, seen))
       return PrintError({Code::kConflict, "rm: not confirmed, nothing was removed", ""});
+    request.check = [seen = std::move(seen)](const std::string& ref) {
+      return DescribeWork(ref) == seen.at(ref) ? Status() : Meanwhile("rm", ref);
+    };
   }
-  return ForEachSandbox({"DELETE", "", "?all=1"}, refs, all, json);
+  return ForEachSandbox(request, refs, all, json);
 }
 
 int Prune(Arguments arguments) {
@@ -100,10 +131,9 @@ int Prune(Arguments arguments) {
   Table table({"ID", "NAME", "STATE", "PROJECT"});
   size_t kept = 0;
   for (const Json& sandbox : *sandboxes) {
-    if (Text(sandbox, "state") == "running") continue;
-    const auto count = CountUnpromoted(Text(sandbox, "id"));
-    if (!count || *count > 0) {  // what cannot be told stays
-      ++kept;
+    const Idle idle = FindIdle(sandbox);
+    if (!idle.without_work) {
+      if (idle.stopped) ++kept;
       continue;
     }
     refs.push_back(Text(sandbox, "id"));
@@ -133,7 +163,7 @@ int Prune(Arguments arguments) {
     if (!Confirmed(refs.size() == 1 ? "Remove it?" : fmt::format("Remove these {}?", refs.size())))
       return PrintError({Code::kConflict, "prune: not confirmed, nothing was removed", ""});
   }
-  return ForEachSandbox({"DELETE", "", ""}, refs, false, json);
+  return ForEachSandbox({"DELETE", "", "", CheckStillIdle}, refs, false, json);
 }
 
 }  // namespace cloche::cli

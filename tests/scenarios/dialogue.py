@@ -1,9 +1,10 @@
 """dialogue.py EXPECTED=ANSWER... -- COMMAND...: answers questions on a terminal of its own, in order.
 
-Prints what was said and ends with the command's status.
+Prints what was said and ends with the command's status. $FIRST is run before the first answer.
 """
 import os
 import pty
+import subprocess
 import sys
 
 split = sys.argv.index("--")
@@ -22,6 +23,7 @@ while True:
     said += piece
     seen += piece
     while turns and turns[0][0].encode() in seen:
+        subprocess.run(os.environ.pop("FIRST", "true"), shell=True, check=True, stdout=sys.stderr)
         seen = seen[seen.index(turns[0][0].encode()) + len(turns[0][0]):]
         os.write(terminal, (turns.pop(0)[1] + "\n").encode())
 sys.stdout.buffer.write(said)

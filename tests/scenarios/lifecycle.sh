@@ -181,6 +181,13 @@ cloche exec idle -- true > "$OUT" 2> "$ERR"
 cloche stop idle first > "$OUT" 2> "$ERR"
 try cloche prune
 check "prune needs a yes" exits 2
+CALLER_ENV=(FIRST="cd '$WORK' && '$BIN/cloche' exec idle -- touch work && '$BIN/cloche' stop idle")
+try as_caller "$PYTHON" "$BIN/dialogue.py" 'Remove it?=y' -- "$BIN/cloche" prune
+CALLER_ENV=()
+check "prune looks again after the answer" exits 4
+check "and says that there is work now" mentions 'changed meanwhile'
+cloche exec idle -- rm work > "$OUT" 2> "$ERR"
+cloche stop idle > "$OUT" 2> "$ERR"
 try cloche prune --yes
 check "prune removes what is stopped and holds no work" exits 0
 try cloche show idle
