@@ -4,9 +4,12 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error_json.h"
 #include "cli/helper_process.h"
 #include "cli/sandbox_view.h"
+#include "policy/network_presets.h"
 
 namespace cloche::cli {
 
@@ -48,6 +51,22 @@ char AskLetter(const std::string& question, const std::string& letters, const st
 }
 
 bool CanAsk(bool json) { return !json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1; }
+
+std::string RiskOfRule(const std::string& rule) {
+  if (!IsAnyHostRule(rule)) return "";
+  return "* is every HTTPS host: whatever it can read inside it can send to anybody";
+}
+
+Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json) {
+  const auto rule = std::ranges::find_if(rules, IsAnyHostRule);
+  if (yes || rule == rules.end()) return {};
+  const std::string risk = RiskOfRule(*rule);
+  if (!CanAsk(json))
+    return Fail(Code::kInvalid, fmt::format("allow *: {}", risk),
+                "name the hosts it needs, or a preset (cloche net presets), or add --yes");
+  if (Confirmed(risk + ". Grant it?")) return {};
+  return Fail(Code::kInvalid, "allow *: not confirmed", "name the hosts it needs");
+}
 
 Result<Json> AskPromoter(std::vector<std::string> arguments) {
   ASSIGN_OR_RETURN(HelperProcess helper,

@@ -21,6 +21,11 @@ char AskLetter(const std::string& question, const std::string& letters, const st
 bool CanAsk(bool json);  // somebody sits at a terminal, and did not ask for JSON
 bool ReadYes();          // the answer, if somebody else has asked
 
+// Asks about typed rules that allow every HTTPS host; where nobody can be asked they need `yes`.
+Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json);
+// "": the rule names its hosts.
+std::string RiskOfRule(const std::string& rule);
+
 // What cloche-promote says when it is started like this.
 Result<Json> AskPromoter(std::vector<std::string> arguments);
 

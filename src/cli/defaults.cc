@@ -40,7 +40,7 @@ void AddGrants(const char* flag, std::vector<std::string>& typed, const Body& gi
   for (const std::string& each : Strings(wished_list)) {
     if (Has(typed, each)) continue;
     const std::string what = fmt::format("{} {}", flag, each);
-    if (Has(given, each) || grant(what))
+    if (Has(given, each) || grant(flag, each))
       typed.push_back(each);
     else
       refused.push_back(what);
@@ -99,10 +99,14 @@ void LowerLimits(SandboxFlags& flags, const Surroundings& around, const Body& ef
 }
 
 Status TakeDefaults(SandboxFlags& flags, const Surroundings& around, const DefaultsFor& which) {
-  const auto grant = [&](const std::string& what) {
+  // Only what was typed: the person's own settings were meant when they were written.
+  CLOCHE_TRY(ConfirmAnyHost(flags.allow, flags.yes, which.json));
+  const auto grant = [&](const std::string& flag, const std::string& value) {
+    const std::string risk = flag == "--allow" ? RiskOfRule(value) : "";
     return CanAsk(which.json) &&
-           Confirmed(fmt::format("{}/cloche.toml asks for {}. Grant it this time?",
-                                 EscapeForTerminal(around.project), EscapeForTerminal(what)));
+           Confirmed(fmt::format("{}/cloche.toml asks for {} {}{}{}. Grant it this time?",
+                                 EscapeForTerminal(around.project), flag, EscapeForTerminal(value),
+                                 risk.empty() ? "" : "; ", risk));
   };
   const auto refused = AddDefaults(flags, around, grant);
   if (!refused) return std::unexpected(refused.error());

@@ -9,7 +9,7 @@
 namespace cloche::cli {
 
 // Whether a project shall have something that the person's own settings do not give.
-using GrantQuestion = std::function<bool(const std::string& what)>;
+using GrantQuestion = std::function<bool(const std::string& flag, const std::string& value)>;
 
 // Adds what settings and wishes (docs/settings.md) say to what was typed. A project's file is
 // written by agents, too: it takes away and hides, and gives nothing by itself. What it asks for
@@ -28,7 +28,8 @@ struct DefaultsFor {
   bool json = false;
   bool quiet = false;
 };
-// Both for a command: asks at a terminal, and says what is not granted.
+// Both for a command: asks at a terminal, also about typed rules for every host, and says what is
+// not granted. Call it once.
 Status TakeDefaults(SandboxFlags& flags, const Surroundings& around, const DefaultsFor& which);
 
 }  // namespace cloche::cli

@@ -14,8 +14,8 @@ Surroundings Around(const char* settings, const char* wishes) {
   return around;
 }
 
-const GrantQuestion kNobody = [](const std::string&) { return false; };
-const GrantQuestion kEverything = [](const std::string&) { return true; };
+const GrantQuestion kNobody = [](const auto&, const auto&) { return false; };
+const GrantQuestion kEverything = [](const auto&, const auto&) { return true; };
 using List = std::vector<std::string>;
 
 TEST(AddDefaults, SettingsAreGivenWhereTheProjectSaysNothing) {
@@ -50,9 +50,9 @@ TEST(AddDefaults, WhatWasTypedOrSaidYesToIsGranted) {
   SandboxFlags flags;
   flags.allow = {"typed:1"};
   List asked;
-  const auto ask = [&](const std::string& what) {
-    asked.push_back(what);
-    return what == "--allow yes:1";
+  const auto ask = [&](const std::string& flag, const std::string& value) {
+    asked.push_back(flag + " " + value);
+    return value == "yes:1";
   };
   const auto around = Around("null", R"({"allow":["typed:1","yes:1","no:1"]})");
   EXPECT_EQ(*AddDefaults(flags, around, ask), List{"--allow no:1"});

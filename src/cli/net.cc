@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/network_view.h"
@@ -260,7 +261,7 @@ int Net(Arguments arguments) {
   Json body;
   if (changes) {
     if (action == "allow") {
-      const Status meant = ConfirmAnyHost({words.begin() + 2, words.end()}, flags.yes);
+      const Status meant = ConfirmAnyHost({words.begin() + 2, words.end()}, flags.yes, flags.json);
       if (!meant) return PrintError(meant.error(), flags.json);
     }
     auto made = ChangeBody(action, {words.begin() + 2, words.end()}, flags);

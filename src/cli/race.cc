@@ -8,6 +8,7 @@
 
 #include "base/error_json.h"
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/command.h"
 #include "cli/defaults.h"
 #include "cli/helper_process.h"
@@ -294,7 +295,7 @@ int Race(Arguments arguments) {
   if (!spec) return PrintError(spec.error(), flags.json);
   if (auto fine = CheckRaceFlags(flags, *spec); !fine) return PrintError(fine.error(), flags.json);
   // Once, not for every lane.
-  if (auto meant = ConfirmAnyHost(flags.sandbox.allow, flags.yes); !meant)
+  if (auto meant = ConfirmAnyHost(flags.sandbox.allow, flags.yes, flags.json); !meant)
     return PrintError(meant.error(), flags.json);
   flags.sandbox.yes = true;
   const auto report = OpenReport(flags.report);

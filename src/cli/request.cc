@@ -1,15 +1,12 @@
 #include "cli/request.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "cli/ask.h"
 #include "policy/environment.h"
 #include "policy/limits.h"
-#include "policy/network_presets.h"
 #include "policy/sign_request.h"
 
 namespace cloche::cli {
@@ -56,24 +53,7 @@ Status AddLabels(Body& body, const std::vector<std::string>& labels) {
   return {};
 }
 
-}  // namespace
-
-Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes) {
-  if (yes || std::ranges::none_of(rules, IsAnyHostRule)) return {};
-  const std::string risk =
-      "* is every HTTPS host: whatever it can read inside it can send to anybody";
-  if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) {
-    if (Confirmed(risk + ". Grant it?")) return {};
-    return Fail(Code::kInvalid, "allow *: you did not say yes", "name the hosts it needs");
-  }
-  return Fail(Code::kInvalid, fmt::format("allow *: {}", risk),
-              "name the hosts it needs, or a preset (cloche net presets), or add --yes");
-}
-
-namespace {
-
 Status AddNetwork(Body& body, const SandboxFlags& flags) {
-  CLOCHE_TRY(ConfirmAnyHost(flags.allow, flags.yes));
   Body network = Body::object();
   for (const auto& [action, rules] :
        {std::pair{"allow", &flags.allow}, std::pair{"deny", &flags.deny}})

@@ -77,9 +77,6 @@ struct CommandFlags {
 
 using Body = nlohmann::ordered_json;
 
-// A rule for every HTTPS host is asked about at a terminal, and needs `yes` without one.
-Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes);
-
 Result<Body> SandboxRequest(const SandboxFlags& flags, const Surroundings& around);
 Result<Body> CommandRequest(const CommandFlags& flags, const Surroundings& around);
 // Names, limits and variables come from `sandbox`; argv, terminal and timing from `command`.

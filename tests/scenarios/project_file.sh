@@ -171,6 +171,14 @@ check "--no-defaults leaves both out" field_is limits.pids 1024
 cloche exec own -- sh -c 'echo >> ~/.config/cloche/config.toml' > "$T/log" 2>&1
 try cloche promote own "$CALLER_HOME/.config" --yes --json
 check "settings never come out of a sandbox" field_is conflicts.0.reason 'it gives sandboxes their rights: it is only yours to change'
+printf '[sandbox]\nallow = ["*:443"]\n' | as_caller tee "$CALLER_HOME/.config/cloche/config.toml" > "$T/log"
+printf '[sandbox]\nlimits = { pids = 60 }\n' > "$WORK/cloche.toml"
+try cloche run -- true
+check "every host in the settings needs no yes" exits 0
+try as_caller "$PYTHON" "$BIN/dialogue.py" 'Grant it?=y' -- "$BIN/cloche" run --allow '*:443' -- true
+check "a typed one is asked about" exits 0
+check "once" is "$(grep -o 'Grant it' "$OUT" | wc -l)" 1
+refused invalid run --allow '*:443' -- true
 printf '[sandbox]\nrw = ["/"]\n' | as_caller tee "$CALLER_HOME/.config/cloche/config.toml" > "$T/log"
 try cloche new
 check "broken settings are an error" says 'config.toml:2: sandbox has no key'
