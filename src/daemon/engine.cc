@@ -96,14 +96,13 @@ Engine::Engine(asio::io_context& io, Mode mode, Directories directories, SpawnLi
       spawn_(spawn),
       registry_(registry),
       cgroups_(sys::FindCgroups(mode == Mode::kSystem)),
-      watch_(mode),
       egress_(io, mode, spawn, directories_.state + "/daemon/egress.log"),
       vault_(directories_.state + "/daemon") {
   ServeNetworks();
   spawn_.Serve([this](const SpawnReply& event) { InitExited(event); }, [this] { SpawnLost(); });
 }
 
-const HostFacts& Engine::facts() { return watch_.Changed() ? FreshFacts() : facts_; }
+const HostFacts& Engine::facts() { return watch_.Changed(facts_) ? FreshFacts() : facts_; }
 
 const HostFacts& Engine::FreshFacts() {
   facts_ = GatherHostFacts(mode_, directories_, cgroups_);
@@ -216,7 +215,7 @@ Task<Status> Engine::Launch(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
     if (answer.reply.value == 0) break;
     // A mount that has just gone, or come, makes a plan wrong: the next is of the machine as it is.
-    if (attempt == kMostLaunches - 1 || !watch_.Changed())
+    if (attempt == kMostLaunches - 1 || !watch_.Changed(facts_))
       co_return std::unexpected(Explained(answer));
     FreshFacts();
   }

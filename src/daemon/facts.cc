@@ -12,11 +12,14 @@
 #include <sstream>
 #include <thread>
 
+#include "policy/view.h"
 #include "sys/file.h"
 #include "sys/mount_info.h"
 
 namespace cloche::daemon {
 namespace {
+
+constexpr size_t kMostSockets = 4096;  // each is a mount
 
 std::string ReadAll(const char* path) {
   std::string text;
@@ -52,26 +55,40 @@ std::string RealPath(const std::string& path) {
   return plain.starts_with("//") ? plain.substr(1) : plain;
 }
 
-// Special files of / itself, and what somebody of our network namespace listens at. Where sandboxes
-// have their own, nothing needs to be known.
-std::vector<std::string> ReadSockets() {
+bool IsOfType(const std::string& path, std::filesystem::file_type type) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() == type;
+}
+
+struct Sockets {
+  std::vector<std::string> paths;
+  bool known = true;
+  bool operator==(const Sockets&) const = default;
+};
+
+// Special files of / itself, and what somebody of our network namespace listens at, where that
+// stays alive inside. Where sandboxes have their own, nothing needs to be known.
+Sockets ReadSockets(const HostFacts& facts) {
+  if (facts.mode != Mode::kRootless) return {};
+  using std::filesystem::file_type;
+  Sockets sockets;
   std::set<std::string> found;
-  std::istringstream lines(ReadAll("/proc/net/unix"));
-  for (std::string line; std::getline(lines, line);) {
-    const size_t at = line.find(" /");
-    if (at == line.npos) continue;
-    const std::string path = line.substr(at + 1);
-    const bool own_inside = std::ranges::any_of(
-        std::initializer_list<const char*>{"/dev/", "/proc/", "/run/", "/sys/", "/tmp/"},
-        [&](const char* place) { return path.starts_with(place); });
-    if (!own_inside) found.insert(path);
-  }
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/", error))
-    if (entry.symlink_status(error).type() == std::filesystem::file_type::socket ||
-        entry.symlink_status(error).type() == std::filesystem::file_type::fifo)
+    if (IsOfType(entry.path(), file_type::socket) || IsOfType(entry.path(), file_type::fifo))
       found.insert(entry.path());
-  return {found.begin(), found.end()};
+  if (BindsTopDirectory(facts)) {
+    std::string text;
+    sockets.known = sys::ReadFileAt(AT_FDCWD, "/proc/net/unix", text, 8 << 20) == 0;
+    const std::vector<std::string> listed = ListedSockets(text);
+    sockets.known &= listed.size() <= kMostSockets;
+    if (!sockets.known) return sockets;
+    // A name may hold the end of a line: only what is there is covered.
+    for (const std::string& path : listed)
+      if (IsOfType(path, file_type::socket)) found.insert(path);
+  }
+  sockets.paths.assign(found.begin(), found.end());
+  return sockets;
 }
 
 struct Account {
@@ -124,7 +141,9 @@ HostFacts GatherHostFacts(Mode mode, const Directories& directories,
     if (!IsSymlink(entry) && entry.is_directory(error))
       facts.root_directories.push_back(entry.path());
   std::ranges::sort(facts.root_directories);
-  if (mode == Mode::kRootless) facts.sockets = ReadSockets();
+  Sockets sockets = ReadSockets(facts);
+  facts.sockets = std::move(sockets.paths);
+  facts.sockets_known = sockets.known;
   facts.cloche_paths = {RealPath(directories.state), RealPath(directories.runtime)};
   facts.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
@@ -155,10 +174,26 @@ UserFacts AccountOf(uint32_t uid) {
   return user;
 }
 
-HostWatch::HostWatch(Mode mode)
-    : mode_(mode), mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+std::vector<std::string> ListedSockets(const std::string& proc_net_unix) {
+  std::set<std::string> found;
+  std::istringstream lines(proc_net_unix);
+  for (std::string line; std::getline(lines, line);) {
+    size_t at = 0;
+    for (int field = 0; field < 7 && at != line.npos; ++field)  // up to the inode, which is padded
+      at = line.find(' ', line.find_first_not_of(' ', at));
+    if (at == line.npos || line.compare(at, 2, " /") != 0) continue;
+    const std::string path = line.substr(at + 1);
+    const bool own_inside = std::ranges::any_of(
+        std::initializer_list<const char*>{"/dev/", "/proc/", "/run/", "/sys/", "/tmp/"},
+        [&](const char* place) { return path.starts_with(place); });
+    if (!own_inside) found.insert(path);
+  }
+  return {found.begin(), found.end()};
+}
 
-bool HostWatch::Changed() {
+HostWatch::HostWatch() : mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+
+bool HostWatch::Changed(const HostFacts& facts) {
   pollfd mounts{mounts_.get(), POLLPRI, 0};
   // The kernel tells each change once.
   bool changed = !mounts_.valid() || poll(&mounts, 1, 0) != 0;
@@ -166,11 +201,10 @@ bool HostWatch::Changed() {
   gethostname(hostname.data(), hostname.size());
   int64_t root_stamp = sys::ModifiedNanos("/");
   changed |= hostname != hostname_ || root_stamp != root_stamp_;
-  if (mode_ == Mode::kRootless) {
-    std::vector<std::string> sockets = ReadSockets();
-    changed |= sockets != sockets_;
-    sockets_ = std::move(sockets);
-  }
+  // At each call: a socket that is missed leads out of the sandbox as long as that lives. Those in
+  // / itself have changed its stamp.
+  if (facts.mode == Mode::kRootless && BindsTopDirectory(facts))
+    changed |= ReadSockets(facts) != Sockets{facts.sockets, facts.sockets_known};
   hostname_ = std::move(hostname);
   root_stamp_ = root_stamp;
   return changed;

@@ -21,16 +21,19 @@ UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the s
 std::vector<std::string> OtherHomes(uint32_t uid);
 int64_t PeopleStamp();  // changes when an account or a home comes or goes
 
-// Says when GatherHostFacts would answer something else: asking costs a few system calls.
+// The paths in /proc/net/unix, but for places that sandboxes have of their own. Programs choose
+// what is in there: a path may not exist, or be no socket.
+std::vector<std::string> ListedSockets(const std::string& proc_net_unix);
+
+// Says when GatherHostFacts would answer something else. Asking costs a few system calls; where
+// BindsTopDirectory it also reads /proc/net/unix.
 class HostWatch {
  public:
-  explicit HostWatch(Mode mode);
-  bool Changed();  // since the last call; true the first time
+  HostWatch();
+  bool Changed(const HostFacts& facts);  // since they were gathered; true the first time
 
  private:
-  Mode mode_;
   sys::Fd mounts_;
-  std::vector<std::string> sockets_;
   std::string hostname_;
   int64_t root_stamp_ = -1;
 };

@@ -40,6 +40,7 @@ struct HostFacts {
   std::vector<HostMount> mounts;
   std::vector<std::string> root_directories;  // "/etc", "/usr", ...: no symlinks
   std::vector<std::string> sockets;           // rootless: files somebody listens at
+  bool sockets_known = true;                  // false: there may be others
   std::vector<std::string> other_homes;       // of people (and root), never the caller's own
   std::vector<std::string> cloche_paths;      // state and runtime directories
   uint64_t memory_bytes = 0;

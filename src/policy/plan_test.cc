@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "policy/print.h"
+#include "policy/view.h"
 
 namespace cloche {
 namespace {
@@ -184,6 +185,20 @@ TEST(Plan, OrdinaryCallerOnSystemHost) {
 
 TEST(Plan, Rootless) {
   ExpectGolden("rootless", MakePlan(Machine(Mode::kRootless), kAnna, InProject(), "sb_1"));
+}
+
+TEST(Plan, RootlessRefusesWhereSocketsThatStayAliveAreNotKnown) {
+  HostFacts facts = Machine(Mode::kRootless);
+  facts.root_directories = {"/dev", "/srv", "/tmp"};
+  EXPECT_FALSE(BindsTopDirectory(facts));
+  facts.mounts.push_back({"/srv/data", "/dev/sdb1", "ext4"});
+  EXPECT_TRUE(BindsTopDirectory(facts));
+  facts.sockets = {"/srv/db.sock"};
+  const Result<Planned> planned = MakePlan(facts, kAnna, InProject(), "sb_1");
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(WhyHidden(*planned, "/srv/db.sock"), "socket of a service of the host");
+  facts.sockets_known = false;
+  EXPECT_FALSE(MakePlan(facts, kAnna, InProject(), "sb_1"));
 }
 
 TEST(Plan, RootlessProjectOutsideHome) {

@@ -26,6 +26,9 @@ struct Candidate {
   Need need;
 };
 
+// From the host; the others are the sandbox's own.
+bool IsShown(std::string_view path) { return !IsAtOrBelowAny(path, kReplaced) && path != "/tmp"; }
+
 class RootlessBuilder {
  public:
   explicit RootlessBuilder(const ViewInput& input) : input_(input), request_(input.request) {}
@@ -49,7 +52,7 @@ class RootlessBuilder {
     AddGrants(input_.facts, request_, view_);
     AddHidden();
     HideGlobs();
-    CoverSockets();
+    CLOCHE_TRY(CoverSockets());
     SortByDepth(view_.mounts);
     AddKernelMounts(view_);
     return std::move(view_);
@@ -59,7 +62,7 @@ class RootlessBuilder {
   // Over the bind of everything: sockets and FIFOs of the host are dead in a layer.
   void ShowTopDirectories() {
     for (const std::string& path : input_.facts.root_directories) {
-      if (IsAtOrBelowAny(path, kReplaced) || path == "/tmp") continue;
+      if (!IsShown(path)) continue;
       if (const HostMount* inner = MountBelow(input_.facts, path)) {
         view_.differences.push_back(
             {fmt::format("sockets that services make in {} later lead to them", path),
@@ -181,7 +184,14 @@ class RootlessBuilder {
 
   // A read-only bind does not close a socket. In a layer it is dead; where a layer is not possible,
   // and in / itself, each is covered by name.
-  void CoverSockets() {
+  Status CoverSockets() {
+    if (!input_.facts.sockets_known)
+      return Fail(
+          Code::kUnavailable,
+          "hide the sockets of the host's services: /proc/net/unix cannot be read, or lists "
+          "too many",
+          "use root's daemon, or unmount what is mounted inside of /usr, /etc, /var and "
+          "the like (findmnt)");
     for (const std::string& path : input_.facts.sockets) {
       const auto holds = [&](auto& each) { return IsAtOrBelow(path, each); };
       const bool gone = IsAtOrBelowAny(path, kReplaced) || IsLayer(path) ||
@@ -191,6 +201,7 @@ class RootlessBuilder {
       view_.hidden.push_back({path, "socket of a service of the host"});
       view_.mounts.push_back(CoverOp(path));
     }
+    return {};
   }
 
   // Credentials of another user in whose home the project lies: many of them are files, which a
@@ -220,6 +231,12 @@ class RootlessBuilder {
 };
 
 }  // namespace
+
+bool BindsTopDirectory(const HostFacts& facts) {
+  return std::ranges::any_of(facts.root_directories, [&](const std::string& path) {
+    return IsShown(path) && MountBelow(facts, path) != nullptr;
+  });
+}
 
 Result<View> RootlessView(const ViewInput& input) { return RootlessBuilder(input).Build(); }
 

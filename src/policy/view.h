@@ -59,6 +59,8 @@ MountOp BindOp(const std::string& path, bool read_only);
 // impossible.
 MountOp ShowOp(const HostFacts& facts, const std::string& path);
 const HostMount* MountBelow(const HostFacts& facts, std::string_view path);
+// Rootless: a directory of / cannot be a layer, so the sockets in it stay alive.
+bool BindsTopDirectory(const HostFacts& facts);
 MountOp TmpfsOp(std::string target, uint64_t size, uint32_t mode);
 MountOp CoverOp(std::string target);  // an empty read-only tmpfs over a host directory
 

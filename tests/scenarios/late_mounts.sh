@@ -35,6 +35,23 @@ if [ "$MODE" = rootless ]; then
   at_work "$PLACE/tmpfs" -- sh -c 'cat f; echo changed > f'
   check "the next daemon sees it" prints new
   check "as a copy" is "$(cat "$PLACE/tmpfs/f")" new
+  # With a mount inside, /mnt can only be bound: the sockets in it are covered by name.
+  as_caller "$PYTHON" -c 'import socket, sys, time
+held = []
+for name in (sys.argv[1] + "/source/s", "\0x /mnt/injected", "\0x\n1: 2 3 4 5 6 7 /mnt/injected"):
+    held.append(socket.socket(socket.AF_UNIX))
+    held[-1].bind(name)
+    held[-1].listen()
+print("listens", flush=True)
+time.sleep(300)' "$PLACE" > "$T/listens" &
+  listener=$!
+  until_true grep -q listens "$T/listens"
+  try cloche explain --json
+  check "an abstract name that looks like a path covers nothing" not mentions /mnt/injected
+  check "a socket that services made is covered" mentions "$PLACE/source/s"
+  try cloche run -- "$PYTHON" -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$PLACE/source/s"
+  check "and cannot be connected to" exits 1
+  kill "$listener"
   umount "$PLACE/tmpfs" || exit 1
   at_work "$PLACE/tmpfs" -- ls
   check "one that is gone is not shown either" exits 125
