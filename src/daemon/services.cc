@@ -219,9 +219,17 @@ Status Engine::StartService(const std::shared_ptr<Sandbox>& sandbox, Service& se
 
 Task<void> Engine::Supervise(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Service> service) {
   const uint64_t launch = sandbox->launches;
+  const auto was_stopped = [&] {
+    if (!std::exchange(service->to_be_stopped, false) && sandbox->launches == launch &&
+        sandbox->state == Sandbox::State::kRunning && !sandbox->stopping)
+      return false;
+    service->Become(Service::State::kStopped, "it was stopped");
+    return true;
+  };
   for (std::chrono::milliseconds pause(200);;
        pause = std::min(pause * 2, std::chrono::milliseconds(5000))) {
     co_await MakeWay(sandbox);
+    if (was_stopped()) co_return;
     if (Status started = StartService(sandbox, *service); !started) {
       service->Become(Service::State::kFailed, started.error().message);
       co_return;
@@ -230,11 +238,7 @@ Task<void> Engine::Supervise(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<S
     while (!command->ended()) co_await command->ended_event().Wait();
     command->Unwatch(service.get());
     const bool served = service->state == Service::State::kReady;
-    if (std::exchange(service->to_be_stopped, false) || sandbox->launches != launch ||
-        sandbox->state != Sandbox::State::kRunning || sandbox->stopping) {
-      service->Become(Service::State::kStopped, "it was stopped");
-      co_return;
-    }
+    if (was_stopped()) co_return;
     std::string why = DescribeEnd(*command);
     if (!served || !service->MayRestart()) {
       service->Become(Service::State::kFailed, std::move(why));
@@ -243,11 +247,7 @@ Task<void> Engine::Supervise(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<S
     service->Become(Service::State::kStarting, std::move(why));
     asio::steady_timer timer(io_, pause);
     co_await timer.async_wait(kAwait);
-    if (std::exchange(service->to_be_stopped, false) || sandbox->launches != launch ||
-        sandbox->state != Sandbox::State::kRunning) {
-      service->Become(Service::State::kStopped, "it was stopped");
-      co_return;
-    }
+    if (was_stopped()) co_return;
     ++service->restarts;
   }
 }
