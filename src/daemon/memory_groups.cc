@@ -13,12 +13,30 @@
 #include "sys/stream.h"
 
 namespace cloche::daemon {
+namespace {
+
+// Whoever waits goes on however this ends.
+class Dividing {
+ public:
+  Dividing(asio::io_context& io, Sandbox& sandbox) : sandbox_(sandbox) {
+    sandbox_.dividing = std::make_shared<Event>(io);
+  }
+  ~Dividing() { std::exchange(sandbox_.dividing, nullptr)->Set(); }
+  Dividing(const Dividing&) = delete;
+
+ private:
+  Sandbox& sandbox_;
+};
+
+}  // namespace
 
 MemoryGroups::MemoryGroups(const sys::CgroupHost& host, const std::string& cgroup)
     : version_(host.version),
       path_((host.version == sys::CgroupVersion::kV2 ? host.unified : host.memory) + cgroup) {}
 
 void MemoryGroups::Enter(int64_t kills_of_sandbox) {
+  // Spawn has removed the empty ones.
+  std::erase_if(all_, [&](uint32_t group) { return Kills(group, kills_of_sandbox) < 0; });
   if (!divided()) before_ = kills_of_sandbox;
   current_ = next_++;
   all_.insert(current_);
@@ -50,6 +68,12 @@ std::string MemoryGroups::PathOf(uint32_t group) const {
   return inside == "/" ? path_ : path_ + inside;
 }
 
+void Sandbox::EnterMemoryGroup() {
+  memory_groups_.Enter(Usage(sys::UsageDetail::kBaseline).oom_kills);
+  std::erase_if(kills_seen_,
+                [&](const auto& seen) { return !memory_groups_.all().contains(seen.first); });
+}
+
 // Most commands run alone, and find nobody.
 bool Sandbox::NeedsMemoryGroup() {
   if (!memory_groups_.counts() || planned.limits.memory.value_or(0) == 0) return false;
@@ -61,19 +85,16 @@ bool Sandbox::NeedsMemoryGroup() {
 // Where it fails the command shares a group, and the end of the others. The limit holds all the
 // same.
 Task<void> Engine::MakeWay(std::shared_ptr<Sandbox> sandbox) {
-  while (sandbox->dividing) co_await sandbox->dividing->Wait();
+  while (auto going = sandbox->dividing) co_await going->Wait();
   if (!sandbox->NeedsMemoryGroup()) co_return;
-  const std::shared_ptr<Event> done = sandbox->dividing = std::make_shared<Event>(io_);
+  const Dividing dividing(io_, *sandbox);
   const uint64_t launch = sandbox->launches;
   SpawnRequest request{};
   request.op = SpawnOp::kDivide;
   sandbox->id.copy(request.sandbox, sizeof request.sandbox - 1);
   request.argument = sandbox->memory_groups().next();
   const SpawnAnswer answer = co_await SpawnLink::Finish(spawn_.Send(request));
-  if (answer.reply.value == 0 && sandbox->launches == launch)
-    sandbox->memory_groups().Enter(sandbox->Usage(sys::UsageDetail::kBaseline).oom_kills);
-  sandbox->dividing.reset();
-  done->Set();
+  if (answer.reply.value == 0 && sandbox->launches == launch) sandbox->EnterMemoryGroup();
 }
 
 LimitHit Sandbox::MemoryHit() const {
@@ -129,7 +150,6 @@ bool Sandbox::CheckOom() {
   bool found = false;
   for (const uint32_t group : std::set<uint32_t>(memory_groups_.all())) {
     const int64_t kills = memory_groups_.Kills(group, whole);
-    if (kills < 0) memory_groups_.Forget(group);  // it was empty
     if (kills <= std::max<int64_t>(0, kills_seen_[group])) continue;
     kills_seen_[group] = kills;
     found = true;

@@ -22,9 +22,8 @@ class MemoryGroups {
   bool divided() const { return next_ > 1; }
   uint32_t next() const { return next_; }
   const std::set<uint32_t>& all() const { return all_; }
-  // Init is in group next() from now on.
+  // Init is in group next() from now on. Forgets groups that are gone.
   void Enter(int64_t kills_of_sandbox);
-  void Forget(uint32_t group) { all_.erase(group); }
 
   bool HasOthers() const;  // whether the current group holds more than init
   // How often the kernel killed in it; `kills_of_sandbox` is what the sandbox's own group counts.

@@ -62,6 +62,16 @@ TEST_F(MemoryGroupsTest, OnVersionTwoWhatWasKilledBeforeTheDivisionStaysWithTheF
   EXPECT_EQ(groups.PathInside(0), "/c0");
 }
 
+TEST_F(MemoryGroupsTest, GroupsThatAreGoneAreForgottenWithTheNext) {
+  MemoryGroups groups = Groups(sys::CgroupVersion::kV2);
+  Put("c0/memory.events", "oom_kill 0\n");
+  for (int i = 0; i < 100; ++i) groups.Enter(0);
+  EXPECT_EQ(groups.all(), (std::set<uint32_t>{0, 100}));
+  Put("c100/memory.events", "oom_kill 0\n");
+  groups.Enter(0);
+  EXPECT_EQ(groups.all(), (std::set<uint32_t>{0, 100, 101}));
+}
+
 TEST_F(MemoryGroupsTest, AGroupThatIsGoneIsKnownByIt) {
   MemoryGroups groups = Groups(sys::CgroupVersion::kV2);
   groups.Enter(0);

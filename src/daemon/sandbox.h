@@ -128,7 +128,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // What starts next would be in one memory group with somebody: the engine asks spawn for another.
   bool NeedsMemoryGroup();
   MemoryGroups& memory_groups() { return memory_groups_; }
-  bool WasOutOfMemory();  // in this life of it
+  void EnterMemoryGroup();  // spawn has made the next
+  bool WasOutOfMemory();    // in this life of it
   Json ToJson() const;
   Json ServicesJson() const;
   // "; see: cloche net ID log", where there still will be something to see.
