@@ -168,6 +168,13 @@ Result<Request> Understand(const http::request<http::string_body>& message) {
   return request;
 }
 
+// In a handler: what the client learns of it.
+Error RecordBug() {
+  daemon::RecordException(std::current_exception(), "serve a request");
+  return {Code::kInternal, "serve request: a bug of cloched ended it",
+          "cloche doctor shows it; please report it"};
+}
+
 }  // namespace
 
 std::string Request::Query(const std::string& key) const {
@@ -310,9 +317,7 @@ Task<bool> Session::Handle(Request request, bool keep_alive) {
   try {
     response = co_await Answer(request);
   } catch (const std::exception&) {
-    daemon::RecordException(std::current_exception(), "serve a request");
-    response = ErrorResponse({Code::kInternal, "serve request: a bug of cloched ended it",
-                              "cloche doctor shows it; please report it"});
+    response = ErrorResponse(RecordBug());
   }
   if (!response) co_return false;
   request = Request();  // its body is not needed any more
@@ -400,12 +405,18 @@ Task<bool> Session::RouteUpgrade(Request& request) {
   if (request.method != "POST" || !(run || commands || attach)) co_return false;
   auto stream =
       std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_), guest_);
-  if (run)
-    co_await stream->Run(request);
-  else if (commands)
-    co_await stream->Exec(request);
-  else
-    co_await stream->Attach(request);
+  std::optional<Error> bug;
+  try {
+    if (run)
+      co_await stream->Run(request);
+    else if (commands)
+      co_await stream->Exec(request);
+    else
+      co_await stream->Attach(request);
+  } catch (const std::exception&) {
+    bug = RecordBug();
+  }
+  if (bug) co_await stream->Refuse(*bug);  // our socket is the stream's by now
   co_return true;
 }
 

@@ -160,11 +160,13 @@ Task<void> Stream::Flush() {
 }
 
 Task<void> Stream::Finish(const Json& result) {
-  std::string frame;
-  AppendFrame(frame, FrameType::kResult,
-              result.dump(-1, ' ', false, Json::error_handler_t::replace));
-  Deliver(frame);
-  co_await Flush();
+  if (!closing_) {
+    std::string frame;
+    AppendFrame(frame, FrameType::kResult,
+                result.dump(-1, ' ', false, Json::error_handler_t::replace));
+    Deliver(frame);
+    co_await Flush();
+  }
   boost::system::error_code ignored;
   (void)socket_.shutdown(Socket::shutdown_both, ignored);
   (void)socket_.close(ignored);

@@ -19,6 +19,7 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   Task<void> Run(Request& request);  // it is used up
   Task<void> Exec(Request& request);
   Task<void> Attach(const Request& request);
+  Task<void> Refuse(const Error& error);  // the last frame, if there was none yet
 
   void Deliver(std::string frames) override;
   size_t Backlog() const override { return (pending_.size() + writing_) * guest_->Crowding(); }
@@ -29,7 +30,6 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   Task<Status> RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request);
   Task<void> Follow(std::shared_ptr<daemon::Sandbox> sandbox,
                     std::shared_ptr<daemon::CommandRun> command);
-  Task<void> Refuse(const Error& error);
   void SwitchProtocols();
   void Hurry();  // what is pending is worth a write of its own
   Task<void> WriteLoop(std::shared_ptr<Stream> self);
