@@ -19,8 +19,10 @@ void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& cl
 // Also between two looks: what was set back and forward again would not show any more.
 void Engine::ObserveClock() {
   const ClockReading now = sys::ReadClocks();
+  std::vector<Registry::Row> rows;  // one commit for all: each is a sync
   for (const auto& [id, sandbox] : sandboxes_)
-    if (sandbox->clock.Observe(now)) (void)Save(*sandbox);
+    if (sandbox->clock.Observe(now) && HasRecord(*sandbox)) rows.push_back(RowOf(*sandbox));
+  if (!rows.empty()) (void)registry_.Put(rows);
 }
 
 // One after the other: a hundred sandboxes of one project are made at once.

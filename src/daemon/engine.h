@@ -265,6 +265,7 @@ class Engine {
                        const Client& client) const;
   Error Explained(const SpawnAnswer& answer);
   Registry::Row RowOf(const Sandbox& sandbox) const;
+  static bool HasRecord(const Sandbox& sandbox);
   Result<std::shared_ptr<Sandbox>> ReadRow(const Registry::Row& row);
   std::shared_ptr<Sandbox> SetAside(const Registry::Row& row, const std::string& why);
   std::shared_ptr<Sandbox> MakeSandbox(const std::string& id, uint32_t owner);

@@ -85,9 +85,13 @@ Registry::Row Engine::RowOf(const Sandbox& sandbox) const {
           record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-Status Engine::Save(const Sandbox& sandbox) {
+bool Engine::HasRecord(const Sandbox& sandbox) {
   // What cannot be read stays as it was found.
-  if (!sandbox.keep || sandbox.state == Sandbox::State::kUnreadable) return {};
+  return sandbox.keep && sandbox.state != Sandbox::State::kUnreadable;
+}
+
+Status Engine::Save(const Sandbox& sandbox) {
+  if (!HasRecord(sandbox)) return {};
   if (sandbox.state != Sandbox::State::kGoing) CLOCHE_TRY(CheckStorable(sandbox.request));
   return registry_.Put(RowOf(sandbox));
 }
