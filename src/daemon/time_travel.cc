@@ -380,8 +380,10 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   if (!target) co_return std::unexpected(target.error());
   CLOCHE_CO_TRY(CheckReadable(*target));
   CLOCHE_CO_TRY(CheckHoldsServices(*sandbox, *target));
+  const int64_t birth_before = sandbox->birth_ns;
+  const int64_t back_before = std::exchange(sandbox->clock_back_before_ns, 0);
   sandbox->birth_ns = sandbox->BirthAt(target->created);
-  sandbox->clock.Add(sandbox->clock_back_before_ns);
+  sandbox->clock.Add(back_before);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
   Snapshot abandoned;
   abandoned.id = NewId("sn_");
@@ -419,6 +421,9 @@ Task<Result<Json>> Engine::Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRe
   if (!stored || answer.reply.value != 0) {
     // Without spawn nobody knows what happened: the next start finds out.
     if (stored && !spawn_.lost()) (void)registry_.RemoveSnapshot(abandoned.id);
+    sandbox->birth_ns = birth_before;
+    sandbox->clock.Add(-back_before);
+    sandbox->clock_back_before_ns = back_before;
     if (!spawn_.lost()) (void)Save(*sandbox);
     if (!stored) co_return std::unexpected(stored.error());
     co_return std::unexpected(Explained(answer));
