@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kPiece = 16 << 10;
 // What is looked at may grow a thousandfold while it is unpacked.
 constexpr size_t kLookedAtOnce = 1 << 10;
+constexpr int kMostUnasked = 16;  // pieces between two requests; a new connection costs less
 
 // Shared by all who read: nobody else runs between the read and its use. So whoever waits holds no
 // memory.
@@ -148,7 +149,7 @@ Task<long> Channel::Write(std::string_view bytes, int64_t deadline) {
 
 bool Channel::Quiet() {
   if (!unread.empty() || socket_.cut()) return false;
-  while (true) {
+  for (int piece = 0; piece < kMostUnasked; ++piece) {
     char byte = 0;
     if (tls_ != nullptr && tls_->Read(&byte, 1) != -EAGAIN) return false;
     if (tls_ != nullptr) SendPendingNow();
@@ -158,6 +159,7 @@ bool Channel::Quiet() {
     if (got <= 0 || tls_ == nullptr) return false;
     tls_->Feed(std::string_view(shared_raw, static_cast<size_t>(got)));
   }
+  return false;
 }
 
 void Channel::EndSending() {
