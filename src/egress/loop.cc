@@ -81,6 +81,7 @@ void Loop::Resume(const Ready& ready) {
   Socket* socket = Find(ready.tag);
   if (socket == nullptr) return;
   Socket::Side& side = ready.reads ? socket->read_ : socket->write_;
+  if (!ready.late) side.queued = false;
   // Whoever waited may have gone on meanwhile, and wait again.
   if (ready.late ? side.deadline <= now_ : side.ready)
     Socket::Resume(side, ready.late ? Wake::kLate : Wake::kReady);
@@ -164,9 +165,11 @@ void Loop::Run() {
         const As as(*this, socket->group_);
         socket->when_gone_();
       }
-      if (event.readable && socket->read_.waiter)
+      // Once until its turn: a group that has no time would gather more than it can ever take.
+      if (event.readable && socket->read_.waiter && !std::exchange(socket->read_.queued, true))
         Queue(socket->group_, {.tag = event.tag, .reads = true});
-      if (event.writable && socket->write_.waiter) Queue(socket->group_, {.tag = event.tag});
+      if (event.writable && socket->write_.waiter && !std::exchange(socket->write_.queued, true))
+        Queue(socket->group_, {.tag = event.tag});
     }
     TakeTurns();
     if (!soon_.empty()) WakeSoon();

@@ -132,6 +132,7 @@ class Socket {
   friend class Loop;
   struct Side {
     bool ready = true;
+    bool queued = false;  // and its turn has not come
     Wake wake = Wake::kReady;
     int64_t deadline = INT64_MAX;
     std::coroutine_handle<> waiter;
