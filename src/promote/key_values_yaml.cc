@@ -184,15 +184,13 @@ class Reader : private YamlScanner {
     if (RestIsEmpty()) {
       const bool has = Skip(false) && !failed_ && !AtMarker() &&
                        (Column() > column || (Column() == column && AtDash()));
-      if (failed_ || (has ? !FreshNode(below, column) : !Add(below, ""))) return false;
+      if (failed_ || (has ? !Node(below, column, column) : !Add(below, ""))) return false;
     } else if (failed_ || !InlineNode(below, column)) {
       return false;
     }
     if (key == "<<") Merge(path, below, first);
     return true;
   }
-
-  bool FreshNode(const std::string& path, int column) { return Node(path, column, column); }
 
   // What follows a colon on its line: no mapping and no list without brackets.
   bool InlineNode(const std::string& path, int column) {

@@ -9,7 +9,7 @@ namespace cloche::sys {
 // From here on every child is reaped when it ends, whoever's grandchild it was before.
 void ReapChildren();
 
-// How a child that ended lately did so: "killed by signal 9 (KILL)", "exit status 1". Waits a
+// How a child that ended lately did so: "killed by signal 9 (SIGKILL)", "exit status 1". Waits a
 // moment for one that is just ending; "" when nobody knows.
 std::string HowItEnded(pid_t child);
 
