@@ -133,11 +133,12 @@ Json DiskCheck(bool system, const HostFacts& facts) {
 // Counted by user, and no namespace has a count of its own.
 Json SharedCheck() {
   const int64_t watches = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/epoll/max_user_watches");
-  return Check("shared counts", "weak",
-               fmt::format("sandboxes are you: one can use up your {} epoll watches, and programs "
-                           "of yours that want more fail until it ends",
-                           watches),
-               "sandboxes of a daemon that root started have counts of their own");
+  return Check(
+      "shared counts", "weak",
+      fmt::format("sandboxes run as your user: one can use up your {} epoll watches, and programs "
+                  "of yours that want more fail until it ends",
+                  watches),
+      "sandboxes of a daemon that root started have counts of their own");
 }
 
 std::string ReadLine(const char* path) {

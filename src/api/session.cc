@@ -104,10 +104,10 @@ Response Refused(int status, Error error) {
 }
 
 Response TooSlow(const char* what, std::chrono::seconds time) {
-  return Refused(408, {Code::kInvalid,
-                       fmt::format("read request: its {} did not come whole within {} seconds",
-                                   what, time.count()),
-                       "send it at once"});
+  return Refused(
+      408, {Code::kInvalid,
+            fmt::format("read request: its {} was not complete within {} s", what, time.count()),
+            "send it at once"});
 }
 
 Response TooLarge(size_t most) {
@@ -308,8 +308,8 @@ Task<void> Session::RefuseUnread(Response response, uint64_t unread) {
 Task<bool> Session::Handle(Request request, bool keep_alive) {
   std::optional<Response> response;
   if (engine_.closed()) {
-    Response leaving = ErrorResponse(
-        {Code::kUnavailable, "serve request: this cloched is just leaving", "ask again"});
+    Response leaving =
+        ErrorResponse({Code::kUnavailable, "serve request: cloched is shutting down", "ask again"});
     leaving.again = true;
     co_await Write(std::move(leaving), false);
     co_return false;

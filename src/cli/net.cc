@@ -156,7 +156,7 @@ std::string NetworkLogLine(const Json& record) {
   if (const std::string secret = Text(record, "secret"); !secret.empty())
     text += "  with secret " + EscapeForTerminal(secret);
   if (const double masked = Number(record, "masked"); masked > 0)
-    text += fmt::format("  {:.0f} answer{} masked", masked, masked == 1 ? "" : "s");
+    text += fmt::format("  {:.0f} answer{} redacted", masked, masked == 1 ? "" : "s");
   if (const std::string reason = Text(record, "reason"); !reason.empty())
     text += "  " + EscapeForTerminal(reason);
   return text + "\n";

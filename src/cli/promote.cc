@@ -173,9 +173,8 @@ Result<Approval> Approve(const PromoteAnswer& plan, const PromoteFlags& flags) {
                   "look at it (--dry-run), then give --allow-triggers, or leave it out: "
                   "--skip-triggers, or --exclude PATH");
     const char answer = AskLetter(
-        "Some of it makes something run later. Take that over, too, skip those, or abort?", "y,s,a",
-        "y: take it over, too; s: skip what makes something run later, apply the rest; a: abort, "
-        "nothing is applied\n");
+        "Some changes make code run later. Apply them too, skip them, or abort?", "y,s,a",
+        "y: apply them too; s: skip them, apply the rest; a: abort, nothing is applied\n");
     if (answer == 'a') return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
     if (answer == 's') return Approval::kWithoutTriggers;
   }
@@ -219,7 +218,8 @@ int Apply(const std::string& target, const PromoteFlags& flags, const Json& body
     return PrintError(ConflictError(done->json));
   }
   if (id.empty())
-    return PrintError({Code::kDenied, "promote: it is not what was shown, nothing was applied",
+    return PrintError({Code::kDenied,
+                       "promote: the changes differ from what was shown, nothing was applied",
                        "look again: cloche promote " + EscapeForTerminal(flags.ref)});
   WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
   WriteAll(STDOUT_FILENO, id + "\n");

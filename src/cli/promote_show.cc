@@ -56,7 +56,7 @@ void ShowLeftOut(const Json& plan) {
   WriteAll(
       STDERR_FILENO,
       fmt::format("cloche: {:.0f} file{} of build noise {} left out ({}); name {} to apply {}, "
-                  "or give --with-noise\n",
+                  "or pass --with-noise\n",
                   files, files == 1 ? "" : "s", files == 1 ? "was" : "were", groups,
                   files == 1 ? "it" : "them", files == 1 ? "it" : "them"));
 }

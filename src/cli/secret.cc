@@ -143,9 +143,9 @@ Result<Json> SetSecret(const std::string& action, const std::string& name,
   if (const std::string weak = WhyGuessable(value); !weak.empty())
     WriteAll(
         STDERR_FILENO,
-        fmt::format("warning: the value of {} could be guessed ({}): a program inside can have "
-                    "its host echo guesses, and sees which one is covered; use a token that "
-                    "was drawn at random (docs/secrets.md)\n",
+        fmt::format("warning: the value of {} could be guessed ({}): a program inside can test "
+                    "guesses: a correct one comes back redacted; use a random token "
+                    "(docs/secrets.md)\n",
                     name, weak));
   body["value"] = value;
   Wipe(value);

@@ -78,7 +78,7 @@ int LeaveDisposable(const Json& sandbox, const ShellFlags& flags, int status) {
   if (flags.keep) return stays("you are back on the real machine");
   if (flags.force || (count && *count == 0)) return Remove(id, status);
   const std::string what = count ? DescribeUnpromoted(*count) + " not promoted"
-                                 : "what changed cannot be told: " + count.error().message;
+                                 : "cannot tell what changed: " + count.error().message;
   if (!CanAsk(flags.output.json)) return stays(what);
   const char answer = AskLetter(
       fmt::format("{}: {}. Discard, promote, or keep it?", label, EscapeForTerminal(what)), "d,p,k",

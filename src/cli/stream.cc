@@ -189,10 +189,10 @@ class Loop {
     interrupts_ = soon ? interrupts_ + 1 : 1;
     if (!soon) answered_ = false;
     const int patience = raw_ && answered_ ? 5 : 2;
-    if (patience == 5 && interrupts_ == 4) Say("once more Ctrl-C ends the command");
+    if (patience == 5 && interrupts_ == 4) Say("press Ctrl-C once more to end the command");
     if (interrupts_ < patience) return;
     if (ending_ == 0) {
-      Say("the command does not end by Ctrl-C: ending it (TERM, in 2 s KILL)");
+      Say("Ctrl-C did not end the command: sending TERM, KILL in 2 s");
       SendSignal(SIGTERM);
       kill_at_ms_ = now + kTermPatienceMs;
     } else if (ending_ == 1) {

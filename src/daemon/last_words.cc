@@ -181,11 +181,11 @@ void NoticeTheLast(const std::string& directory) {
   if (!alive.is_object()) return;
   const std::string boot = alive.value("boot", "");
   if (boot != BootId()) return;  // the machine went down: nothing of ours
-  std::string why = "ended without saying goodbye: killed from outside (SIGKILL), or a bug";
+  std::string why = "ended without a clean shutdown: killed from outside (SIGKILL), or a bug";
   if (const uint64_t kills = OutOfMemoryKills(), then = alive.value("oom_kills", uint64_t{0});
       kills > then)
     why = fmt::format(
-        "ended without saying goodbye: the kernel has killed {} processes for lack of memory "
+        "ended without a clean shutdown: the kernel has killed {} processes for lack of memory "
         "meanwhile, and it may have been one of them (dmesg)",
         kills - then);
   const Json record = {{"at", Now()},

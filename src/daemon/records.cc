@@ -14,7 +14,7 @@ namespace cloche::daemon {
 namespace {
 
 std::chrono::system_clock::time_point TimeAt(double seconds) {
-  if (!(seconds >= 0 && seconds < 1e10)) throw std::out_of_range("a time of it is none");
+  if (!(seconds >= 0 && seconds < 1e10)) throw std::out_of_range("it holds an invalid time");
   return std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(
           std::chrono::duration<double>(seconds)));

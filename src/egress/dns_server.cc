@@ -56,7 +56,7 @@ uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
   record.source_port = source_port;
   record.reason =
       service.host.empty() && query.name.empty()
-          ? "the name is no host name"
+          ? "not a valid host name"
           : fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {2}", name,
                         sandbox.id, service.host.empty() ? name + ":443" : service.rule);
   return Report(services, sandbox, record);

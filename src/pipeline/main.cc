@@ -279,7 +279,7 @@ Result<int> ApproveIt(const Session& session, Journal& journal) {
                   DescribeRequest(run, *stage, subject, journal, cli::ColourWanted(STDERR_FILENO)));
   bool triggers = session.flags.allow_triggers;
   if (subject.alarmed && !triggers && SomebodyIsThere(session.flags))
-    triggers = cli::Confirmed("Some of it makes something run later. Take that over, too?");
+    triggers = cli::Confirmed("Some changes make code run later. Apply them too?");
   if (subject.alarmed && !triggers)
     return Fail(Code::kDenied, "approve: some of it makes something run later",
                 "look at it, then give --allow-triggers");

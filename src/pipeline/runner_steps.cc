@@ -108,8 +108,7 @@ Result<Went> Runner::AskPerson(size_t stage, const Subject& subject) {
     return Went::kCancelled;
   };
   if (subject.alarmed && !triggers) {
-    ASSIGN_OR_RETURN(const Went went,
-                     ask("Some of it makes something run later. Take that over, too?"));
+    ASSIGN_OR_RETURN(const Went went, ask("Some changes make code run later. Apply them too?"));
     if (went != Went::kOn) return went;
     triggers = true;
   }

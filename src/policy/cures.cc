@@ -101,7 +101,7 @@ constexpr Row kRows[] = {
     {SpawnStage::kPool, "fill holes", ENOSPC, kAlways, Code::kExhausted,
      "the pool's image has holes, and the disk has no room to fill them: what is written into one "
      "would be lost",
-     "free as much space there as du -h --apparent-size shows more than du -h for the image"},
+     "free the difference between `du -h --apparent-size` and `du -h` of the image"},
     {SpawnStage::kPool, "", ENOSPC, kAlways, Code::kExhausted,
      "the disk that holds the sandboxes' changes is full",
      "free some space there, or remove sandboxes: cloche ls, cloche rm NAME"},

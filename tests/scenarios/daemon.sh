@@ -57,7 +57,7 @@ check "and the sandbox is there" field_is state stopped
 pid=$(daemon_pid)
 kill -KILL "$pid"
 until_true gone
-check "one that could not say anything is noticed" test -n "$(ends | grep "('gone', 'ended without saying goodbye")"
+check "one that could not say anything is noticed" test -n "$(ends | grep "('gone', 'ended without a clean shutdown")"
 spawn=$(pgrep -P "$(daemon_pid)" -x cloche-spawn)
 pid=$(daemon_pid)
 kill -KILL "$spawn"

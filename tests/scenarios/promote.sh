@@ -202,10 +202,10 @@ check "and no other" is "$(cat "$WORK/logs/t")" t
 dialogue() { as_caller "$PYTHON" "$BIN/dialogue.py" "$@" > "$OUT" 2> "$ERR"; status=$?; }
 try cloche new --name mixed
 inside mixed 'mkdir -p .git/hooks; echo evil > .git/hooks/pre-push; chmod +x .git/hooks/pre-push; echo fine > fine.txt' > "$T/log"
-dialogue 'skip those, or abort?=a' -- "$BIN/cloche" promote mixed --yes
+dialogue 'skip them, or abort?=a' -- "$BIN/cloche" promote mixed --yes
 check "abort applies nothing" exits 4
 check "at all" not test -e "$WORK/fine.txt"
-dialogue 'skip those, or abort? [y,s,a,?]=x' 'skip those, or abort? [y,s,a,?]=s' 'change to reality?=y' -- "$BIN/cloche" promote mixed
+dialogue 'skip them, or abort? [y,s,a,?]=x' 'skip them, or abort? [y,s,a,?]=s' 'change to reality?=y' -- "$BIN/cloche" promote mixed
 check "skip those" exits 0
 check "applies the rest" is "$(cat "$WORK/fine.txt")" fine
 check "and not those" not test -e "$WORK/.git/hooks"
@@ -214,7 +214,7 @@ try cloche promote mixed --yes --skip-triggers
 check "the same without a terminal" is "$(cat "$WORK/fine.txt")" finer
 check "names what it skipped" says 'skipped: .*/.git/hooks/pre-push'
 refused invalid promote mixed --skip-triggers --allow-triggers
-dialogue 'skip those, or abort?=y' -- "$BIN/cloche" promote mixed --yes
+dialogue 'skip them, or abort?=y' -- "$BIN/cloche" promote mixed --yes
 check "yes takes it over, too" test -e "$WORK/.git/hooks/pre-push"
 rm -rf "$WORK/.git/hooks"
 

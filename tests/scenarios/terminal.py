@@ -194,13 +194,13 @@ def _():
     for words in (["-T"], []):
         terminal = Terminal("run", *words, "--", "sh", "-c", stubborn)
         terminal.read_until(b"ready")
-        press_until(terminal, b"does not end by Ctrl-C: ending it")
+        press_until(terminal, b"Ctrl-C did not end the command")
         check(f"a second Ctrl-C ends what ignores the first {words}", terminal.status() == 143,
               terminal.text)
     terminal = Terminal("run", "-T", "--", "sh", "-c",
                         "trap '' INT TERM; echo ready; while :; do sleep 0.05; done")
     terminal.read_until(b"ready")
-    press_until(terminal, b"does not end by Ctrl-C: ending it")
+    press_until(terminal, b"Ctrl-C did not end the command")
     terminal.type(b"\x03")
     terminal.read_until(b"killing the command")
     check("a third kills what ignores that", terminal.status() == 137, terminal.text)
