@@ -1,7 +1,7 @@
 #include "host_state.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/btrfs.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

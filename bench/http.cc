@@ -1,6 +1,6 @@
 #include "http.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>

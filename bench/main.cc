@@ -1,6 +1,6 @@
 // cloche-bench: the promised numbers, measured beside what others do. Timing never makes it fail;
 // it says MISSED and exits 0. It fails when something did not work.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 #include "sandbox.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #include "api/doctor_kernel.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "api/listener.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <algorithm>
 
 #include <boost/asio/buffer.hpp>

@@ -2,7 +2,7 @@
 // starts cloche-spawn as root and then gives root up for good before it reads its first request.
 #include <errno.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "api/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>

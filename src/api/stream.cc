@@ -1,6 +1,6 @@
 #include "api/stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>

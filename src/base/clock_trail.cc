@@ -1,6 +1,6 @@
 #include "base/clock_trail.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cloche {
 namespace {

@@ -3,7 +3,7 @@
 #include <cxxabi.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

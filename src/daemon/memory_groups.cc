@@ -1,7 +1,7 @@
 #include "daemon/memory_groups.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <string.h>
 

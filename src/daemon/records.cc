@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <filesystem>

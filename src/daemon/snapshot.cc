@@ -1,6 +1,6 @@
 #include "daemon/snapshot.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

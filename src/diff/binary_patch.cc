@@ -1,6 +1,6 @@
 #include "diff/binary_patch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "diff/select.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cloche::diff {
 

@@ -5,7 +5,7 @@
 //   4  what is asked, JSON from cloched
 //   5  the layout, from cloche-spawn (src/base/state_layout.h)
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

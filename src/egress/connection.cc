@@ -1,6 +1,6 @@
 #include "egress/connection.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <time.h>
 
 #include "sys/inet.h"

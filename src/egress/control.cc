@@ -1,6 +1,6 @@
 #include "egress/control.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
 #include "egress/host_name.h"

@@ -1,6 +1,6 @@
 #include "egress/decide.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "egress/dial.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string.h>
 
 #include "sys/inet.h"

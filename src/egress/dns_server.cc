@@ -1,7 +1,7 @@
 #include "egress/dns_server.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "egress/canary_scanner.h"
 #include "egress/dns_message.h"

@@ -1,6 +1,6 @@
 #include "egress/h2_relay.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <list>
 #include <map>

@@ -1,7 +1,7 @@
 #include "egress/h2_session.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>

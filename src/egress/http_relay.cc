@@ -1,7 +1,7 @@
 #include "egress/http_relay.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
 #include "egress/dial.h"

@@ -1,6 +1,6 @@
 #include "egress/http_request.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <span>

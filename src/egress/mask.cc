@@ -1,6 +1,6 @@
 #include "egress/mask.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>

@@ -1,6 +1,6 @@
 #include "egress/refuse.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cloche::egress {
 namespace {

@@ -1,7 +1,7 @@
 #include "egress/relay.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "egress/rule.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "egress/serve.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "egress/certificates.h"
 #include "egress/client_hello.h"

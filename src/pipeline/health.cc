@@ -1,6 +1,6 @@
 #include "pipeline/health.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cloche::pipeline {
 namespace {

@@ -3,7 +3,7 @@
 //   check PROJECT SETTINGS  whether a cloche.toml and a config.toml make sense, and their
 //                           [sandbox], JSON; "" = there is none
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "pipeline/request.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
 #include "diff/change.h"

@@ -1,6 +1,6 @@
 #include "pipeline/runner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "pipeline/view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
 #include "cli/print.h"

@@ -1,6 +1,6 @@
 #include "policy/cures.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 #include "policy/hidden.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "policy/limits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

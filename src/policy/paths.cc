@@ -1,6 +1,6 @@
 #include "policy/paths.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

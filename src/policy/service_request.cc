@@ -1,6 +1,6 @@
 #include "policy/service_request.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

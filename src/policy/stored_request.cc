@@ -1,6 +1,6 @@
 #include "policy/stored_request.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cloche {
 namespace {

@@ -1,6 +1,6 @@
 #include "promote/globs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "promote/merge3.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

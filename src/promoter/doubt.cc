@@ -1,7 +1,7 @@
 #include "promoter/doubt.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "base/annex_name.h"

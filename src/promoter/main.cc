@@ -7,7 +7,7 @@
 //   started by cloche:
 //     list HOME       his promotions, JSON
 //     undo HOME ID PATH...  takes one back, at these paths whatever is there now
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>

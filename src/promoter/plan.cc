@@ -1,6 +1,6 @@
 #include "promoter/plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>

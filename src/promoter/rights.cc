@@ -1,6 +1,6 @@
 #include "promoter/rights.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include "promoter/sides.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "diff/lines.h"
 #include "promote/merge3.h"

@@ -1,7 +1,7 @@
 #include "promoter/witness.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

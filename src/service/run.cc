@@ -1,7 +1,7 @@
 #include "service/run.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <signal.h>
 #include <string.h>

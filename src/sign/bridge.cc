@@ -1,7 +1,7 @@
 #include "sign/bridge.h"
 
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>

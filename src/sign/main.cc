@@ -2,7 +2,7 @@
 // cloche-spawn with the rights of the sandbox's owner: descriptor 3 leads to the daemon, 4 is where
 // programs inside connect. The keys are in the owner's ssh-agent; nobody here can read them.
 #include <errno.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "spawn/java_store.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace cloche::spawn {
