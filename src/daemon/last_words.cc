@@ -208,7 +208,7 @@ void Shorten(const std::string& path) {
   if (truncate(path.c_str(), 0) == 0) (void)!write(records, text.data(), text.size());
 }
 
-void CatchFatalSignals() {
+[[maybe_unused]] void CatchFatalSignals() {
   const stack_t stack{.ss_sp = handler_stack, .ss_flags = 0, .ss_size = sizeof handler_stack};
   sigaltstack(&stack, nullptr);
   struct sigaction action {};
