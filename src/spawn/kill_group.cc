@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "spawn/pause.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr int kMostRounds = 100;
 
 pid_t processes[16384];
+pid_t signalled[std::size(processes)];  // by the round before, in ascending order
 
 // Of a line "ID:CONTROLLERS:PATH": is it about memory? On v2 there is one line, without names.
 bool IsMemory(const char* names, size_t size, bool unified) {
@@ -61,17 +63,24 @@ bool IsIn(pid_t pid, const char* path, bool unified) {
 
 }  // namespace
 
+// A process with SIGKILL pending forks no more, however long it takes to give its memory back: we
+// are done when a round finds only processes that were signalled before it.
 void KillGroup(const char (&path)[16], bool unified) {
+  long before = 0;
   for (int round = 0; round < kMostRounds; ++round) {
     const long count = ListNumbers(AT_FDCWD, "/proc", processes, std::size(processes));
-    bool left = count < 0;
+    bool fresh = count < 0;
+    long now = 0;
     for (long i = 0; i < count; ++i) {
       const pid_t pid = processes[i];
       if (pid == 1 || IsDead(pid) || !IsIn(pid, path, unified)) continue;
+      if (!std::binary_search(signalled, signalled + before, pid)) fresh = true;
       kill(pid, SIGKILL);
-      left = true;
+      processes[now++] = pid;
     }
-    if (!left) return;
+    if (!fresh) return;
+    std::copy_n(processes, now, signalled);
+    before = now;
     const timespec pause{0, 500'000};
     syscall(SYS_nanosleep, &pause, nullptr);
   }

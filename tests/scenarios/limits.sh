@@ -49,6 +49,14 @@ if [ $cgroups = yes ]; then
   try inside several
   check "all three go on" is "$(grep -c '^sleep [568]00' "$OUT")" 3
   try cloche rm several
+  # The kernel takes a while to free that much: nobody else is to blame for it.
+  try cloche new --name large --memory 2G
+  try cloche exec large --background -- sleep 500
+  try cloche exec --json large -- "$PYTHON" -c 'x = b"x" * (3 << 30)'
+  limited memory 137 "a large memory bomb"
+  try inside large
+  check "beside it the others go on, too" mentions '^sleep 500'
+  try cloche rm large
 
   # What programs adapt to, instead of being killed.
   try cloche run --cpu 1 -- sh -c 'nproc; getconf _NPROCESSORS_ONLN'
