@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -17,6 +18,7 @@
 #include "base/spawn_protocol.h"
 #include "sys/btrfs.h"
 #include "sys/directory.h"
+#include "sys/file.h"
 #include "sys/kernel_abi.h"
 #include "sys/mount.h"
 
@@ -29,6 +31,7 @@ constexpr uint64_t kFirstSize = 4 * kGiB;
 constexpr uint64_t kStep = 4 * kGiB;
 constexpr uint64_t kLowWater = 3 * kGiB;
 constexpr uint64_t kLeastSize = kGiB / 4;
+constexpr const char* kImage = "pool.img";
 constexpr int kMostAttempts =
     240;  // a minute: then they have members, the last of which comes back
 
@@ -111,35 +114,44 @@ uint64_t Store::ShareOfOne() const {
   return (size + (room > reserve ? room - reserve : 0)) / 2;
 }
 
-Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
-  const char* final_name = "pool.img";
-  image_ = sys::Fd(openat(state_dir, final_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!image_.valid()) {
-    // Under another name until it is a file system: a crash in between leaves no half-made pool.
-    const char* draft_name = "pool.img.new";
-    unlinkat(state_dir, draft_name, 0);
-    image_ = sys::Fd(openat(state_dir, draft_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!image_.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
-    uint64_t room = FreeBytes(image_.get());
-    uint64_t reserve = HostReserve(image_.get());
-    uint64_t size = std::min(kFirstSize, room > reserve ? (room - reserve) / 2 : 0);
-    if (size < kLeastSize) {
-      unlinkat(state_dir, draft_name, 0);
+// Under another name until it is a file system: a crash in between leaves no half-made pool. The
+// name is used once: mkfs.btrfs opens it several times, and may outlive whoever started it.
+Outcome<void> Store::MakeImage(int state_dir, const std::string& state_path) {
+  constexpr std::string_view kDraft = "pool.img.new.";
+  for (const std::string& each : NamesIn(state_dir))
+    if (each.starts_with(kDraft)) unlinkat(state_dir, each.c_str(), 0);
+  const std::string name = std::string(kDraft) + std::to_string(sys::MonotonicMicros());
+  const auto made = [&]() -> Outcome<void> {
+    const sys::Fd draft(openat(state_dir, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                               0600));
+    if (!draft.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
+    const uint64_t room = FreeBytes(draft.get()), reserve = HostReserve(draft.get());
+    const uint64_t size = std::min(kFirstSize, room > reserve ? (room - reserve) / 2 : 0);
+    if (size < kLeastSize)
       return Failed(SpawnStage::kPool, "create pool image", ENOSPC, state_path);
-    }
-    (void)sys::OverwriteInPlace(image_.get());
-    if (int error = sys::Allocate(image_.get(), size); error < 0) {
-      unlinkat(state_dir, draft_name, 0);
+    (void)sys::OverwriteInPlace(draft.get());
+    if (int error = sys::Allocate(draft.get(), size); error < 0)
       return Failed(SpawnStage::kPool, "allocate pool image", error, state_path);
-    }
-    if (int error = MakeFileSystem(state_path + "/" + draft_name); error < 0)
+    if (int error = MakeFileSystem(state_path + "/" + name); error < 0)
       return Failed(SpawnStage::kPool, "mkfs.btrfs", error, state_path);
-    if (renameat(state_dir, draft_name, state_dir, final_name) < 0)
+    // Somebody else may have made one meanwhile: then that is it.
+    if (renameat2(state_dir, name.c_str(), state_dir, kImage, RENAME_NOREPLACE) < 0 &&
+        errno != EEXIST)
       return Failed(SpawnStage::kPool, "rename pool image", errno, state_path);
-  }
+    return {};
+  }();
+  unlinkat(state_dir, name.c_str(), 0);
+  return made;
+}
+
+Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
+  if (faccessat(state_dir, kImage, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+    if (auto made = MakeImage(state_dir, state_path); !made) return made;
+  image_ = sys::Fd(openat(state_dir, kImage, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!image_.valid()) return Failed(SpawnStage::kPool, "open pool image", errno, state_path);
   if (int error = Lock(image_.get()); error < 0)
     return Failed(SpawnStage::kPool, "lock pool", error, state_path);
-  if (auto filled = FillHoles(image_.get(), state_path + "/" + final_name); !filled) return filled;
+  if (auto filled = FillHoles(image_.get(), state_path + "/" + kImage); !filled) return filled;
 
   char device[32];
   if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)

@@ -70,6 +70,7 @@ class Store {
   void GrowIfNeeded();
 
  private:
+  Outcome<void> MakeImage(int state_dir, const std::string& state_path);
   Outcome<void> OpenImage(int state_dir, const std::string& state_path);
   Outcome<void> MoveToTrash(int dir, const std::string& name);
   Outcome<void> Grow(uint64_t to_bytes);
