@@ -22,6 +22,12 @@ constexpr TriggerClass kTable[] = {
         "**/aqua.yaml **/.aqua.yaml",
         kScript},
     TriggerClass{
+        "cloche-settings",
+        "Gives sandboxes their rights where XDG_CONFIG_HOME leads to it.",
+        "docs/settings.md; XDG Base Directory Specification",
+        "**/cloche/config.toml **/cloche/production-hosts",
+        kAny},
+    TriggerClass{
         "env-file",
         "Becomes part of the environment of programs that are started here.",
         "docs.docker.com/compose/environment-variables; github.com/motdotla/dotenv; ld.so(8), "

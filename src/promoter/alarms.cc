@@ -34,7 +34,7 @@ Alarm AlarmOf(const std::string& path, promote::Trigger trigger) {
 
 // A file is what any of its names makes it.
 void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roots,
-                      const Links& links, std::vector<Alarm>& alarms) {
+                      Links& links, std::vector<Alarm>& alarms) {
   if (!file.after || file.after->type == diff::FileType::kDirectory) return;
   const std::string path(file.path);
   const size_t own = alarms.size();
@@ -63,7 +63,7 @@ void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roo
 
 }  // namespace
 
-void FindAlarms(const differ::Compared& compared, const Wish& wish, const Links& links,
+void FindAlarms(const differ::Compared& compared, const Wish& wish, Links& links,
                 std::vector<Alarm>& alarms) {
   const diff::Change& change = compared.change;
   promote::FileChange file;

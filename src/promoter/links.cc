@@ -27,6 +27,7 @@ constexpr size_t kLevelsElsewhere = 4;  // below a directory of trigger files
 constexpr size_t kMostHops = 40;        // as the kernel
 constexpr size_t kMostSteps = 4096;     // of one link, where both sides' targets are followed
 constexpr size_t kMostNames = 256;      // of one path
+constexpr size_t kMostNamesOfAll = 400'000;
 constexpr size_t kMostText = 1 << 20;
 
 std::string Above(const std::string& path) {
@@ -74,6 +75,12 @@ bool IsSearched(const std::string& place, const std::string& home) {
       [&](std::string_view top) { return place.starts_with(top); });
 }
 
+// Links of packages lead from one of their files to the next: what is behind one of those is not
+// looked for, unless it is what changes.
+bool IsPackaged(std::string_view path) {
+  return path.starts_with("/usr/") && !path.starts_with("/usr/local/");
+}
+
 // Loose objects and packs of git: many, and never links that matter.
 bool IsObjects(const std::string& path, std::string_view name) {
   if (!path.ends_with("/.git/objects")) return false;
@@ -96,6 +103,7 @@ Status Links::TakeTheSandboxs(const StateLayout& layout, const Wish& wish) {
     anything_ = true;
     std::string path = entry->path;
     if (!wish.to.empty()) path = wish.to + path.substr(wish.project.size());
+    packaged_ = packaged_ || IsPackaged(path);
     const differ::Place& after = *entry->after;
     const bool is_link = S_ISLNK(after.info.st_mode);
     const bool was_link = entry->before && S_ISLNK(entry->before->info.st_mode);
@@ -188,7 +196,10 @@ void Links::Search(int directory, const char* name, const std::string& path, siz
       ReadGitConfig(path + "/config", {path, ""}, 0);
   }
   if (below.empty()) return;
-  if (levels == 0) return;
+  if (levels == 0) {
+    if (in_project_) whole_ = false;
+    return;
+  }
   for (const std::string& each : below)
     Search(list->fd(), each.c_str(), path + "/" + each, levels - 1);
 }
@@ -207,14 +218,20 @@ void Links::Expand(const std::string& path, std::string_view glob) {
       Expand(whole, rest);
   };
   if (part.find_first_of("*?") == part.npos) return take(std::string(part));
-  std::vector<std::string> names;
-  const auto list = std::make_unique<sys::Directory>(AT_FDCWD, path.empty() ? "/" : path.c_str());
-  while (const dirent* entry = list->Next()) {
+  for (const std::string& name : NamesIn(path))
+    if (promote::GlobMatches(part, name)) take(name);
+}
+
+const std::vector<std::string>& Links::NamesIn(const std::string& path) {
+  const auto [found, fresh] = lists_.try_emplace(path);
+  if (!fresh) return found->second;
+  sys::Directory list(AT_FDCWD, path.empty() ? "/" : path.c_str());
+  while (const dirent* entry = list.Next()) {
     if (++seen_ > kMostEntries) whole_ = false;
-    if (!whole_) return;
-    if (promote::GlobMatches(part, entry->d_name)) names.emplace_back(entry->d_name);
+    if (!whole_) break;
+    found->second.emplace_back(entry->d_name);
   }
-  std::ranges::for_each(names, take);
+  return found->second;
 }
 
 const std::optional<std::string>& Links::RealTarget(const std::string& path) {
@@ -234,10 +251,13 @@ void Links::Follow(const std::string& origin, std::string at, std::string rest, 
       continue;
     }
     std::string next = at + "/" + part;
+    if (!packaged_ && IsPackaged(next)) return;
     std::set<std::string> targets;
     if (const auto found = targets_.find(next); found != targets_.end()) targets = found->second;
     if (const auto& real = RealTarget(next)) targets.insert(*real);
     if (!targets.empty()) {
+      if (next != origin && ++seen_hops_ > kMostEntries) whole_ = false;
+      if (!whole_) return;
       if (next != origin) hops_[next].insert(origin);
       if (depth >= kMostHops) return;  // for the kernel, too
       if (steps_ += targets.size(); steps_ > kMostSteps) {
@@ -260,7 +280,9 @@ Status Links::Find(const StateLayout& layout, const Wish& wish) {
   CLOCHE_TRY(TakeTheSandboxs(layout, wish));
   if (!anything_) return {};
   const std::string& project = wish.to.empty() ? wish.project : wish.to;
+  in_project_ = true;
   if (!project.empty() && project != "/") Search(AT_FDCWD, project.c_str(), project, kDeepest);
+  in_project_ = false;
   for (const std::string& place : promote::TriggerPlaces({project, wish.home}))
     if (IsSearched(place, wish.home)) Expand("", std::string_view(place).substr(1));
   std::vector<std::string> all;
@@ -272,8 +294,9 @@ Status Links::Find(const StateLayout& layout, const Wish& wish) {
   return {};
 }
 
-Links::Names Links::NamesOf(const std::string& path, bool is_link) const {
+Links::Names Links::NamesOf(const std::string& path, bool is_link) {
   Names others;
+  if (named_ > kMostNamesOfAll) return {.paths = {}, .all = false};
   struct Way {
     std::string path;
     std::vector<std::string> by;  // each link once: one to its own directory would never end
@@ -293,14 +316,18 @@ Links::Names Links::NamesOf(const std::string& path, bool is_link) const {
   if (is_link)
     if (const auto found = hops_.find(path); found != hops_.end())
       for (const std::string& link : found->second) take(link, {}, link);
-  for (size_t i = 0; i < names.size(); ++i) {
+  for (size_t i = 0; i < names.size() && others.all; ++i) {
     for (std::string top = names[i].path; top != "/"; top = Above(top)) {
       const auto found = leads_.find(top);
       if (found == leads_.end()) continue;
       const std::string rest = names[i].path.substr(top.size());
-      for (const std::string& link : found->second) take(link + rest, names[i].by, link);
+      for (const std::string& link : found->second) {
+        take(link + rest, names[i].by, link);
+        if (!others.all) break;
+      }
     }
   }
+  named_ += names.size() - 1;
   for (size_t i = 1; i < names.size(); ++i) others.paths.push_back(std::move(names[i].path));
   return others;
 }

@@ -28,7 +28,8 @@ class Links {
     std::vector<std::string> paths;  // without the one that was asked for
     bool all = true;                 // false: there are more
   };
-  Names NamesOf(const std::string& path, bool is_link) const;  // of a link also those that pass it
+  // Of a link also those that pass it. Of many paths together there is a bound, too.
+  Names NamesOf(const std::string& path, bool is_link);
 
   bool whole() const { return whole_; }  // false: there is more than was looked at
 
@@ -44,6 +45,7 @@ class Links {
   void ReadGitConfig(const std::string& file, const GitNames& names, size_t depth);
   void Expand(const std::string& path, std::string_view glob);
   void Follow(const std::string& origin, std::string at, std::string rest, size_t depth);
+  const std::vector<std::string>& NamesIn(const std::string& path);  // "" = the root
   const std::optional<std::string>& RealTarget(const std::string& path);
   void Add(const std::string& path, std::string target);
 
@@ -53,10 +55,13 @@ class Links {
   std::unordered_map<std::string, std::set<std::string>> leads_;  // what is there: links to it
   std::unordered_map<std::string, std::set<std::string>> hops_;   // a link: those that pass it
   std::set<std::pair<std::string, std::string>> settings_;        // of git: repository and file
+  std::unordered_map<std::string, std::vector<std::string>> lists_;
   std::string home_;
-  size_t seen_ = 0, steps_ = 0;
+  size_t seen_ = 0, seen_hops_ = 0, steps_ = 0, named_ = 0;
+  bool in_project_ = false;  // what is searched
   bool whole_ = true;
   bool anything_ = false;  // would be put into reality
+  bool packaged_ = false;  // and some of it among files of packages
 };
 
 }  // namespace cloche::promoter

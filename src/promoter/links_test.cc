@@ -22,13 +22,16 @@ class LinksOf : public Promotes {
     fs::remove_all(at);
     fs::create_symlink(target, at);
   }
-  std::vector<Alarm> Alarms() {
+  auto DryRun() {
     Wish wish = RootsWish();
     wish.allow_triggers = false;
     wish.home = home_;
     auto store = Store::Open(home_);
     Base nothing;
-    auto done = Promote(*store, Layout(), std::move(wish), nothing, "sb_test", true);
+    return Promote(*store, Layout(), std::move(wish), nothing, "sb_test", true);
+  }
+  std::vector<Alarm> Alarms() {
+    auto done = DryRun();
     EXPECT_TRUE(done) << done.error().message;
     if (!done) return {};
     EXPECT_TRUE(done->conflicts.empty());
@@ -175,6 +178,22 @@ TEST_F(LinksOf, MoreNamesThanAreLookedAtAreAnAlarm) {
   for (int i = 0; i < 300; ++i) Link("tools", real_ / ("link" + std::to_string(i)));
   Put(upper_ / "tools/run", "new");
   EXPECT_TRUE(Alarmed(real_ / "tools/run", "links"));
+}
+
+TEST_F(LinksOf, ManyLinksToTheirOwnDirectoryCostLittle) {
+  for (int i = 0; i < 3'000; ++i) Link(".", upper_ / ("here" + std::to_string(i)));
+  for (int i = 0; i < 50; ++i) Put(upper_ / ("file" + std::to_string(i)), "new");
+  EXPECT_TRUE(Alarmed(real_ / "file0", "links"));
+}
+
+TEST_F(LinksOf, SettingsThatAreLinksIntoTheProjectStayOutside) {
+  Put(real_ / "settings/config.toml", "[sandbox]");
+  Link(real_ / "settings", home_ / ".config/cloche");
+  Put(upper_ / "settings/config.toml", "[sandbox]\nallow = [\"*:443\"]");
+  const auto done = DryRun();
+  ASSERT_TRUE(done);
+  ASSERT_EQ(done->conflicts.size(), 1u);
+  EXPECT_EQ(done->conflicts[0].path, real_ / "settings/config.toml");
 }
 
 TEST_F(LinksOf, EverydayLinksAreNoAlarm) {

@@ -381,7 +381,10 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
     plan_.conflicts.push_back({.path = change.path,
                                .reason = "promotions keep there what they replaced",
                                .cure = "leave it out: --exclude " + change.path});
-  if (IsSettings(wish_, change.path))
+  const bool is_link = change.new_side && change.new_side->type == diff::FileType::kSymlink;
+  const auto is_settings = [&](const std::string& name) { return IsSettings(wish_, name); };
+  if (is_settings(change.path) ||
+      std::ranges::any_of(links_to_.NamesOf(change.path, is_link).paths, is_settings))
     plan_.conflicts.push_back(
         {.path = change.path,
          .reason = "it gives sandboxes their rights: it is only yours to change",
