@@ -155,5 +155,25 @@ TEST_F(Pasts, ManyThatAreUndoneAreMovedAsideAndSwept) {
   EXPECT_EQ(ListPromotions(*store)->size(), 1u) << "its journal stays";
 }
 
+TEST_F(Pasts, WhatCameIntoADirectoryThatIsSweptStays) {
+  fs::create_directories(upper_ / "made");
+  for (int i = 0; i < 300; ++i) Put(upper_ / ("f" + std::to_string(i)), "x");
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done);
+  auto store = Store::Open(home_);
+  std::vector<std::string> moved;
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
+  const fs::path aside =
+      home_ / ".local/state/cloche/promotions" / (".aside." + done->promotion.id);
+  fs::path made;
+  for (const auto& each : fs::directory_iterator(aside))
+    if (each.is_directory()) made = each.path();
+  ASSERT_FALSE(made.empty());
+  Put(made / "log", "written by a server that works there");
+  Sweep(store->directory());
+  EXPECT_TRUE(fs::exists(made / "log"));
+  EXPECT_FALSE(fs::exists(aside / "1"));
+}
+
 }  // namespace
 }  // namespace cloche::promoter

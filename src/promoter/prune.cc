@@ -28,6 +28,7 @@ bool IsFinished(const Store& store, const std::string& id) {
 
 constexpr std::string_view kAside = ".aside.";
 constexpr size_t kFew = 256;
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // True: all that was staged, and nothing else, lay in the store, and is out of the way.
 bool MoveAside(const Promotion& promotion, const Store::Entry& entry, size_t staged) {
@@ -43,8 +44,8 @@ bool MoveAside(const Promotion& promotion, const Store::Entry& entry, size_t sta
   if (renameat2(directory, kEmpty, directory, "files", RENAME_EXCHANGE) < 0) return false;
   const sys::Fd store(openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::string aside = std::string(kAside) + entry.id;
-  return renameat2(directory, kEmpty, store.get(), aside.c_str(), RENAME_NOREPLACE) == 0 ||
-         sys::RemoveTree(directory, kEmpty) == 0;
+  if (renameat2(directory, kEmpty, store.get(), aside.c_str(), RENAME_NOREPLACE) == 0) return true;
+  return renameat2(directory, kEmpty, directory, "files", RENAME_EXCHANGE) < 0;
 }
 
 }  // namespace
@@ -78,7 +79,15 @@ void Sweep(int promotions) {
   sys::Directory list(promotions, ".");
   while (const dirent* entry = list.Next())
     if (std::string_view(entry->d_name).starts_with(kAside)) names.emplace_back(entry->d_name);
-  for (const std::string& name : names) (void)sys::RemoveTree(promotions, name.c_str());
+  // Without what is in directories: they were empty, so somebody has put it there since.
+  for (const std::string& name : names) {
+    const sys::Fd aside(openat(promotions, name.c_str(), kDirectory));
+    sys::Directory files(aside.get(), ".");
+    while (const dirent* entry = files.Next())
+      if (unlinkat(files.fd(), entry->d_name, 0) < 0)
+        (void)unlinkat(files.fd(), entry->d_name, AT_REMOVEDIR);
+    (void)unlinkat(promotions, name.c_str(), AT_REMOVEDIR);
+  }
 }
 
 void SweepLater(const std::string& home) {
@@ -100,8 +109,8 @@ void SweepLater(const std::string& home) {
     if (fd != waiting) (void)close(fd);
   char byte;
   while (read(waiting, &byte, 1) < 0 && errno == EINTR) continue;
-  const sys::Fd promotions(open((home + "/.local/state/cloche/promotions").c_str(),
-                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const sys::Fd promotions(
+      open((home + "/.local/state/cloche/promotions").c_str(), kDirectory));
   struct stat info;
   if (promotions.valid() && fstat(promotions.get(), &info) == 0 && info.st_uid == geteuid() &&
       GiveUpOtherCalls() == 0)
