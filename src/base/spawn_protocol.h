@@ -17,11 +17,12 @@ enum class SpawnOp : uint32_t {
   kFork = 12,          // makes the upper of the new `sandbox` from `snapshot`
   kDropSnapshot = 13,  // removes `snapshot`
   kLook = 15,  // what did `sandbox` (stopped), or its `snapshot`, change, against the base or the
-               // snapshot `other`? fds: its plan, the client's socket, where cloche-diff writes the
+               // snapshot `other`? fds: its plan, the client's socket, the paths that are promoted
+               // (a sealed memfd, a NUL behind each; none: all), where cloche-diff writes the
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended. EXDEV: cloche-promote needs a kFlatten first
-  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress
-                  // or kSign is to end. kFlagFreeze: it goes on, and so does what stood still
+  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress,
+                  // kSign or kFlatten is to end. kFlagFreeze: it goes on, and so does what stood still
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
                   // namespace. fds: its owner's socket and, rootless, one that init made. The reply
                   // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6;
@@ -41,7 +42,8 @@ enum class SpawnOp : uint32_t {
                   // its own, with the number `argument`
   kSettle = 22,   // writes down all that is not on disk yet, of all sandboxes; one at a time
   kFlatten = 24,  // copies into the upper of `sandbox` what its renamed directories show of the
-                  // base. fds: its plan, the client's socket. kFlagLive and kFlagFreeze as kLook
+                  // base, as far as a promotion of some paths concerns them. fds: its plan, the
+                  // client's socket, the paths. kFlagLive and kFlagFreeze as kLook
   kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
   kReply = 7,     // from spawn, to the request with the same number
   kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status

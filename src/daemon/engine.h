@@ -250,7 +250,10 @@ class Engine {
                                          Client client, Look& look);
   Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);
   Result<sys::Fd> PlanOfLook(const Sandbox& sandbox, const Client& client);
-  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, std::string snapshot, Client client);
+  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked, std::string snapshot,
+                       Client client);
+  Task<Status> CopyRenamed(std::shared_ptr<Look> look, LookRequest asked, std::string snapshot,
+                           Client client);
   Status SendLook(Look& look, const LookRequest& request, const Client& client,
                   const std::string& state, const std::string& other);
   void WatchClient(const std::shared_ptr<Look>& look, const Client& client);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <limits>
+#include <utility>
 
 #include "base/error_json.h"
 #include "base/text.h"
@@ -35,6 +36,14 @@ std::vector<std::string> DataOf(const std::vector<ServiceRequest>& services) {
   for (const ServiceRequest& each : services)
     data.insert(data.end(), each.data.begin(), each.data.end());
   return data;
+}
+
+// What a promotion is about, as spawn reads it. Patterns may mean anything.
+sys::Fd PathsOf(const LookRequest& request) {
+  std::string bytes;
+  if (request.promote.is_object() && request.promote["path_globs"].empty())
+    for (const std::string path : request.promote["paths"]) bytes += path + '\0';
+  return sys::Fd(sys::SealedMemfd("paths", bytes.data(), bytes.size()));
 }
 
 }  // namespace
@@ -201,7 +210,9 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
   strncpy(spawn.sandbox, sandbox.id.c_str(), sizeof spawn.sandbox - 1);
   strncpy(spawn.snapshot, state.c_str(), sizeof spawn.snapshot - 1);
   strncpy(spawn.other, other.c_str(), sizeof spawn.other - 1);
-  const int fds[] = {plan.get(), client.socket, answers.get(), asked.get(), complains.get()};
+  const sys::Fd paths = PathsOf(request);
+  const int fds[] = {plan.get(),    client.socket, paths.get(),
+                     answers.get(), asked.get(),   complains.get()};
   look.waiting = spawn_.Send(spawn, fds);
   return {};
 }
@@ -269,7 +280,7 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
   if (look->waiting) {
     SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
     look->too_much = look->few && answer.reply.value == E2BIG;
-    look->renamed = answer.reply.value == EXDEV;
+    look->renamed = look->promotes && answer.reply.value == EXDEV;
     if (answer.reply.value != 0) status = std::unexpected(WhyLookFailed(*look, answer));
   }
   (void)look->client.close(ignored);
@@ -286,28 +297,51 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
 }
 
 // A promotion moves what renamed directories inside still show of reality: it is copied first.
-// `snapshot`: what is promoted instead of its present state; both show it.
-Task<Status> Engine::Flatten(std::shared_ptr<Sandbox> sandbox, std::string snapshot,
-                             Client client) {
-  const Turn turn = co_await TakeTurn(sandbox);
+// `snapshot`: what is promoted instead of its present state; both show it. It may take long, so it
+// ends like a diff, when the client goes or the sandbox is stopped.
+Task<Status> Engine::Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked,
+                             std::string snapshot, Client client) {
+  auto look = std::make_shared<Look>(io_);
+  look->sandbox = sandbox;
+  looks_.push_back(look);
+  WatchClient(look, client);
+  look->in_turn = true;
+  look->turn.emplace(co_await TakeTurn(sandbox));
+  const Status copied = co_await CopyRenamed(look, std::move(asked), std::move(snapshot), client);
+  boost::system::error_code ignored;
+  (void)look->client.close(ignored);
+  Release(*look);
+  co_return copied;
+}
+
+Task<Status> Engine::CopyRenamed(std::shared_ptr<Look> look, LookRequest asked,
+                                 std::string snapshot, Client client) {
+  const auto& sandbox = look->sandbox;
   auto plan = PlanOfLook(*sandbox, client);
   if (!plan) co_return std::unexpected(plan.error());
+  const sys::Fd paths = PathsOf(asked);
   const bool running = sandbox->state == Sandbox::State::kRunning;
   auto paused = co_await sandbox->Pause();
   if (!paused) co_return std::unexpected(paused.error());
-  const int fds[] = {plan->get(), client.socket};
+  look->paused = *paused;
+  const int fds[] = {plan->get(), client.socket, paths.get()};
   SpawnRequest request{};
   request.op = SpawnOp::kFlatten;
   if (running) request.flags = kFlagLive | kFlagFreeze;
   strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
-  SpawnAnswer answer = co_await SpawnLink::Finish(spawn_.Send(request, fds));
-  if (*paused) sandbox->Resume();
-  if (answer.reply.value == 0 && !snapshot.empty()) {
-    request.flags = 0;
-    strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
-    answer = co_await SpawnLink::Finish(spawn_.Send(request, fds));
+  for (const bool of_snapshot : {false, true}) {
+    if (of_snapshot && snapshot.empty()) break;
+    if (look->ended) co_return std::unexpected(*look->ended);
+    if (of_snapshot) {
+      if (std::exchange(look->paused, false)) sandbox->Resume();
+      request.flags = 0;
+      strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
+    }
+    look->waiting = spawn_.Send(request, fds);
+    const SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
+    if (look->ended) co_return std::unexpected(*look->ended);
+    if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   }
-  if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   co_return Status();
 }
 
@@ -337,7 +371,7 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
       wanted.snapshot = request.snapshot;
       if (!request.snapshot.empty())
         if (const auto chosen = ChooseSnapshot(*sandbox, wanted)) snapshot = chosen->id;
-      const Status flattened = co_await Flatten(sandbox, std::move(snapshot), client);
+      const Status flattened = co_await Flatten(sandbox, request, std::move(snapshot), client);
       if (!flattened) co_return std::unexpected(flattened.error());
       co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
     }

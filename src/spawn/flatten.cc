@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,8 +22,9 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kFreezeMs = 2000;
 constexpr const char* kWork = "flatten";
+
+volatile sig_atomic_t cancelled = 0;
 
 // The root of the sandbox's own overlay at `target`. Its processes may have moved the directory
 // above a mount: then something else is there, or nothing.
@@ -33,7 +35,8 @@ Outcome<sys::Fd> OverlayInside(pid_t init, const std::string& target) {
   const std::string below = target == "/" ? "." : target.substr(1);
   sys::Fd view(sys::OpenBeneath(root.get(), below.c_str(), O_RDONLY | O_DIRECTORY, false));
   if (!view.valid()) return Failed(SpawnStage::kPool, "look inside", view.get(), target);
-  if (!sys::IsMountRoot(view.get())) return Failed(SpawnStage::kPool, "look inside", EXDEV, target);
+  if (!sys::IsMountRoot(view.get()) || !sys::IsOverlay(view.get()))
+    return Failed(SpawnStage::kPool, "look inside", EXDEV, target);
   return view;
 }
 
@@ -68,9 +71,11 @@ struct Renamed {
 }  // namespace
 
 void Server::StartFlatten(const SpawnRequest& request, std::span<const int> fds) {
+  if (auto free = CheckUndisturbed(request); !free) return Answer(request, &free.error());
   auto look = PrepareLook(request, fds);
   if (!look) return Answer(request, &look.error());
   StartProcess(request, look->cgroup, look->mask, std::nullopt, [&](int answer) {
+    signal(SIGTERM, [](int) { cancelled = 1; });
     SpawnReply reply = ReplyTo(request);
     if (auto done = Flatten(*look); !done) reply = FailureReply(request, done.error());
     return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
@@ -87,8 +92,7 @@ Outcome<void> Server::Flatten(Look& look) const {
   for (uint32_t i = 0; i < look.layout.slots.size(); ++i) {
     const LayoutSlot& slot = look.layout.slots[i];
     Renamed renamed;
-    for (const SpecialDirectory& each : look.layout.special)
-      if (each.slot == i && !each.redirect.empty() && !each.lost) renamed.Add(each.path);
+    for (const std::string& path : DependentOnBase(look.layout, i, look.asked)) renamed.Add(path);
     if (renamed.paths.empty()) continue;
     auto view = look.init != 0 ? OverlayInside(look.init, slot.target)
                                : PassingOverlay(look.homes[i].get(), FdOf(look, slot.base),
@@ -108,7 +112,7 @@ Outcome<void> Server::Flatten(Look& look) const {
   Outcome<void> done;
   for (const Renamed& each : all)
     for (const std::string& path : each.paths)
-      if (done) done = CopyRenamed(each.view.get(), in_use, path);
+      if (done) done = CopyRenamed(each.view.get(), in_use, path, cancelled);
   all.clear();
   if (look.init == 0)
     for (const sys::Fd& home : look.homes) (void)sys::RemoveTree(home.get(), kWork);

@@ -109,10 +109,9 @@ bool HostView::FollowOnce() {
 
 bool HostView::Drop(const sys::MountInfo& mount) {
   if (!privileged_ || mount.target == "/") return false;
-  sys::Fd top(sys::OpenWithoutSymlinks(mount.target.c_str(), O_PATH));
-  const bool covered = !top.valid() || sys::MountIdOf(top.get()) != mount.id;
-  top.Reset();
-  return !covered && sys::DetachMount(mount.target.c_str()) == 0;
+  const sys::Fd top(sys::OpenWithoutSymlinks(mount.target.c_str(), O_PATH));
+  return top.valid() && sys::MountIdOf(top.get()) == mount.id &&
+         sys::DetachMountOf(top.get()) == 0;
 }
 
 bool HostView::Fetch(const sys::MountInfo& mount) {

@@ -13,6 +13,7 @@
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/process.h"
+#include "sys/watch_reserve.h"
 
 // Saving, restoring and copying states. Each is done by a process of its own: spawn's loop never
 // waits for a disk. What it has to say is passed on when it is gone, so that whoever gets the
@@ -20,7 +21,6 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kFreezeMs = 2000;
 constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
 constexpr ptrdiff_t kMostJobs = 64;  // at once; more take turns
@@ -29,7 +29,7 @@ constexpr uint64_t kMostGroups = 1 << 30;
 
 bool TouchesState(SpawnOp op) {
   return op == SpawnOp::kSnapshot || op == SpawnOp::kRollback || op == SpawnOp::kFork ||
-         op == SpawnOp::kDropSnapshot;
+         op == SpawnOp::kDropSnapshot || op == SpawnOp::kFlatten;
 }
 
 // Two of them at once would mix. A state that is removed is nobody's: the others go on beside it.
@@ -63,14 +63,19 @@ SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure) {
   return reply;
 }
 
+Outcome<void> Server::CheckUndisturbed(const SpawnRequest& request) const {
+  for (const auto& [pid, job] : jobs_)
+    if (Disturbs(job.request, request))
+      return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
+  return {};
+}
+
 Outcome<void> Server::CheckJob(const SpawnRequest& request) const {
   if (!IsSnapshotId(request.snapshot) ||
       (request.op == SpawnOp::kRollback && !IsSnapshotId(request.other)))
     return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, request.snapshot);
   if (queued_.size() >= kMostQueued) return Failed(SpawnStage::kPool, "too many at once", EAGAIN);
-  for (const auto& [pid, job] : jobs_)
-    if (Disturbs(job.request, request))
-      return Failed(SpawnStage::kPool, "sandbox is busy", EBUSY, request.sandbox);
+  if (auto free = CheckUndisturbed(request); !free) return free;
   const bool runs = ids_.contains(request.sandbox);
   if (runs && request.op != SpawnOp::kSnapshot && request.op != SpawnOp::kDropSnapshot)
     return Failed(SpawnStage::kPlan, "sandbox runs", EBUSY, request.sandbox);
@@ -136,6 +141,7 @@ void Server::StartProcess(const SpawnRequest& request, const std::string& cgroup
   const pid_t pid = sys::MakeSocketPair(ours, theirs) == 0 ? fork() : -1;
   if (pid == 0) {
     sys::DieWithParent();
+    sys::ForgetWatches();
     _exit(work(theirs.get()));
   }
   Job job{request, cgroup, sys::Fd(pid > 0 ? sys::OpenPidfd(pid) : -1), std::move(ours),
@@ -262,13 +268,9 @@ void Server::Conclude(const Job& job, int status) {
 
 void Server::Retain(const SpawnRequest& request, std::span<const int> fds) {
   auto outcome = [&]() -> Outcome<std::vector<std::string>> {
-    struct stat info;
-    if (fds.size() != 1 || !sys::IsSealed(fds[0]) || fstat(fds[0], &info) < 0 ||
-        info.st_size > static_cast<off_t>(kMaxIds))
-      return Failed(SpawnStage::kPlan, "list is not a sealed memfd", EBADMSG);
-    std::string text(static_cast<size_t>(info.st_size), '\0');
-    if (pread(fds[0], text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-      return Failed(SpawnStage::kPlan, "read list", EIO);
+    std::string text;
+    if (int error = fds.size() != 1 ? -EBADMSG : sys::ReadSealed(fds[0], text, kMaxIds); error < 0)
+      return Failed(SpawnStage::kPlan, "read list", error);
     std::vector<std::string> known;
     for (size_t at = 0; at < text.size();) {
       const size_t end = std::min(text.find('\n', at), text.size());

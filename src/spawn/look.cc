@@ -24,13 +24,28 @@ namespace {
 
 constexpr ptrdiff_t kMostLooksOfOne = 32;
 constexpr size_t kMostLooks = 256;
-constexpr int kFreezeMs = 2000;
+constexpr size_t kMostPathBytes = 16 << 20;
+
+// Absolute paths, each with a NUL behind it.
+Outcome<std::vector<std::string>> ReadPaths(int memory) {
+  std::string text;
+  if (int error = sys::ReadSealed(memory, text, kMostPathBytes); error < 0)
+    return Failed(SpawnStage::kPlan, "read paths", error);
+  std::vector<std::string> paths;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\0', at);
+    if (end == text.npos || text[at] != '/') return Failed(SpawnStage::kPlan, "read paths", EINVAL);
+    paths.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return paths;
+}
 
 }  // namespace
 
 Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span<const int> fds) {
   const bool flatten = request.op == SpawnOp::kFlatten;
-  if (fds.size() != (flatten ? 2 : 5))
+  if (fds.size() != (flatten ? 3 : 6))
     return Failed(SpawnStage::kPlan, "look needs its descriptors", EBADMSG);
   auto plan = ReadPlan(fds[0]);
   if (!plan) return std::unexpected(plan.error());
@@ -39,6 +54,10 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     return std::unexpected(known.error());
   if (auto checked = CheckPlan(*plan, look.caller, mode_); !checked)
     return std::unexpected(checked.error());
+  if (auto seen = CheckSources(plan->spec); !seen) return std::unexpected(seen.error());
+  auto asked = ReadPaths(fds[2]);
+  if (!asked) return std::unexpected(asked.error());
+  look.asked = std::move(*asked);
   for (const char* snapshot : {request.snapshot, request.other})
     if (*snapshot != '\0' && !IsSnapshotId(snapshot))
       return Failed(SpawnStage::kPlan, "snapshot id", EINVAL, snapshot);
@@ -109,9 +128,9 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
       cgroups_.host().version != sys::CgroupVersion::kNone)
     look.cgroup = alive_[running->second].name;
   if (flatten) return look;
-  look.answer = fds[2];
-  look.question = fds[3];
-  look.complaint = fds[4];
+  look.answer = fds[3];
+  look.question = fds[4];
+  look.complaint = fds[5];
   return look;
 }
 
@@ -162,7 +181,7 @@ int Server::BecomeDiffer(Look& look) {
   auto found = FindAllSpecial(look, look.promote);
   if (!found && look.few && found.error().error == E2BIG) return kTooMuch;
   if (!found) return failed(found.error().operation.c_str(), found.error().error);
-  if (look.promote && DependsOnBase(look.layout)) return kRenamed;
+  if (look.promote && DependsOnBase(look.layout, look.asked)) return kRenamed;
   const std::string bytes = EncodeLayout(look.layout);
   sys::Fd layout(sys::SealedMemfd("layout", bytes.data(), bytes.size()));
   if (!layout.valid()) return failed("write down what to compare", errno);
@@ -192,11 +211,12 @@ int Server::BecomeDiffer(Look& look) {
 void Server::EndLook(const SpawnRequest& request) {
   for (auto& [pid, job] : jobs_) {
     const SpawnOp op = job.request.op;
-    if ((op != SpawnOp::kLook && op != SpawnOp::kEgress && op != SpawnOp::kSign) ||
+    const bool flatten = op == SpawnOp::kFlatten;  // it has to clean up
+    if ((op != SpawnOp::kLook && op != SpawnOp::kEgress && op != SpawnOp::kSign && !flatten) ||
         job.request.number != request.argument)
       continue;
     if ((request.flags & kFlagFreeze) == 0) {
-      sys::PidfdSignal(job.pidfd.get(), SIGKILL);
+      sys::PidfdSignal(job.pidfd.get(), flatten ? SIGTERM : SIGKILL);
     } else if (!job.cgroup.empty()) {
       cgroups_.Thaw(job.cgroup);
       job.cgroup.clear();

@@ -36,17 +36,24 @@ class Mirror {
  public:
   explicit Mirror(int view) : view_(view) {}
 
-  Outcome<void> Make(const std::string& from, const std::string& to);
+  // In the directory `parent`, which is at `above`.
+  Outcome<void> Make(int parent, const std::string& above, const std::string& from,
+                     const std::string& to, const volatile sig_atomic_t& cancelled);
   const std::set<FileNumber>& directories() const { return directories_; }  // of the first
 
  private:
   struct Level {
-    std::string path, made;  // below the root of the overlay
+    std::string path, made;  // below the root of the overlay; may be longer than the kernel takes
     sys::Fd from, to;
     std::vector<std::string> names;  // left to do
   };
-  Outcome<void> Enter(std::string path, std::string made);
+  struct Step {
+    int from, to;  // the directories above
+    std::string from_name, to_name;
+  };
+  Outcome<void> Enter(const Step& step, std::string path, std::string made);
   Outcome<void> Add(const Level& level, const std::string& name);
+  int Link(const std::string& first, const Level& level, const std::string& name) const;
 
   int view_;
   std::vector<std::unique_ptr<Level>> stack_;
@@ -54,11 +61,12 @@ class Mirror {
   std::set<FileNumber> directories_;
 };
 
-Outcome<void> Mirror::Enter(std::string path, std::string made) {
-  if (mkdirat(view_, made.c_str(), 0700) < 0) return std::unexpected(Because(errno, path));
+Outcome<void> Mirror::Enter(const Step& step, std::string path, std::string made) {
+  if (mkdirat(step.to, step.to_name.c_str(), 0700) < 0)
+    return std::unexpected(Because(errno, path));
   auto level = std::make_unique<Level>();
-  level->from = OpenBelow(view_, path);
-  level->to = OpenBelow(view_, made);
+  level->from = OpenBelow(step.from, step.from_name);
+  level->to = OpenBelow(step.to, step.to_name);
   struct stat info;
   if (!level->from.valid() || !level->to.valid() || fstat(level->from.get(), &info) < 0)
     return std::unexpected(Because(errno, path));
@@ -77,19 +85,33 @@ Outcome<void> Mirror::Add(const Level& level, const std::string& name) {
   struct stat info;
   if (fstatat(level.from.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
     return std::unexpected(Because(errno, path));
-  if (S_ISDIR(info.st_mode)) return Enter(path, made);
-  std::string first = path;
+  if (S_ISDIR(info.st_mode))
+    return Enter({level.from.get(), level.to.get(), name, name}, path, made);
+  std::string first = made;
   if (S_ISREG(info.st_mode) && info.st_nlink > 1)
     first = linked_.emplace(FileNumber(info.st_dev, info.st_ino), made).first->second;
-  if (first == made) first = path;
-  if (linkat(view_, first.c_str(), level.to.get(), name.c_str(), 0) < 0)
-    return std::unexpected(Because(errno, path));
+  const int error = first != made ? Link(first, level, name)
+                    : linkat(level.from.get(), name.c_str(), level.to.get(), name.c_str(), 0) < 0
+                        ? -errno
+                        : 0;
+  if (error < 0) return std::unexpected(Because(error, path));
   return {};
 }
 
-Outcome<void> Mirror::Make(const std::string& from, const std::string& to) {
-  if (auto entered = Enter(from, to); !entered) return entered;
+int Mirror::Link(const std::string& first, const Level& level, const std::string& name) const {
+  const size_t slash = first.rfind('/');
+  const sys::Fd parent = OpenBelow(view_, first.substr(0, slash));
+  if (!parent.valid()) return parent.get();
+  const std::string last = first.substr(slash + 1);
+  return linkat(parent.get(), last.c_str(), level.to.get(), name.c_str(), 0) < 0 ? -errno : 0;
+}
+
+Outcome<void> Mirror::Make(int parent, const std::string& above, const std::string& from,
+                           const std::string& to, const volatile sig_atomic_t& cancelled) {
+  const Step first{parent, parent, from, to};
+  if (auto entered = Enter(first, above + "/" + from, above + "/" + to); !entered) return entered;
   while (!stack_.empty()) {
+    if (cancelled != 0) return Failed(SpawnStage::kPool, kOperation, ECANCELED, from);
     Level& level = *stack_.back();
     if (level.names.empty()) {
       if (int error = sys::CopyDirectoryStatus(level.from.get(), level.to.get()); error < 0)
@@ -123,10 +145,30 @@ void MarkLost(StateLayout& layout, const std::function<int(int32_t)>& fd) {
   }
 }
 
-bool DependsOnBase(const StateLayout& layout) {
-  return std::ranges::any_of(layout.special, [](const SpecialDirectory& each) {
-    return !each.of_other && !each.redirect.empty() && !each.lost;
-  });
+std::vector<std::string> DependentOnBase(const StateLayout& layout, uint32_t slot,
+                                         const std::vector<std::string>& asked) {
+  const std::string& target = layout.slots[slot].target;
+  const SpecialDirectories special = SpecialOf(layout, slot, false);
+  const auto overlaps = [&](const std::string& below) {
+    const std::string path = (target == "/" ? "" : target) + "/" + below;
+    return asked.empty() || std::ranges::any_of(asked, [&](const std::string& each) {
+             return (path + "/").starts_with(each == "/" ? each : each + "/") ||
+                    (each + "/").starts_with(path + "/");
+           });
+  };
+  std::vector<std::string> paths;
+  for (const auto& [path, each] : special)
+    if (!each->redirect.empty() && !each->lost &&
+        (overlaps(path) || overlaps(BasePathOf(special, path))))
+      paths.push_back(path);
+  std::ranges::sort(paths);  // what holds others comes first
+  return paths;
+}
+
+bool DependsOnBase(const StateLayout& layout, const std::vector<std::string>& asked) {
+  for (uint32_t slot = 0; slot < layout.slots.size(); ++slot)
+    if (!DependentOnBase(layout, slot, asked).empty()) return true;
+  return false;
 }
 
 std::set<FileNumber> WorkingDirectories(pid_t init) {
@@ -147,11 +189,11 @@ std::set<FileNumber> WorkingDirectories(pid_t init) {
 
 // Killed at any step it leaves the old directory or the new one, whole, and perhaps what is removed
 // when the next one begins.
-Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path) {
+Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
+                          const volatile sig_atomic_t& cancelled) {
   const size_t slash = path.rfind('/');
   const std::string above = slash == std::string::npos ? "." : path.substr(0, slash);
   const std::string name = path.substr(slash + 1);
-  const std::string passing = above + "/" + kPassing;
   const sys::Fd parent = OpenBelow(view, above);
   struct stat was;
   if (!parent.valid() || fstat(parent.get(), &was) < 0)
@@ -160,7 +202,7 @@ Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const st
   if (int error = clear(); error < 0 && error != -ENOENT)
     return std::unexpected(Because(error, path));
   Mirror mirror(view);
-  Outcome<void> made = mirror.Make(path, passing);
+  Outcome<void> made = mirror.Make(parent.get(), above, name, kPassing, cancelled);
   // A process that works in one of them would be left in a removed directory.
   for (const FileNumber& each : mirror.directories())
     if (made && in_use.contains(each))

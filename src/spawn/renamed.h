@@ -1,11 +1,13 @@
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <functional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/state_layout.h"
 #include "spawn/failure.h"
@@ -20,15 +22,19 @@ namespace cloche::spawn {
 // another directory. `fd` turns a number of the layout into a descriptor.
 void MarkLost(StateLayout& layout, const std::function<int(int32_t)>& fd);
 
-// Any that still depends on the base?
-bool DependsOnBase(const StateLayout& layout);
+// The renamed directories of a slot that still depend on the base, and that a promotion of `asked`
+// (paths inside; none: of everything) could move, or move the content of.
+std::vector<std::string> DependentOnBase(const StateLayout& layout, uint32_t slot,
+                                         const std::vector<std::string>& asked);
+bool DependsOnBase(const StateLayout& layout, const std::vector<std::string>& asked);
 
 // Puts a directory that holds everything itself in the place of the renamed one at `path`. `view`
 // is the root of the overlay: what the kernel remembers of the old directory goes with it. Nobody
 // else may change anything in there meanwhile. `in_use`: working directories of processes, which
-// must not be among those that are replaced.
+// must not be among those that are replaced. When `cancelled` is set it stops and cleans up.
 using FileNumber = std::pair<dev_t, ino_t>;
-Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path);
+Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
+                          const volatile sig_atomic_t& cancelled);
 
 // Of all processes in the mount namespace of `init`.
 std::set<FileNumber> WorkingDirectories(pid_t init);

@@ -23,6 +23,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMaxPlan = 8 << 20;
+constexpr size_t kMostRequestFds = 6;  // kLook has them
 constexpr int kTrimMs = 1000;
 // epoll tokens that are no pid. (Pid 1 is never a child of ours.)
 constexpr uint64_t kRequestToken = 0, kMountsToken = 1;
@@ -56,13 +57,9 @@ uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end 
 }  // namespace
 
 Outcome<LaunchPlan> ReadPlan(int memfd) {
-  struct stat info;
-  if (!sys::IsSealed(memfd) || fstat(memfd, &info) < 0 ||
-      info.st_size > static_cast<off_t>(kMaxPlan))
-    return Failed(SpawnStage::kPlan, "plan is not a sealed memfd", EINVAL);
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  if (pread(memfd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return Failed(SpawnStage::kPlan, "read plan", EIO);
+  std::string bytes;
+  if (int error = sys::ReadSealed(memfd, bytes, kMaxPlan); error < 0)
+    return Failed(SpawnStage::kPlan, "read plan", error);
   auto plan = DecodePlan(bytes);
   if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
   return std::move(*plan);
@@ -182,7 +179,7 @@ void Server::Shutdown() {
 
 void Server::HandleRequest() {
   SpawnRequest request{};
-  int fds[5];
+  int fds[kMostRequestFds];
   int fd_count = 0;
   long got = sys::ReceiveMessage(daemon_.get(), &request, sizeof request, fds, fd_count);
   if (got == 0 || got == -ECONNRESET) {

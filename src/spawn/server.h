@@ -22,6 +22,8 @@ inline constexpr uint64_t kReportBit = 1ull << 40;
 inline constexpr uint64_t kJobBit = 1ull << 41;  // the pidfd of a job
 
 Outcome<LaunchPlan> ReadPlan(int memfd);
+
+inline constexpr int kFreezeMs = 2000;
 SpawnReply ReplyTo(const SpawnRequest& request);
 SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure);
 
@@ -64,6 +66,8 @@ class Server {
   void StartJob(const SpawnRequest& request);
   void Settle(const SpawnRequest& request);
   void Divide(const SpawnRequest& request);
+  // No job is at work on the same state.
+  Outcome<void> CheckUndisturbed(const SpawnRequest& request) const;
   Outcome<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
@@ -84,6 +88,7 @@ class Server {
     std::shared_ptr<Mask> mask;
     bool promote = false;
     bool few = false;
+    std::vector<std::string> asked;  // what is promoted; none: everything
     std::string cgroup;          // that stands still meanwhile; "" = none
     pid_t init = 0;              // of the state that is looked at, if it runs
     std::vector<sys::Fd> homes;  // of flatten: the directory of each slot of the layout

@@ -116,9 +116,7 @@ void CoverAll(int root, int mount, dev_t device) {
 Outcome<void> Server::LayTrust(int mounts, int certificates) const {
   alarm(kPatience);
   std::string given;
-  if (!sys::IsSealed(certificates)) return Failed(SpawnStage::kPlan, "certificates", EBADMSG);
-  lseek(certificates, 0, SEEK_SET);
-  if (int error = sys::ReadAll(certificates, given, kMostBytes); error < 0)
+  if (int error = sys::ReadSealed(certificates, given, kMostBytes); error < 0)
     return Failed(SpawnStage::kPlan, "read certificates", error);
   const std::string own = CertificatesIn(given, 1);
   if (own.empty()) return Failed(SpawnStage::kPlan, "certificates", EINVAL);

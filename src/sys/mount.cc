@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -58,6 +60,17 @@ int AttachMountAt(int mount, int directory) {
 }
 
 int DetachMount(const char* path) { return Checked(umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW)); }
+
+bool IsOverlay(int fd) {
+  struct statfs info;
+  return fstatfs(fd, &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+int DetachMountOf(int root) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", root);
+  return Checked(umount2(path, MNT_DETACH));
+}
 
 int SetTmpfsFiles(const char* path, uint64_t count) {
   char option[40];

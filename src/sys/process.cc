@@ -214,7 +214,15 @@ int SealedMemfd(const char* name, const void* data, size_t size) {
   return memory.Release();
 }
 
-bool IsSealed(int memfd) { return (fcntl(memfd, F_GET_SEALS) & kSeals) == kSeals; }
+int ReadSealed(int memfd, std::string& content, size_t most) {
+  struct stat info;
+  if ((fcntl(memfd, F_GET_SEALS) & kSeals) != kSeals || fstat(memfd, &info) < 0 ||
+      info.st_size > static_cast<off_t>(most))
+    return -EINVAL;
+  content.resize(static_cast<size_t>(info.st_size));
+  const ssize_t size = pread(memfd, content.data(), content.size(), 0);
+  return size == info.st_size ? 0 : -EIO;
+}
 
 int StartWithSocket(const char* program, const char* argument, pid_t& child) {
   Fd ours, theirs;

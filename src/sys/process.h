@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <span>
+#include <string>
 
 #include "sys/fd.h"
 
@@ -44,7 +45,8 @@ bool IsMountRoot(int fd);
 uint64_t MountIdOf(int fd);  // of the mount it was opened on; 0: the kernel does not tell
 bool IsMountRootAt(int dir, const char* name);
 int SealedMemfd(const char* name, const void* data, size_t size);
-bool IsSealed(int memfd);
+// All of one that nobody can change any more; EINVAL: it is none, or longer than `most`.
+int ReadSealed(int memfd, std::string& content, size_t most);
 
 // Starts `program ARGUMENT 3` with one end of a SEQPACKET socketpair as fd 3 and an empty
 // environment; returns our end or -errno.

@@ -191,6 +191,20 @@ for taken_back in no yes; do
   check "a directory made anew is promoted (status taken back: $taken_back)" exits 0
   check "and reality equals it (taken back: $taken_back)" is "$(outside)" "$saw"
 done
+anew
+cloche new --name deep > /dev/null
+cloche exec -q deep -- mv lib core < /dev/null
+cloche exec -q deep -- "$PYTHON" -c 'import os
+os.chdir("core")
+for i in range(60):
+    os.mkdir("n" * 100)
+    os.chdir("n" * 100)
+open("f", "w").write("deepest")' < /dev/null
+saw=$(inside deep)
+try cloche promote deep --yes --allow-triggers
+check "a renamed directory with a path of 6,000 bytes is promoted" exits 0
+check "the sandbox sees what it saw" is "$(inside deep)" "$saw"
+check "reality equals it" is "$(outside)" "$saw"
 
 # Rootless a rename of a directory is a copy: nothing can be lost.
 if [ "$MODE" != rootless ]; then
@@ -202,6 +216,9 @@ if [ "$MODE" != rootless ]; then
   check "a renamed directory that a process works in is not replaced" exits 4
   check "it is said why" says 'working directory'
   check "the sandbox sees what it saw" is "$(inside used)" "$saw"
+  cloche exec -q used -- sh -c 'echo new > other/g' < /dev/null
+  try cloche promote used other --yes --allow-triggers
+  check "which keeps nothing else from being promoted" is "$status $(cat other/g)" '0 new'
   cloche stop used > /dev/null
   try cloche promote used --yes --allow-triggers
   check "stopped, it is promoted" is "$(outside)" "$saw"
