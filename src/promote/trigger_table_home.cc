@@ -26,7 +26,7 @@ constexpr TriggerClass kTable[] = {
         "Gives sandboxes their rights where XDG_CONFIG_HOME leads to it.",
         "docs/settings.md; XDG Base Directory Specification",
         "**/cloche/config.toml **/cloche/production-hosts",
-        kAny},
+        kScript},
     TriggerClass{
         "env-file",
         "Becomes part of the environment of programs that are started here.",

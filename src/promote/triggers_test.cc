@@ -118,6 +118,8 @@ constexpr Case kCases[] = {
      "model = \"b\""},
     {"agent-settings-yaml", ".aider.conf.yml", "model: a", "test-cmd: id", "model: b"},
     {"agent-scripts", ".claude/hooks/a.sh", "a", "b", "# x\na"},
+    {"cloche-settings", "dotfiles/cloche/config.toml", "[sandbox]",
+     "[sandbox]\nallow = [\"*:443\"]", "# mine\n[sandbox]"},
     {"direnv", ".envrc", "use nix", "use nix\nid", "use nix\n# x"},
     {"env-file", ".env", "PORT=1", "LD_PRELOAD=./x.so", "PORT=2"},
     {"tool-versions", ".tool-versions", "node 18", "node path:x", "node 20"},
