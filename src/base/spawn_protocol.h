@@ -21,8 +21,9 @@ enum class SpawnOp : uint32_t {
                // (a sealed memfd, a NUL behind each; none: all), where cloche-diff writes the
                // answer, what it is asked, where it says why it failed. The reply comes when it has
                // ended. EXDEV: cloche-promote needs a kFlatten first
-  kEndLook = 16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress,
-                  // kSign or kFlatten is to end. kFlagFreeze: it goes on, and so does what stood still
+  kEndLook =
+      16,  // nobody wants the answer to the kLook with the number `argument`; that kEgress,
+           // kSign or kFlatten is to end. kFlagFreeze: it goes on, and so does what stood still
   kNetwork = 17,  // leads the TCP and the DNS of `sandbox` (running) to sockets in its network
                   // namespace. fds: its owner's socket and, rootless, one that init made. The reply
                   // has the sockets: tcp4, dns4, proxy4 and, where there is IPv6, tcp6, dns6;

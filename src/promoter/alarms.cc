@@ -33,8 +33,8 @@ Alarm AlarmOf(const std::string& path, promote::Trigger trigger) {
 }
 
 // A file is what any of its names makes it.
-void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roots,
-                      Links& links, std::vector<Alarm>& alarms) {
+void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roots, Links& links,
+                      std::vector<Alarm>& alarms) {
   if (!file.after || file.after->type == diff::FileType::kDirectory) return;
   const std::string path(file.path);
   const size_t own = alarms.size();

@@ -109,8 +109,7 @@ void SweepLater(const std::string& home) {
     if (fd != waiting) (void)close(fd);
   char byte;
   while (read(waiting, &byte, 1) < 0 && errno == EINTR) continue;
-  const sys::Fd promotions(
-      open((home + "/.local/state/cloche/promotions").c_str(), kDirectory));
+  const sys::Fd promotions(open((home + "/.local/state/cloche/promotions").c_str(), kDirectory));
   struct stat info;
   if (promotions.valid() && fstat(promotions.get(), &info) == 0 && info.st_uid == geteuid() &&
       GiveUpOtherCalls() == 0)

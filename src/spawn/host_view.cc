@@ -110,8 +110,7 @@ bool HostView::FollowOnce() {
 bool HostView::Drop(const sys::MountInfo& mount) {
   if (!privileged_ || mount.target == "/") return false;
   const sys::Fd top(sys::OpenWithoutSymlinks(mount.target.c_str(), O_PATH));
-  return top.valid() && sys::MountIdOf(top.get()) == mount.id &&
-         sys::DetachMountOf(top.get()) == 0;
+  return top.valid() && sys::MountIdOf(top.get()) == mount.id && sys::DetachMountOf(top.get()) == 0;
 }
 
 bool HostView::Fetch(const sys::MountInfo& mount) {

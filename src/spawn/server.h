@@ -89,9 +89,9 @@ class Server {
     bool promote = false;
     bool few = false;
     std::vector<std::string> asked;  // what is promoted; none: everything
-    std::string cgroup;          // that stands still meanwhile; "" = none
-    pid_t init = 0;              // of the state that is looked at, if it runs
-    std::vector<sys::Fd> homes;  // of flatten: the directory of each slot of the layout
+    std::string cgroup;              // that stands still meanwhile; "" = none
+    pid_t init = 0;                  // of the state that is looked at, if it runs
+    std::vector<sys::Fd> homes;      // of flatten: the directory of each slot of the layout
     int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);

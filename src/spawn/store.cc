@@ -122,8 +122,8 @@ Outcome<void> Store::MakeImage(int state_dir, const std::string& state_path) {
     if (each.starts_with(kDraft)) unlinkat(state_dir, each.c_str(), 0);
   const std::string name = std::string(kDraft) + std::to_string(sys::MonotonicMicros());
   const auto made = [&]() -> Outcome<void> {
-    const sys::Fd draft(openat(state_dir, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                               0600));
+    const sys::Fd draft(
+        openat(state_dir, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!draft.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
     const uint64_t room = FreeBytes(draft.get()), reserve = HostReserve(draft.get());
     const uint64_t size = std::min(kFirstSize, room > reserve ? (room - reserve) / 2 : 0);

@@ -20,7 +20,7 @@ int MakeSlave(int mount);  // receives what is mounted below it elsewhere, passe
 int SetMountFlags(int mount, uint64_t set, bool recursive);  // MOUNT_ATTR_*
 int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
-bool IsOverlay(int fd);  // a file of overlayfs
+bool IsOverlay(int fd);                       // a file of overlayfs
 int DetachMount(const char* path);
 int DetachMountOf(int root);  // the mount whose root it is, wherever its path leads by now
 int SetTmpfsFiles(const char* path, uint64_t count);  // nr_inodes of a mounted one
