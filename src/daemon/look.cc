@@ -41,8 +41,9 @@ std::vector<std::string> DataOf(const std::vector<ServiceRequest>& services) {
 // What a promotion is about, as spawn reads it. Patterns may mean anything.
 sys::Fd PathsOf(const LookRequest& request) {
   std::string bytes;
-  if (request.promote.is_object() && request.promote["path_globs"].empty())
-    for (const std::string path : request.promote["paths"]) bytes += path + '\0';
+  const std::vector<std::string> none;
+  if (request.promote.is_object() && request.promote.value("path_globs", none).empty())
+    for (const std::string& path : request.promote.value("paths", none)) bytes += path + '\0';
   return sys::Fd(sys::SealedMemfd("paths", bytes.data(), bytes.size()));
 }
 
