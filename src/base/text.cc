@@ -213,7 +213,7 @@ Result<uint64_t> ParseCount(std::string_view text) {
   if (quantity->whole ? *quantity->whole > kMax / factor : product >= static_cast<double>(kMax))
     return OutOfRange(text, "too large", "give a smaller one");
   if (quantity->whole) return *quantity->whole * factor;
-  // Backwards, as 1.001 * 1000 is no whole number.
+  // Backwards, as 1.001 * 1000 is not a whole number.
   if (product / scale != quantity->value) return BadQuantity("number", text, kExample);
   return static_cast<uint64_t>(product);
 }

@@ -38,7 +38,7 @@ std::vector<std::string> DataOf(const std::vector<ServiceRequest>& services) {
   return data;
 }
 
-// What a promotion is about, as spawn reads it. Patterns may mean anything.
+// The promoted paths, as spawn reads them. Patterns may match anything, so they count as all.
 sys::Fd PathsOf(const LookRequest& request) {
   std::string bytes;
   const std::vector<std::string> none;

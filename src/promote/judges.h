@@ -39,7 +39,7 @@ struct Verdict {
 // is absent for a new file. What cannot be read for sure is an alarm.
 Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
                      std::optional<std::string_view> before, std::string_view after);
-// What protects from something, and is gone with a file that is deleted.
+// Keys that protect from something: deleting their file removes the protection.
 std::vector<std::string> GuardsOf(const TriggerClass& rule, std::string_view text);
 Verdict JudgeScript(const Parts& before, const Parts& after);  // the order counts, too
 

@@ -268,7 +268,7 @@ class Makefile {
       if (auto assignment = AssignmentOf(text))
         values.emplace(std::move(assignment->name), assignment->value);
     }
-    // What such a variable begins with is a command, too.
+    // The first word of such a variable is a command, too.
     std::vector<std::string> fresh(command_variables_.begin(), command_variables_.end());
     while (!fresh.empty()) {
       const auto [first, end] = values.equal_range(fresh.back());

@@ -178,7 +178,7 @@ constexpr Named kAlarms[] = {
     {".cargo/config.toml", "", "[doc]\nbrowser = [\"x\"]"},
     {"x-1.dist-info/entry_points.txt", "", "[pytest11]\nx = evil"},
     {"x.egg-info/entry_points.txt", "", "[pytest11]\nx = evil"},
-    // What enters a shell, a container or a build.
+    // Settings of shells, containers and builds.
     {".env.local", "", "A=$(id)"},
     {".env", "", "A=`id`"},
     {".kamal/secrets", "", "A=$(id)"},

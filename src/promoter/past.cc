@@ -175,7 +175,7 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   const bool same = now && known != wish_.promoted.end() &&
                     known->second.now.inode == static_cast<uint64_t>(now->info.st_ino);
   if (!now || same) {
-    // What a promotion made of it, or gave another status.
+    // A promotion made it, or gave it another status.
   } else if (Made(parent)) {
     swapped = true;
   } else if (origin != copied_.end()) {

@@ -32,7 +32,7 @@ class Past {
   bool HoldsPromoted(const std::string& directory) const;
   // What a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;
-  // What a promotion of this sandbox put there and nobody took back, whatever is there now.
+  // The record of what this sandbox promoted there, unless it was undone; reality may differ now.
   const Promoted* Made(const std::string& path) const;
 
  private:
