@@ -18,7 +18,8 @@ fuzz=(clang-19 libclang-rt-19-dev)
 # The demo and the usefulness suite run these inside a sandbox. People have them from elsewhere too, so
 # what counts is the command: "command package".
 demo_tools=('git git' 'python3 python3' 'pip3 python3-pip')
-test_tools=("${demo_tools[@]}" 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm' 'cargo cargo')
+test_tools=("${demo_tools[@]}" 'gcc gcc' 'nm binutils' 'node nodejs' 'npm npm' 'cargo cargo'
+            'go golang-go' 'java default-jre-headless')
 
 # The coding agent of a story; the last of its kind that runs with Debian's node.
 test_npm=(@anthropic-ai/claude-code@1.0.128)
