@@ -5,6 +5,7 @@
 #include "daemon/engine.h"
 #include "sys/clocks.h"
 #include "sys/fd.h"
+#include "sys/file.h"
 
 // What git knows of a project when a sandbox is made: the base of later merges. Nobody waits for
 // it, and without it there is a conflict where there could have been a merge.
@@ -14,6 +15,19 @@ void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& cl
   // The client may be gone by then; who he was stays.
   notes_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
   if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), kDetached);
+}
+
+// File times stand still between two ticks of the kernel's clock. Whatever is changed after this is
+// dated later than `moment_ns`, and whatever was changed before that moment is not. The bound is for
+// a clock that is set back meanwhile, which ClockTrail notices.
+Task<void> Engine::PassTick(int64_t moment_ns) {
+  constexpr auto kStep = std::chrono::microseconds(500);
+  constexpr int kMostSteps = 40;
+  asio::steady_timer timer(io_);
+  for (int step = 0; step < kMostSteps && sys::CoarseNanos() <= moment_ns; ++step) {
+    timer.expires_after(kStep);
+    co_await timer.async_wait(kAwait);
+  }
 }
 
 // Also between two looks: what was set back and forward again would not show any more.

@@ -295,6 +295,7 @@ class Engine {
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
   void SaveLater(std::shared_ptr<Sandbox> sandbox);
   void ObserveClock();                                                            // birth.cc
+  Task<void> PassTick(int64_t moment_ns);                                         // birth.cc
   void NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client);  // birth.cc
   Task<void> TakeNotes();
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);

@@ -438,7 +438,8 @@ Task<Result<Json>> Engine::Refresh(std::shared_ptr<Sandbox> sandbox, Client clie
   if (sandbox->running_commands() > 0)
     co_return Fail(Code::kConflict, "refresh " + sandbox->id + ": a command runs in it",
                    "wait for it, or end it: cloche stop " + sandbox->id);
-  const int64_t now = sys::CoarseNanos();
+  const int64_t now = sys::RealNanos();
+  co_await PassTick(now);
   auto stale = co_await Staleness(sandbox, client, true);
   if (!stale) co_return stale;
   Status stopped = co_await Stop(sandbox, "refreshed");

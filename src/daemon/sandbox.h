@@ -70,7 +70,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   // --life counts from here: of a fork it is its parent's, for a limit is not renewed by copying.
   std::chrono::system_clock::time_point lives_since = created;
   uint64_t commands_started = 0;
-  int64_t birth_ns = sys::CoarseNanos();   // since then reality may have moved
+  int64_t birth_ns = sys::RealNanos();     // since then reality may have moved
   ClockTrail clock{sys::ReadClocks(), 0};  // since then
   int64_t clock_back_before_ns = 0;        // set back before it was refreshed, and known then
   std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none

@@ -108,11 +108,19 @@ bool IsRegularFile(const char* path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-int64_t CoarseNanos() {
+namespace {
+
+int64_t NanosOf(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
+
+}  // namespace
+
+int64_t RealNanos() { return NanosOf(CLOCK_REALTIME); }
+
+int64_t CoarseNanos() { return NanosOf(CLOCK_REALTIME_COARSE); }
 
 uint64_t MonotonicMicros() {
   timespec now;

@@ -24,6 +24,7 @@ void RandomBytes(unsigned char* bytes, size_t size);
 int64_t ModifiedNanos(const char* path);  // 0 when it is not there
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();
+int64_t RealNanos();    // since 1970
 int64_t CoarseNanos();  // the clock of file times: since 1970, never ahead of them
 
 }  // namespace cloche::sys

@@ -10,7 +10,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-import time
 
 import api
 from report import check, done
@@ -194,7 +193,6 @@ def main():
         shutil.rmtree(TOP, ignore_errors=True)
         os.mkdir(TOP)
         mutate(f"base{seed}", 40)
-        time.sleep(0.02)  # a sandbox is made after what it is a copy of
         found = problems(seed)
         cloche("rm", "box")
         if found:

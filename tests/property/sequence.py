@@ -206,7 +206,6 @@ def prepare(seed):
     os.makedirs(f"{TOP}/theirs")
     subprocess.run([sys.executable, f"{WORK}/sequence_inside.py", TOP, f"base{seed}", "30"], check=True,
                    capture_output=True)
-    time.sleep(0.02)  # a sandbox is made after what it is a copy of
 
 
 def main():

@@ -9,7 +9,6 @@ begin() {
   echo old > "$WORK/file"
   rm -f "$WORK/made"
   [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/cloche.toml" "$WORK/file"
-  sleep 0.05
   cloche new --name "$1" > "$T/log" 2> "$ERR" || not_ok "a sandbox $1 is made"
   inside "$1" 'echo new > file; echo made > made'
 }

@@ -14,7 +14,6 @@ deny = ["secrets/deep/"]
 read_only = ["pyproject.toml"]
 END
 ours
-sleep 0.1
 
 # --- It is pinned.
 try cloche new --name box

@@ -18,7 +18,6 @@ real 'seq 20 > both; seq 20 > same; seq 20 > clash; echo 1 > deleted-here; echo 
       echo 1 > meta; seq 20 > dirty; printf "a\0b" > binary; mkdir d; echo 1 > d/in; echo 1 > quiet; echo 1 > swapped'
 git add . && git commit -m base
 real 'sed -i s/^2$/dirty/ dirty'
-sleep 0.1
 try cloche new --name box
 check "what git knows was noted when it was made" until_true noted
 inside 'sed -i s/^3$/three/ both same clash dirty; rm deleted-here; echo 2 > deleted-there; chmod 755 meta
@@ -120,7 +119,6 @@ check "after a refresh, too" is "$(cases)" P-EDIT-EDITED
 # --- By hunks, on a terminal.
 real 'seq 20 > hunks; echo 1 > left; echo 1 > taken; rm -rf gone; mkdir gone; echo 1 > gone/x; echo 1 > gone/y'
 git add . && git commit -m more
-sleep 0.1
 try cloche rm box
 try cloche new --name box
 inside 'sed -i "s/^3$/three/; s/^15$/fifteen/" hunks; echo 2 > left; echo 2 > taken; rm -r gone; mkdir n; echo 1 > n/f'
@@ -143,7 +141,6 @@ check "without a terminal there is nobody to choose" exits 2
 
 # --- Taken back whatever is there now.
 real 'echo 1 > f1; echo 1 > f2; echo 1 > f3; echo 1 > f4'
-sleep 0.1
 try cloche rm box
 try cloche new --name box
 inside 'echo 2 > f1; echo 2 > f2; rm f3; echo 2 > f4; echo 2 > f5'
@@ -167,7 +164,6 @@ check "moved inside: gone there, new here" is "$(field conflicts)$(field changes
 # --- What nobody may lose.
 real 'mkdir -p closed swap v2 deep; echo 1 > closed/f; echo 1 > swap/f; echo other > v2/f; echo 1 > here; echo 1 > there
       i=0; while [ $i -lt 130 ]; do echo 1 > deep/$i; i=$((i + 1)); done'
-sleep 0.1
 try cloche rm box
 try cloche new --name box
 inside 'echo 2 > closed/f; echo 2 > swap/f; mkdir made; echo 1 > made/f; echo 2 > here; for each in deep/*; do echo 2 > $each; done'

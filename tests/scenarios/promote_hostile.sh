@@ -24,7 +24,6 @@ promote() {
 
 mkdir -p "$WORK/p/q" "$WORK/d" && echo x > "$WORK/d/x" && echo y > "$WORK/p/q/y" && echo k > "$WORK/keep" && echo w > "$WORK/wh"
 mine "$WORK"
-sleep 0.1
 
 # --- Symlinks where directories were.
 cloche new --name links > "$T/log" 2>&1

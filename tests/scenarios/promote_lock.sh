@@ -8,7 +8,6 @@ ticks() { wc -l < "$T/ticks"; }
 goes_on() { local now; now=$(ticks); until_true eval "[ \$(wc -l < '$T/ticks') -ge $((now + 10)) ]"; }
 
 as_caller sh -c 'echo old > file; echo old > other'
-sleep 0.1
 cloche new --name box > "$T/log" 2>&1
 cloche exec box -- sh -c 'echo new > file' > "$T/log" 2>&1
 cloche exec box -- sh -c 'i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $i; sleep 0.02; done' > "$T/ticks" 2> "$T/log" &

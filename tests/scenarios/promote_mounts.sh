@@ -38,7 +38,6 @@ done
 chown -R "$CALLER_UID:$CALLER_UID" "$WORK"
 stop_daemon  # where mounts do not propagate, only a new one sees them
 $starter ls > "$T/log" 2>&1
-sleep 0.1
 old=$(shape)
 
 # --- Three at once.

@@ -12,7 +12,6 @@ project() { mkdir "$WORK/$1" && cd "$WORK/$1" && { [ "$MODE" = system ] || chown
 # --- A file that both sides replaced, as editors do, outside of git.
 project replaced || exit 1
 real 'echo one > both; echo one > gone; echo one > kept'
-sleep 0.1
 cloche new --name replaced > "$T/log" 2>&1
 check "the names of files are noted without git, too" until_true noted
 real 'echo two > t; mv t both; rm gone; echo two > fresh'
@@ -35,10 +34,22 @@ inside early 'echo six > t; mv t kept'
 try cloche promote early --dry-run --json
 check "however soon it was: nobody added it" is "$(cases)" P-EDIT-EDITED
 
+# --- However little time lies between an edit and the birth of a sandbox, it is clear which was first.
+project moment || exit 1
+wrong=
+for round in $(seq 12); do
+  real "echo $round > before; echo $round > after; exec $BIN/cloche new --name moment$round" > "$T/log" 2>&1
+  real "echo real$round > after"
+  inside "moment$round" 'echo sandbox > before; echo sandbox > after'
+  try cloche promote "moment$round" --dry-run --json
+  [ "$(cases)" = P-EDIT-EDITED ] && [ "$(field conflicts.0.path)" = "$PWD/after" ] || wrong+="$round: $(field conflicts) "
+  cloche rm "moment$round" > "$T/log" 2>&1
+done
+check "an edit right before is its base, one right after is not" is "$wrong" ""
+
 # --- A file that is hidden from the sandbox is in reality all the same.
 project hidden || exit 1
 real 'echo SECRET=real > .env'
-sleep 0.1
 cloche new --name hidden > "$T/log" 2>&1
 inside hidden 'echo MODE=sandbox > .env'
 try cloche promote hidden --dry-run
@@ -57,7 +68,6 @@ check "undone, it is back" is "$(cat .env)" SECRET=real
 # --- The clock was set back after the sandbox was made: its record is an hour ahead of now.
 project clock || exit 1
 real 'echo 1 > edited; echo 1 > untouched; mkdir d; echo 1 > d/f'
-sleep 0.1
 cloche new --name clock > "$T/log" 2>&1
 inside clock 'echo sandbox > edited; echo sandbox > untouched; echo sandbox > added; rm -r d'
 cloche stop clock > "$T/log" 2>&1

@@ -282,7 +282,6 @@ clean_up
 # The winner goes into reality, the way of cloche promote.
 echo old > real
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" real
-sleep 0.05
 try cloche race --promote winner --check 'grep -q good real' --approach good='echo good > real' --approach bad='echo bad > real'
 check "without a yes it is not promoted" exits 2
 check "and stays as it is" is "$(cat real)" old

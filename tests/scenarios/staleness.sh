@@ -58,7 +58,6 @@ refused not_found refresh nobody
 
 # --- What a sandbox promoted itself is not behind it.
 as_caller sh -c 'mkdir lone; touch lone/x lone/y'
-sleep 0.1
 try cloche new --name own
 cloche exec own -- sh -c 'rm lone/x; echo edited > src/b; rm src/d; mkdir -p made/deep empty; echo x > made/deep/f; ln -s f made/l
   mv src/a moved' > "$OUT" 2>&1
