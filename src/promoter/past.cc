@@ -40,6 +40,12 @@ const Promoted* Past::Made(const std::string& path) const {
   return found != wish_.promoted.end() && found->second.made ? &found->second : nullptr;
 }
 
+// It is missing from reality because a promotion of this sandbox deleted it.
+bool Past::TookAway(const std::string& path) const {
+  const auto found = wish_.promoted.find(path);
+  return found != wish_.promoted.end() && !found->second.now.exists();
+}
+
 // Reality has changed it since the sandbox was made, and not by what came from there.
 bool Past::Moved(const std::string& path, const struct stat& info) const {
   if (refreshed_.contains(path)) return true;
@@ -105,8 +111,10 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
     situation.seen =
         Moved(path, before->info) || Swapped(target, path) ? Seen::kUnknown : Seen::kAsNow;
   else
-    situation.seen = Made(path) || WasThere(path) ? Seen::kGone : Seen::kNothing;
+    situation.seen =
+        !TookAway(path) && (Made(path) || WasThere(path)) ? Seen::kGone : Seen::kNothing;
   if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
+  if (!before && TookAway(path)) return;
   const bool directories =
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
   // What git had is older than what the sandbox itself put there.
@@ -117,9 +125,7 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   const bool had = asked && base_.Had(path).value_or(false);
   const bool lacked = asked && !base_.Had(path).value_or(true);
   if (!before) {
-    const auto own = wish_.promoted.find(path);
-    const bool ours = own != wish_.promoted.end() && !own->second.now.exists();
-    if (!ours && ((known && known->exists) || had)) situation.seen = Seen::kGone;
+    if ((known && known->exists) || had) situation.seen = Seen::kGone;
     return;
   }
   if (known && known->exists && known->clean) return SeeText(*known, situation);

@@ -37,6 +37,7 @@ class Past {
 
  private:
   static void SeeText(const BaseFile& file, Situation& situation);
+  bool TookAway(const std::string& path) const;
   bool WasThere(const std::string& path);
   bool Swapped(const std::string& target, const std::string& path);
   bool Moved(const std::string& path, const struct stat& info) const;

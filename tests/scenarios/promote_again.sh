@@ -19,7 +19,6 @@ anew() {
   ln -s f1 lib/link
   chmod 2750 lib/deep
   own
-  sleep 0.02  # a sandbox is made after what it is a copy of
 }
 # twice NAME: promotes, looks, works on, promotes again.
 twice() {
@@ -51,6 +50,35 @@ anew
 cloche new --name s > /dev/null
 cloche exec -q s -- sh -c 'mv lib t && mv other lib && mv t other && mv other/deep lib/' < /dev/null
 twice s "directories that changed places"
+
+# --- What a sandbox deleted by its own promotion it may bring back.
+# back NAME SENTENCE: reality equals what it sees.
+back() {
+  local saw
+  saw=$(inside "$1")
+  try cloche promote "$1" --yes --allow-triggers
+  check "$2" is "$status $(outside)" "0 $saw"
+}
+anew
+cloche new --name home > /dev/null
+cloche exec -q home -- mv lib core < /dev/null
+cloche promote home --yes > /dev/null 2>&1
+cloche exec -q home -- mv core lib < /dev/null
+back home "a directory that was renamed, promoted and renamed back is promoted"
+cloche exec -q home -- sh -c 'mv lib t && mv other lib && mv t other' < /dev/null
+back home "two that changed places, too"
+cloche exec -q home -- sh -c 'mv lib t && mv other lib && mv t other' < /dev/null
+back home "and back"
+cloche exec -q home -- sh -c 'echo changed > lib/f2' < /dev/null
+cloche snapshot home --name edited > /dev/null
+cloche exec -q home -- rm lib/f2 < /dev/null
+cloche promote home --yes > /dev/null 2>&1
+cloche rollback home edited > /dev/null 2>&1
+back home "a file that was edited, deleted, promoted and rolled back is promoted"
+check "with what was in it" is "$(cat lib/f2)" changed
+rm lib/f2
+try cloche promote home --yes
+check "deleted by somebody else it is a conflict" exits 4
 
 anew
 cloche new --name stopped > /dev/null
@@ -106,7 +134,6 @@ check "it is not run over" is "$(cat new/two)" theirs
 # What somebody does to what was promoted is his: it is not run over by the next promotion.
 anew
 as_caller sh -c 'seq 30 > text && git init -q && git add . && git -c user.name=a -c user.email=a commit -qm 1'
-sleep 0.4  # git's own idea of what is clean
 cloche new --name later > /dev/null
 sleep 0.5  # that is noted in the background
 cloche exec -q later -- sh -c 'sed -i "3s/.*/three/;20s/.*/twenty/" text; mkdir made; echo 1 > made/one; echo 1 > single' < /dev/null
@@ -133,7 +160,6 @@ check "unless that is chosen" is "$(cat made/one single)" "$(printf '1\n1')"
 
 anew
 as_caller sh -c 'echo theirs | tee other/f1 > other/f2'
-sleep 0.02  # a sandbox is made after what it is a copy of
 cloche new --name swapped > /dev/null
 cloche exec -q swapped -- sh -c 'echo mine > lib/f2' < /dev/null
 cloche promote swapped --yes > /dev/null 2>&1
@@ -166,7 +192,6 @@ check "it is as it was" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib
 # What was taken back leaves directories with another time.
 anew
 as_caller mkdir empty
-sleep 0.02  # a sandbox is made after what it is a copy of
 cloche new --name emptied > /dev/null
 cloche exec -q emptied -- sh -c 'mkdir own' < /dev/null
 cloche promote emptied --yes > /dev/null 2>&1
@@ -230,7 +255,6 @@ if [ "$MODE" != rootless ]; then
   mkdir core
   echo theirs > core/theirs
   own
-  sleep 0.02  # a sandbox is made after what it is a copy of
   cloche stop lost > /dev/null
   try cloche diff lost --name-only
   check "what reality took away is not a deletion" not mentions core/theirs
