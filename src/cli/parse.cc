@@ -57,11 +57,22 @@ Error UnknownWord(const CLI::App& app, const CLI::Error& error) {
   return {Code::kInvalid, error.what(), app.get_name() + " --help"};
 }
 
+// CLI11 takes "[a]" for a list with "a" in it, unless something follows.
+constexpr char kNoList = '\1';
+
+std::string WithoutMark(std::string word) {
+  if (word.starts_with('[') && word.ends_with(kNoList)) word.pop_back();
+  return word;
+}
+
 std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<std::string> words,
                                int bad_usage) {
   const bool json = WantsJson(words);
   app.set_help_flag("-h,--help", "print this help");
   std::ranges::reverse(words);  // CLI11 wants a stack
+  for (std::string& word : words)
+    if (word.starts_with('[') && word.ends_with(']')) word += kNoList;
+  for (CLI::Option* option : app.get_options()) option->transform(WithoutMark);
   try {
     app.parse(words);
     return std::nullopt;

@@ -46,7 +46,12 @@ std::string TargetDirectory(const std::string& path, const Surroundings& around)
   return upwards && realpath(whole.c_str(), real) != nullptr ? real : whole;
 }
 
-bool HasWildcard(const std::string& word) { return word.find_first_of("*?[") != std::string::npos; }
+// A name that is there stands for itself, whatever is in it: "[slug]".
+bool IsPattern(const std::string& word, const Surroundings& around) {
+  struct stat info {};
+  return word.find_first_of("*?[") != std::string::npos &&
+         lstat(AbsolutePath(word, around).c_str(), &info) < 0;
+}
 
 // Of whole paths if it has a slash, like a path it stands for; else of names anywhere.
 std::string Pattern(const std::string& word, const Surroundings& around) {
@@ -59,12 +64,14 @@ std::string Pattern(const std::string& word, const Surroundings& around) {
   return pattern + "/" + (word.starts_with("./") ? word.substr(2) : word);
 }
 
-Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
+// `project`: what it is about when no path was named.
+Json RequestBody(const PromoteFlags& flags, const std::string& project,
+                 const Surroundings& around) {
   Json body = {{"dry_run", true}};
   const auto put = [&](const char* key, const char* globs, const std::vector<std::string>& words) {
     body[key] = Json::array();
     for (const std::string& word : words)
-      if (globs != nullptr && HasWildcard(word))
+      if (globs != nullptr && IsPattern(word, around))
         body[globs].push_back(Pattern(word, around));
       else
         body[key].push_back(AbsolutePath(word, around));
@@ -75,8 +82,7 @@ Json RequestBody(const PromoteFlags& flags, const Surroundings& around) {
   put("theirs", nullptr, flags.theirs);
   body["texts"] = Json::object();
   if (flags.with_noise) body["with_noise"] = true;
-  if (flags.paths.empty())
-    body["paths"].push_back(around.project.empty() ? around.cwd : around.project);
+  if (flags.paths.empty()) body["paths"].push_back(project);
   if (!flags.to.empty()) body["to"] = TargetDirectory(flags.to, around);
   return body;
 }
@@ -91,7 +97,8 @@ Status CheckWords(const Json& plan, const PromoteFlags& flags, const Surrounding
   for (const auto* words : {&flags.paths, &flags.exclude, &flags.ours, &flags.theirs})
     for (const std::string& word : *words) {
       const std::string path = AbsolutePath(word, around);
-      const bool pattern = HasWildcard(word) && (words == &flags.paths || words == &flags.exclude);
+      const bool pattern =
+          IsPattern(word, around) && (words == &flags.paths || words == &flags.exclude);
       if (!missed(pattern ? Pattern(word, around) : path) || lstat(path.c_str(), &info) == 0)
         continue;
       return Fail(Code::kNotFound,
@@ -234,7 +241,7 @@ int Promote(Arguments arguments) {
                "cloche promote");
   app.add_option("SANDBOX", flags.ref, "id, unique prefix of it, or name")->required();
   app.add_option("PATH", flags.paths,
-                 "only these and what is below, or a pattern; default: the project");
+                 "only these and what is below, or a pattern; default: the sandbox's project");
   AddList(app, "--exclude", flags.exclude,
           "not this and what is below; or a pattern: '.git/**', '*.log'");
   app.add_flag("--dry-run", flags.dry_run, "say what would be done");
@@ -269,7 +276,14 @@ int Promote(Arguments arguments) {
   if (const auto read = ReadProjectFile(*around); !read) return fail(read.error());
   const auto target = SandboxTarget(flags.ref, "/promote");
   if (!target) return fail(target.error());
-  Json body = RequestBody(flags, *around);
+  // The sandbox's own project, wherever this is called.
+  std::string project;
+  if (flags.paths.empty()) {
+    const auto sandbox = Call("GET", *SandboxTarget(flags.ref));
+    if (!sandbox) return fail(sandbox.error());
+    project = PlaceOf(*sandbox);
+  }
+  Json body = RequestBody(flags, project, *around);
   auto plan = Plan(*target, flags, *around, body);
   for (;;) {
     if (!plan) return fail(plan.error());

@@ -16,13 +16,24 @@
 namespace cloche::cli {
 namespace {
 
-// The last one that is in place, confirmed by whoever is there.
+bool IsIn(const std::string& directory, const std::string& project) {
+  return !project.empty() && (directory + "/").starts_with(project + "/");
+}
+
+// The last one that is in place in this project, confirmed by whoever is there.
 Result<std::string> LastPromotion(const Surroundings& around, bool yes, bool json) {
   ASSIGN_OR_RETURN(const Json answer, AskPromoter({"list", around.home}));
   if (!json) TellRecovered(answer);
-  const Json* last = nullptr;
+  const Json *last = nullptr, *elsewhere = nullptr;
   for (const Json& each : Field(answer, "promotions"))
-    if (Text(each, "state") == "done") last = &each;
+    if (Text(each, "state") == "done")
+      (IsIn(around.cwd, Text(each, "project")) ? last : elsewhere) = &each;
+  if (last == nullptr && elsewhere != nullptr)
+    return Fail(
+        Code::kNotFound, "undo: there is no promotion of this project to take back",
+        fmt::format("the last one is of {}: cloche undo {}",
+                    EscapeForTerminal(DescribePlace(Text(*elsewhere, "project"), around.home)),
+                    Text(*elsewhere, "id")));
   if (last == nullptr)
     return Fail(Code::kNotFound, "undo: there is no promotion to take back",
                 "cloche promotions lists what was applied");
@@ -73,7 +84,8 @@ int Undo(Arguments arguments) {
   std::vector<std::string> force;
   bool json = false, yes = false;
   CLI::App app("Takes a promotion back, byte for byte.", "cloche undo");
-  app.add_option("PROMOTION", id, "its id: cloche promotions shows them; default: the last");
+  app.add_option("PROMOTION", id,
+                 "its id: cloche promotions shows them; default: the last of this project");
   app.add_flag("-y,--yes", yes, "without an id: do not ask");
   AddList(app, "--force-paths", force, "take this path back, whatever reality has there now");
   AddJsonFlag(app, json);

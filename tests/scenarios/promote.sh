@@ -10,7 +10,6 @@ shape() { (cd "$WORK" && find . -printf '%p %y %m %U %l\n' | sort; find . -type 
 mkdir -p "$WORK/src" "$WORK/old" && echo one > "$WORK/src/a" && echo two > "$WORK/src/b" && echo x > "$WORK/old/x"
 echo '{}' > "$WORK/keep.json" && ln -s src/a "$WORK/link" && mkdir "$WORK/.git"
 [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK"
-sleep 0.1
 try cloche new --name box
 inside box 'echo changed > src/a; rm src/b; mkdir -p new/deep; echo n > new/deep/f; chmod 750 new; rm -r old
             ln -sf src/new link; ln src/a src/same; touch -d @1000000000 new/deep/f; setfattr -n user.note -v hi src/a 2> /dev/null
@@ -135,7 +134,6 @@ check "a stopped one can be promoted, too" is "$(field error.code)" null
 promotions=$CALLER_HOME/.local/state/cloche/promotions
 echo old > "$WORK/first" && echo old > "$WORK/second"
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/first" "$WORK/second"
-sleep 0.1
 try cloche new --name overtaken
 inside overtaken 'echo new > first; echo new > second' > "$T/log" 2>&1
 mv "$BIN/cloche-promote" "$BIN/cloche-promote.real"
@@ -187,6 +185,15 @@ check "a pattern chooses" field_is state done
 check "what it matches" is "$(cat "$WORK/logs/deep/a.log")" l
 check "and no more" not test -e "$WORK/keep[1].txt"
 
+# --- A name in brackets is neither a list nor a pattern.
+as_caller sh -c 'mkdir "[slug]" slug s; echo 1 > "[slug]/p"; echo 1 > slug/p; echo 1 > s/p'
+cloche new --name route > "$T/log" 2>&1
+inside route 'for each in "[slug]" slug s; do echo 2 > "$each/p"; done' > "$T/log" 2>&1
+try cloche promote route '[slug]' --yes
+check "a directory called [slug] is promoted" is "$status $(cat "[slug]/p" slug/p s/p | tr '\n' ' ')" "0 2 1 1 "
+cloche undo --yes > "$T/log" 2>&1
+cloche rm route > "$T/log" 2>&1
+
 # --- The last one is taken back without its name.
 try cloche promotions
 check "promotions name the project" mentions " $WORK\$"
@@ -197,6 +204,21 @@ try cloche undo --yes --json
 check "undo --yes takes back the last" field_is state undone
 check "that one" not test -e "$WORK/logs/deep/a.log"
 check "and no other" is "$(cat "$WORK/logs/t")" t
+
+# --- Where it is called does not matter for what is promoted; undo is about the project one is in.
+as_caller sh -c 'echo old > far; mkdir "$HOME/other"'
+cloche new --name far > "$T/log" 2>&1
+inside far 'echo new > far' > "$T/log" 2>&1
+cd "$CALLER_HOME/other" || exit 1
+try cloche promote far --yes
+check "a promotion is about the sandbox's own project" is "$status $(cat "$WORK/far")" "0 new"
+try cloche undo --yes
+check "another project has nothing to take back" exits 3
+check "and the message names the last promotion" says "cure: the last one is of .*: cloche undo pr_"
+cd "$WORK" || exit 1
+try cloche undo --yes
+check "in its own project it is taken back" is "$status $(cat far)" "0 old"
+cloche rm far > "$T/log" 2>&1
 
 # --- What makes something run later can be left out, and the rest applied.
 dialogue() { as_caller "$PYTHON" "$BIN/dialogue.py" "$@" > "$OUT" 2> "$ERR"; status=$?; }
