@@ -5,12 +5,15 @@
 #include <boost/beast/http/write.hpp>
 #include <string>
 
-#include "api/session.h"
+#include "api/handlers.h"
 #include "base/error_json.h"
 
 // What a sandbox changed, as cloche-diff or cloche-promote writes it: streamed, however much it is.
 // An answer that is not complete has no last chunk.
 namespace cloche::api {
+
+namespace http = boost::beast::http;
+
 namespace {
 
 constexpr size_t kPiece = 64 << 10;
@@ -71,36 +74,28 @@ Task<std::optional<Response>> PassOn(Engine& engine, std::shared_ptr<Engine::Loo
 
 }  // namespace
 
-Task<std::optional<Response>> ServeChanges(Engine& engine, const Client& client,
-                                           const Request& request,
-                                           std::shared_ptr<daemon::Sandbox> sandbox,
-                                           Socket& socket) {
-  auto parsed = ParseLookRequest(request.query);
+Task<std::optional<Response>> ReadChanges(Call& call) {
+  auto parsed = ParseLookRequest(call.request.query);
   if (!parsed) co_return ErrorResponse(parsed.error());
   const bool patch = parsed->patch;
   const char* type = patch ? "text/x-diff" : "application/x-ndjson";
-  auto look = co_await engine.StartLook(sandbox, std::move(*parsed), client);
+  auto look = co_await call.engine.StartLook(call.sandbox, std::move(*parsed), call.client);
   if (!look) co_return ErrorResponse(look.error());
-  co_return co_await PassOn(engine, *look, "", type, patch, socket);
+  co_return co_await PassOn(call.engine, *look, "", type, patch, call.socket);
 }
 
-Task<std::optional<Response>> ServePromotion(Engine& engine, const Client& client,
-                                             const Request& request,
-                                             std::shared_ptr<daemon::Sandbox> sandbox,
-                                             Socket& socket) {
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParsePromoteRequest(*body);
+Task<std::optional<Response>> Promote(Call& call) {
+  auto parsed = ParseBody(call.request, ParsePromoteRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto said = co_await engine.Promote(sandbox, std::move(*parsed), client);
+  auto said = co_await call.engine.Promote(call.sandbox, std::move(*parsed), call.client);
   if (!said) co_return ErrorResponse(said.error());
   if (!said->rest) {
     Response whole;
     whole.body = std::move(said->text);
     co_return whole;
   }
-  co_return co_await PassOn(engine, said->rest, std::move(said->text), "application/json", true,
-                            socket);
+  co_return co_await PassOn(call.engine, said->rest, std::move(said->text), "application/json",
+                            true, call.socket);
 }
 
 }  // namespace cloche::api

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "api/session.h"
+#include "api/handlers.h"
 #include "base/frames.h"
 
 namespace cloche::api {
@@ -28,37 +28,18 @@ Json WithOutput(const daemon::CommandRun& command, const std::string& frames) {
   return json;
 }
 
-Task<Response> RunCommand(Engine& engine, const Client& client, const Request& request,
-                          std::shared_ptr<daemon::Sandbox> sandbox) {
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParseCommandRequest(*body);
-  if (!parsed) co_return ErrorResponse(parsed.error());
-  if (parsed->wants_stdin || parsed->pty)
-    co_return ErrorResponse({Code::kInvalid, "run command: stdin and pty need a stream",
-                             "send Upgrade: cloche-stream"});
-  bool background = parsed->background;
-  std::shared_ptr<daemon::Sandbox> twin;
-  if (parsed->fresh) {
-    SandboxRequest fresh = TwinOf(sandbox->request);
-    auto made = co_await engine.Create(std::move(fresh), false, client);
-    if (!made) co_return ErrorResponse(made.error());
-    sandbox = twin = *made;
-  }
-  auto command = co_await engine.Start(sandbox, std::move(*parsed), client);
-  if (!command) {
-    if (twin) (void)co_await engine.Discard(twin);
-    co_return ErrorResponse(command.error());
-  }
-  if (background) {
-    co_await (*command)->started_event().Wait();
-    co_return JsonResponse((*command)->ToJson(), 202);
-  }
-  while (!(*command)->ended()) co_await (*command)->ended_event().Wait();
-  co_await engine.NoteFull(sandbox, *command);
-  Json result = WithOutput(**command, (*command)->output().Frames());
-  if (twin) (void)co_await engine.Discard(twin);
-  co_return JsonResponse(result);
+Result<int> SignalOf(const nlohmann::json& body) {
+  if (!body.is_object() || !body.contains("signal") || !body["signal"].is_number_integer() ||
+      body["signal"] < 1 || body["signal"] > 64)
+    return Fail(Code::kInvalid, "signal: give a number from 1 to 64", "{\"signal\": 15}");
+  return body["signal"].get<int>();
+}
+
+// The one that the path names.
+Result<std::shared_ptr<daemon::CommandRun>> Find(const Call& call) {
+  if (auto command = call.sandbox->FindCommand(call.Part(3))) return command;
+  return Fail(Code::kNotFound, "find command: there is no such command in " + call.sandbox->id,
+              "cloche show " + call.sandbox->id + " tells how many ran; the first is 1");
 }
 
 }  // namespace
@@ -69,41 +50,64 @@ Response OutputResponse(daemon::CommandRun& command, const Request& request) {
           "application/octet-stream"};
 }
 
-Task<Response> ServeCommands(Engine& engine, const Client& client, const Request& request,
-                             std::shared_ptr<daemon::Sandbox> sandbox) {
-  const auto& path = request.path;
-  if (path.size() == 3 && request.method == "POST")
-    co_return co_await RunCommand(engine, client, request, sandbox);
-  if (path.size() == 3 && request.method == "GET") {
-    Json list = Json::array();
-    for (const auto& [number, command] : sandbox->commands())
-      if (command->request().service.empty()) list.push_back(command->ToJson());
-    co_return JsonResponse(list);
+Task<Response> ListCommands(Call& call) {
+  Json list = Json::array();
+  for (const auto& [number, command] : call.sandbox->commands())
+    if (command->request().service.empty()) list.push_back(command->ToJson());
+  co_return JsonResponse(list);
+}
+
+Task<Response> RunCommand(Call& call) {
+  auto parsed = ParseBody(call.request, ParseCommandRequest);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  if (parsed->wants_stdin || parsed->pty)
+    co_return ErrorResponse({Code::kInvalid, "run command: stdin and pty need a stream",
+                             "send Upgrade: cloche-stream"});
+  const bool background = parsed->background;
+  std::shared_ptr<daemon::Sandbox> sandbox = call.sandbox, twin;
+  if (parsed->fresh) {
+    SandboxRequest fresh = TwinOf(sandbox->request);
+    auto made = co_await call.engine.Create(std::move(fresh), false, call.client);
+    if (!made) co_return ErrorResponse(made.error());
+    sandbox = twin = *made;
   }
-  auto command = path.size() > 3 ? sandbox->FindCommand(path[3]) : nullptr;
-  if (!command)
-    co_return ErrorResponse({Code::kNotFound,
-                             "find command: there is no such command in " + sandbox->id,
-                             "cloche show " + sandbox->id + " tells how many ran; the first is 1"});
-  if (path.size() == 4 && request.method == "GET") {
-    while (request.Query("wait") == "1" && !command->ended())
-      co_await command->ended_event().Wait();
-    co_return JsonResponse(command->ToJson());
+  auto command = co_await call.engine.Start(sandbox, std::move(*parsed), call.client);
+  if (!command) {
+    if (twin) (void)co_await call.engine.Discard(twin);
+    co_return ErrorResponse(command.error());
   }
-  if (path.size() == 5 && path[4] == "output" && request.method == "GET")
-    co_return OutputResponse(*command, request);
-  if (path.size() == 5 && path[4] == "signal" && request.method == "POST") {
-    auto body = request.ParseBody();
-    if (!body) co_return ErrorResponse(body.error());
-    if (!body->is_object() || !body->contains("signal") || !(*body)["signal"].is_number_integer() ||
-        (*body)["signal"] < 1 || (*body)["signal"] > 64)
-      co_return ErrorResponse(
-          {Code::kInvalid, "signal: give a number from 1 to 64", "{\"signal\": 15}"});
-    sandbox->Signal(command->number(), (*body)["signal"].get<int>());
-    co_return JsonResponse(command->ToJson());
+  if (background) {
+    co_await (*command)->started_event().Wait();
+    co_return JsonResponse((*command)->ToJson(), 202);
   }
-  co_return ErrorResponse(
-      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+  while (!(*command)->ended()) co_await (*command)->ended_event().Wait();
+  co_await call.engine.NoteFull(sandbox, *command);
+  Json result = WithOutput(**command, (*command)->output().Frames());
+  if (twin) (void)co_await call.engine.Discard(twin);
+  co_return JsonResponse(result);
+}
+
+Task<Response> ShowCommand(Call& call) {
+  const auto command = Find(call);
+  if (!command) co_return ErrorResponse(command.error());
+  while (call.request.Query("wait") == "1" && !(*command)->ended())
+    co_await (*command)->ended_event().Wait();
+  co_return JsonResponse((*command)->ToJson());
+}
+
+Task<Response> ReadOutput(Call& call) {
+  const auto command = Find(call);
+  if (!command) co_return ErrorResponse(command.error());
+  co_return OutputResponse(**command, call.request);
+}
+
+Task<Response> SignalCommand(Call& call) {
+  const auto command = Find(call);
+  if (!command) co_return ErrorResponse(command.error());
+  const auto signal = ParseBody(call.request, SignalOf);
+  if (!signal) co_return ErrorResponse(signal.error());
+  call.sandbox->Signal((*command)->number(), *signal);
+  co_return JsonResponse((*command)->ToJson());
 }
 
 }  // namespace cloche::api

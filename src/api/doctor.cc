@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "api/doctor_kernel.h"
-#include "api/session.h"
+#include "api/handlers.h"
 #include "base/spawn_protocol.h"
 #include "daemon/last_words.h"
 #include "sys/apparmor.h"
@@ -207,7 +207,8 @@ Json EndsCheck(const std::string& directory) {
 
 }  // namespace
 
-Response ServeDoctor(Engine& engine, const Client& client) {
+Task<Response> ShowDoctor(Call& call) {
+  Engine& engine = call.engine;
   const HostFacts& facts = engine.FreshFacts();
   const bool system = engine.mode() == Mode::kSystem;
   const KernelVersion version =
@@ -227,13 +228,14 @@ Response ServeDoctor(Engine& engine, const Client& client) {
   checks.push_back(DiskCheck(system, facts));
   if (!system) checks.push_back(SharedCheck());
   checks.push_back(NetworkCheck());
-  checks.push_back(RecordCheck(engine.UnreadableJson(client)));
+  checks.push_back(RecordCheck(engine.UnreadableJson(call.client)));
   checks.push_back(EndsCheck(engine.state_directory() + "/daemon"));
-  return JsonResponse({{"id", "doctor"},
+  const Json answer = {{"id", "doctor"},
                        {"mode", system ? "system" : "rootless"},
                        {"version", CLOCHE_VERSION},
                        {"kernel", version.Text()},
-                       {"checks", checks}});
+                       {"checks", checks}};
+  co_return JsonResponse(answer);
 }
 
 }  // namespace cloche::api

@@ -6,10 +6,13 @@
 #include <boost/beast/http/write.hpp>
 #include <chrono>
 
-#include "api/session.h"
+#include "api/handlers.h"
 
 // What a sandbox may reach, and what it did.
 namespace cloche::api {
+
+namespace http = boost::beast::http;
+
 namespace {
 
 constexpr const char* kLines = "application/x-ndjson";
@@ -40,29 +43,6 @@ Task<void> WatchForEnd(Socket& socket, std::shared_ptr<daemon::NetworkFollower> 
   follower->moved.Pulse();
 }
 
-}  // namespace
-
-Task<Response> ServeNetwork(Engine& engine, const Client& client, const Request& request,
-                            std::shared_ptr<daemon::Sandbox> sandbox) {
-  const auto& path = request.path;
-  if (path.size() == 3 && request.method == "GET")
-    co_return JsonResponse(engine.NetworkJson(*sandbox));
-  if (path.size() == 3 && request.method == "POST") {
-    auto body = request.ParseBody();
-    if (!body) co_return ErrorResponse(body.error());
-    const double now =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    auto change = ParseNetworkChange(*body, now);
-    if (!change) co_return ErrorResponse(change.error());
-    const Status changed = co_await engine.ChangeNetwork(sandbox, std::move(*change), client);
-    co_return changed ? JsonResponse(engine.NetworkJson(*sandbox)) : ErrorResponse(changed.error());
-  }
-  if (path.size() == 4 && path[3] == "log" && request.method == "GET")
-    co_return Response{200, LogText(*engine.NetworkOf(*sandbox)), kLines};
-  co_return ErrorResponse(
-      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
-}
-
 Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> sandbox,
                             Socket& socket) {
   const auto network = engine.NetworkOf(*sandbox);
@@ -89,6 +69,32 @@ Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> san
   (void)socket.close(ignored);
   // The one who watches refers to the socket: he is woken by its end, and leaves first.
   while (!*left) co_await follower->moved.Wait();
+}
+
+}  // namespace
+
+Task<Response> ShowNetwork(Call& call) {
+  co_return JsonResponse(call.engine.NetworkJson(*call.sandbox));
+}
+
+Task<Response> ChangeNetwork(Call& call) {
+  const auto body = call.request.ParseBody();
+  if (!body) co_return ErrorResponse(body.error());
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  auto change = ParseNetworkChange(*body, now);
+  if (!change) co_return ErrorResponse(change.error());
+  const Status changed =
+      co_await call.engine.ChangeNetwork(call.sandbox, std::move(*change), call.client);
+  co_return changed ? JsonResponse(call.engine.NetworkJson(*call.sandbox))
+                    : ErrorResponse(changed.error());
+}
+
+Task<std::optional<Response>> ReadNetworkLog(Call& call) {
+  if (call.request.Query("follow") != "1")
+    co_return Response{200, LogText(*call.engine.NetworkOf(*call.sandbox)), kLines};
+  co_await FollowNetworkLog(call.engine, call.sandbox, call.socket);
+  co_return std::nullopt;
 }
 
 }  // namespace cloche::api

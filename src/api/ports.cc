@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "api/session.h"
+#include "api/handlers.h"
 
 // A connection to a server inside a sandbox. Both ends are bytes to us.
 namespace cloche::api {
@@ -46,21 +46,13 @@ Task<void> Pass(std::shared_ptr<Relay> relay, From& from, To& to) {
 
 }  // namespace
 
-bool IsPortRequest(const Request& request) {
-  const auto& path = request.path;
-  return request.method == "POST" && path.size() == 4 && path[0] == "sandboxes" &&
-         path[2] == "ports";
-}
-
-Task<Result<sys::Fd>> OpenPort(Engine& engine, Client client, const Request& request) {
-  auto sandbox = engine.Find(request.path[1], client);
-  if (!sandbox) co_return std::unexpected(sandbox.error());
-  const std::string& text = request.path[3];
+Task<Result<sys::Fd>> OpenPort(Call& call) {
+  const std::string& text = call.Part(3);
   uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0)
     co_return Fail(Code::kInvalid, "connect: that is no port", "give a number from 1 to 65535");
-  co_return co_await engine.ConnectInto(*sandbox, port, client);
+  co_return co_await call.engine.ConnectInto(call.sandbox, port, call.client);
 }
 
 Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::string received) {

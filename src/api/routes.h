@@ -1,19 +1,66 @@
 #pragma once
 
+#include <boost/asio/local/stream_protocol.hpp>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "api/request.h"
 #include "base/result.h"
+#include "daemon/engine.h"
 
+// Which request goes where: one table, which routes_test.cc compares with openapi.yaml.
 namespace cloche::api {
 
-// What there is below /v1/, as src/api/openapi.yaml has it, and how large a body may be.
+namespace asio = boost::asio;
+using daemon::Client;
+using daemon::Engine;
+using daemon::Task;
+using Socket = asio::local::stream_protocol::socket;
+class Stream;
+
+// What a handler gets.
+struct Call {
+  Engine& engine;
+  const Client& client;
+  const Request& request;
+  Socket& socket;                            // of those who write their answer themselves
+  std::shared_ptr<daemon::Sandbox> sandbox;  // of sandboxes/*
+
+  const std::string& Part(size_t index) const { return request.path[index]; }
+};
+
+// The kinds of answers.
+using WholeAnswer = Task<Response> (*)(Call& call);
+// Written piece by piece as it comes. Nothing: it is written, and the connection is over.
+using StreamedAnswer = Task<std::optional<Response>> (*)(Call& call);
+// After `Upgrade: cloche-stream`: frames, or the bytes of a port inside.
+using FramedAnswer = Task<void> (Stream::*)(Request& request);
+struct PortAnswer {};
+using Handler = std::variant<WholeAnswer, StreamedAnswer, FramedAnswer, PortAnswer>;
+
+// What a path names before its handler is called.
+enum class Subject {
+  kNone,
+  kSandbox,
+  kAnySandbox,  // also one whose record cannot be read
+};
+
 struct Route {
-  std::string_view path;     // segments; * is any
-  std::string_view methods;  // "GET POST"
-  size_t most_body;          // of all but GET and DELETE, which need none
+  std::string_view method;
+  std::string_view path;  // segments; * is any
+  size_t most_body;
+  Subject subject;
+  Handler handler;
+
+  bool NeedsUpgrade() const {
+    return std::holds_alternative<FramedAnswer>(handler) ||
+           std::holds_alternative<PortAnswer>(handler);
+  }
 };
 std::span<const Route> Routes();
 
@@ -24,8 +71,7 @@ struct Refusal {
   int status = 0;
 };
 
-// How large the body of this request may be; or that there is no such thing.
-std::expected<size_t, Refusal> FindRoute(const std::string& method,
-                                         const std::vector<std::string>& path);
+std::expected<const Route*, Refusal> FindRoute(const std::string& method,
+                                               const std::vector<std::string>& path, bool upgrade);
 
 }  // namespace cloche::api

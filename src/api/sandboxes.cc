@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/session.h"
+#include "api/handlers.h"
 #include "policy/fields.h"
 
 namespace cloche::api {
@@ -24,32 +24,12 @@ bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
   return request.Query("all") == "1" || sandbox.state != daemon::Sandbox::State::kEnded;
 }
 
-Task<Response> Create(Engine& engine, const Client& client, const Request& request) {
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParseSandboxRequest(*body);
-  if (!parsed) co_return ErrorResponse(parsed.error());
-  auto sandbox = co_await engine.Create(std::move(*parsed), true, client);
-  if (!sandbox) co_return ErrorResponse(sandbox.error());
-  co_return JsonResponse((*sandbox)->ToJson(), 201);
-}
-
 // The cloche.toml that binds its promotions: of when it was made, or of when its owner said so.
-Response ServeProjectFile(Engine& engine, const Request& request, daemon::Sandbox& sandbox) {
-  if (request.method == "PUT") {
-    auto body = request.ParseBody();
-    if (!body) return ErrorResponse(body.error());
-    auto text = ParseProjectFileRequest(*body);
-    if (!text) return ErrorResponse(text.error());
-    if (const Status pinned = engine.PinProjectFile(sandbox, std::move(*text)); !pinned)
-      return ErrorResponse(pinned.error());
-  } else if (request.method != "GET") {
-    return ErrorResponse({Code::kInvalid, "project_file: no such method", "see openapi.yaml"});
-  }
-  return JsonResponse({{"id", sandbox.id},
-                       {"project", sandbox.request.project},
-                       {"digest", sandbox.project_file_digest},
-                       {"text", sandbox.request.project_file}});
+Json ProjectFileJson(const daemon::Sandbox& sandbox) {
+  return {{"id", sandbox.id},
+          {"project", sandbox.request.project},
+          {"digest", sandbox.project_file_digest},
+          {"text", sandbox.request.project_file}};
 }
 
 Status Rename(Engine& engine, const Client& client, const nlohmann::json& body,
@@ -87,74 +67,79 @@ Json UsageOf(const daemon::Sandbox& sandbox) {
   return usage;
 }
 
+Response Shown(const Status& done, const daemon::Sandbox& sandbox) {
+  return done ? JsonResponse(sandbox.ToJson()) : ErrorResponse(done.error());
+}
+
 }  // namespace
 
-Task<Response> ServeSandboxes(Engine& engine, const Client& client, const Request& request) {
-  const auto& path = request.path;
-  if (path.size() == 1 && request.method == "POST")
-    co_return co_await Create(engine, client, request);
-  if (path.size() == 1 && request.method == "GET") {
-    Json list = Json::array();
-    for (const auto& sandbox : engine.List(client))
-      if (Matches(*sandbox, request)) list.push_back(sandbox->ToJson());
-    co_return JsonResponse(list);
-  }
-  if (path.size() < 2)
-    co_return ErrorResponse({Code::kInvalid, "sandboxes: no such method", "see openapi.yaml"});
-  auto sandbox = engine.FindAny(path[1], client);
+Task<Response> ListSandboxes(Call& call) {
+  Json list = Json::array();
+  for (const auto& sandbox : call.engine.List(call.client))
+    if (Matches(*sandbox, call.request)) list.push_back(sandbox->ToJson());
+  co_return JsonResponse(list);
+}
+
+Task<Response> CreateSandbox(Call& call) {
+  auto parsed = ParseBody(call.request, ParseSandboxRequest);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  auto sandbox = co_await call.engine.Create(std::move(*parsed), true, call.client);
   if (!sandbox) co_return ErrorResponse(sandbox.error());
-  if (path.size() == 2 && request.method == "GET") co_return JsonResponse((*sandbox)->ToJson());
-  if (path.size() == 2 && request.method == "DELETE") {
-    auto removed = co_await engine.Discard(*sandbox);
-    if (!removed) co_return ErrorResponse(removed.error());
-    Json json = (*sandbox)->ToJson();
-    json["state"] = "removed";
-    co_return JsonResponse(json);
+  co_return JsonResponse((*sandbox)->ToJson(), 201);
+}
+
+Task<Response> ShowSandbox(Call& call) { co_return JsonResponse(call.sandbox->ToJson()); }
+
+Task<Response> RenameSandbox(Call& call) {
+  const auto body = call.request.ParseBody();
+  if (!body) co_return ErrorResponse(body.error());
+  const Status renamed = Rename(call.engine, call.client, *body, *call.sandbox);
+  co_return Shown(renamed, *call.sandbox);
+}
+
+Task<Response> RemoveSandbox(Call& call) {
+  auto removed = co_await call.engine.Discard(call.sandbox);
+  if (!removed) co_return ErrorResponse(removed.error());
+  Json json = call.sandbox->ToJson();
+  json["state"] = "removed";
+  co_return JsonResponse(json);
+}
+
+Task<Response> StartSandbox(Call& call) {
+  if (call.sandbox->state == daemon::Sandbox::State::kEnded) {
+    const Error ended{Code::kConflict, "start " + call.sandbox->id + ": it has ended",
+                      "cloche new"};
+    co_return ErrorResponse(ended);
   }
-  if (path.size() == 3 && path[2] == "stop" && request.method == "POST") {
-    Status stopped = co_await engine.Stop(*sandbox, "stopped by its owner");
-    co_return stopped ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(stopped.error());
-  }
-  if (const Status readable = daemon::CheckReadable(**sandbox); !readable)
-    co_return ErrorResponse(readable.error());
-  if (path.size() == 2 && request.method == "PATCH") {
-    auto body = request.ParseBody();
-    if (!body) co_return ErrorResponse(body.error());
-    const Status renamed = Rename(engine, client, *body, **sandbox);
-    co_return renamed ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(renamed.error());
-  }
-  if (path.size() == 3 && path[2] == "start" && request.method == "POST") {
-    if ((*sandbox)->state == daemon::Sandbox::State::kEnded) {
-      Error ended{Code::kConflict, "start " + (*sandbox)->id + ": it has ended", "cloche new"};
-      co_return ErrorResponse(ended);
-    }
-    Status started = co_await engine.Wake(*sandbox, client);
-    co_return started ? JsonResponse((*sandbox)->ToJson()) : ErrorResponse(started.error());
-  }
-  if (path.size() == 3 && path[2] == "usage" && request.method == "GET")
-    co_return JsonResponse(UsageOf(**sandbox));
-  if (path.size() == 3 && path[2] == "staleness" && request.method == "GET") {
-    auto stale = co_await engine.Staleness(*sandbox, client);
-    co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());
-  }
-  if (path.size() == 3 && path[2] == "refresh" && request.method == "POST") {
-    auto stale = co_await engine.Refresh(*sandbox, client);
-    co_return stale ? JsonResponse(*stale) : ErrorResponse(stale.error());
-  }
-  if (path.size() == 3 && path[2] == "project_file")
-    co_return ServeProjectFile(engine, request, **sandbox);
-  if (path.size() >= 3 && path[2] == "commands")
-    co_return co_await ServeCommands(engine, client, request, *sandbox);
-  if (path.size() >= 3 && path[2] == "network")
-    co_return co_await ServeNetwork(engine, client, request, *sandbox);
-  if (path.size() >= 3 && path[2] == "sign")
-    co_return co_await ServeSigning(engine, client, request, *sandbox);
-  if (path.size() >= 3 && path[2] == "services")
-    co_return co_await ServeServices(engine, client, request, *sandbox);
-  if (path.size() >= 3 && (path[2] == "snapshots" || path[2] == "rollback" || path[2] == "fork"))
-    co_return co_await ServeSavedStates(engine, client, request, *sandbox);
-  co_return ErrorResponse(
-      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
+  const Status started = co_await call.engine.Wake(call.sandbox, call.client);
+  co_return Shown(started, *call.sandbox);
+}
+
+Task<Response> StopSandbox(Call& call) {
+  const Status stopped = co_await call.engine.Stop(call.sandbox, "stopped by its owner");
+  co_return Shown(stopped, *call.sandbox);
+}
+
+Task<Response> ShowUsage(Call& call) { co_return JsonResponse(UsageOf(*call.sandbox)); }
+
+Task<Response> ShowStaleness(Call& call) {
+  co_return Reply(co_await call.engine.Staleness(call.sandbox, call.client));
+}
+
+Task<Response> RefreshSandbox(Call& call) {
+  co_return Reply(co_await call.engine.Refresh(call.sandbox, call.client));
+}
+
+Task<Response> ShowProjectFile(Call& call) {
+  co_return JsonResponse(ProjectFileJson(*call.sandbox));
+}
+
+Task<Response> PinProjectFile(Call& call) {
+  auto text = ParseBody(call.request, ParseProjectFileRequest);
+  if (!text) co_return ErrorResponse(text.error());
+  const Status pinned = call.engine.PinProjectFile(*call.sandbox, std::move(*text));
+  if (!pinned) co_return ErrorResponse(pinned.error());
+  co_return JsonResponse(ProjectFileJson(*call.sandbox));
 }
 
 }  // namespace cloche::api

@@ -8,7 +8,7 @@
 #include <boost/beast/http/write.hpp>
 #include <chrono>
 
-#include "api/routes.h"
+#include "api/handlers.h"
 #include "api/stream.h"
 #include "base/error_json.h"
 #include "base/json_text.h"
@@ -58,12 +58,6 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-// Of one sandbox, answered piece by piece.
-bool IsAbout(const Request& request, const char* method, const char* what) {
-  return request.method == method && request.path.size() == 3 && request.path[0] == "sandboxes" &&
-         request.path[2] == what;
 }
 
 // Ends what waits on a socket when time is up. The socket may be gone before.
@@ -203,6 +197,10 @@ Response ErrorResponse(const Error& error) {
   return JsonResponse({{"error", ErrorJson(error)}}, HttpStatus(error.code));
 }
 
+Response Reply(const Result<Json>& result, int status) {
+  return result ? JsonResponse(*result, status) : ErrorResponse(result.error());
+}
+
 Task<void> Session::Serve() {
   for (;;) {
     if (buffer_.size() == 0) {
@@ -253,13 +251,13 @@ Task<bool> Session::Read(Request& request, bool& keep_alive) {
     co_return false;
   }
   if (!parser.is_done()) {
-    parser.body_limit(request.most_body);
+    parser.body_limit(request.route->most_body);
     const Deadline deadline(engine_.io(), socket_, kBodyTime);
     auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
     if (deadline.passed())
       refusal = TooSlow("body", kBodyTime);
     else if (error == http::error::body_limit)
-      refusal = TooLarge(request.most_body);
+      refusal = TooLarge(request.route->most_body);
     else if (error)
       co_return false;
   }
@@ -277,12 +275,13 @@ Response Session::Admit(const http::request<http::string_body>& head, bool chunk
   Response none;
   auto understood = Understand(head);
   if (!understood) return ErrorResponse(understood.error());
-  const auto most = FindRoute(understood->method, understood->path);
-  if (!most) return Refused(most.error().status, most.error().error);
-  if (announced > *most) return TooLarge(*most);
+  const auto route = FindRoute(understood->method, understood->path, understood->upgrade);
+  if (!route) return Refused(route.error().status, route.error().error);
+  const size_t most = (*route)->most_body;
+  if (announced > most) return TooLarge(most);
   request = std::move(*understood);
-  request.most_body = *most;
-  const size_t bytes = chunked ? *most : static_cast<size_t>(announced);
+  request.route = *route;
+  const size_t bytes = chunked ? most : static_cast<size_t>(announced);
   if (bytes <= kSmall) return none;
   auto hold = Hold::Take(guest_, bytes);
   if (!hold) return TooMuchAtOnce("read request");
@@ -324,34 +323,45 @@ Task<bool> Session::Handle(Request request, bool keep_alive) {
   co_return co_await Write(std::move(*response), keep_alive);
 }
 
-// Nothing: the connection became something else, and is over.
+// Nothing: it was answered, and the connection is over.
 Task<std::optional<Response>> Session::Answer(Request& request) {
-  if (request.upgrade && IsPortRequest(request)) {
-    auto inside = co_await OpenPort(engine_, client_, request);
-    if (!inside) co_return ErrorResponse(inside.error());
-    std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
-    co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_), std::move(received));
+  const Route& route = *request.route;
+  if (const auto* framed = std::get_if<FramedAnswer>(&route.handler)) {
+    co_await ServeFrames(*framed, request);
     co_return std::nullopt;
   }
-  if (request.upgrade) {
-    const bool streamed = co_await RouteUpgrade(request);
-    if (streamed) co_return std::nullopt;
-    co_return ErrorResponse({Code::kInvalid, "upgrade: this resource has no stream", ""});
+  Call call{engine_, client_, request, socket_, nullptr};
+  if (route.subject != Subject::kNone) {
+    auto found = route.subject == Subject::kSandbox ? engine_.Find(request.path[1], client_)
+                                                    : engine_.FindAny(request.path[1], client_);
+    if (!found) co_return ErrorResponse(found.error());
+    call.sandbox = std::move(*found);
   }
-  if (IsAbout(request, "GET", "changes") || IsAbout(request, "POST", "promote")) {
-    auto sandbox = engine_.Find(request.path[1], client_);
-    if (!sandbox) co_return ErrorResponse(sandbox.error());
-    const auto serve = request.method == "GET" ? ServeChanges : ServePromotion;
-    co_return co_await serve(engine_, client_, request, *sandbox, socket_);
+  if (const auto* whole = std::get_if<WholeAnswer>(&route.handler))
+    co_return co_await (*whole)(call);
+  if (const auto* streamed = std::get_if<StreamedAnswer>(&route.handler))
+    co_return co_await (*streamed)(call);
+  co_return co_await ServePort(call);
+}
+
+Task<std::optional<Response>> Session::ServePort(Call& call) {
+  auto inside = co_await OpenPort(call);
+  if (!inside) co_return ErrorResponse(inside.error());
+  std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_), std::move(received));
+  co_return std::nullopt;
+}
+
+Task<void> Session::ServeFrames(FramedAnswer serve, Request& request) {
+  auto stream =
+      std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_), guest_);
+  std::optional<Error> bug;
+  try {
+    co_await (*stream.*serve)(request);
+  } catch (const std::exception&) {
+    bug = RecordBug();
   }
-  if (request.method == "GET" && request.path.size() == 4 && request.path[0] == "sandboxes" &&
-      request.path[2] == "network" && request.path[3] == "log" && request.Query("follow") == "1") {
-    auto sandbox = engine_.Find(request.path[1], client_);
-    if (!sandbox) co_return ErrorResponse(sandbox.error());
-    co_await FollowNetworkLog(engine_, *sandbox, socket_);
-    co_return std::nullopt;
-  }
-  co_return co_await Route(request);
+  if (bug) co_await stream->Refuse(*bug);  // our socket is the stream's by now
 }
 
 Task<bool> Session::Write(Response response, bool keep_alive) {
@@ -367,57 +377,6 @@ Task<bool> Session::Write(Response response, bool keep_alive) {
   const Deadline deadline(engine_.io(), socket_, kWriteTime);
   auto [error, written] = co_await http::async_write(socket_, reply, daemon::kAwait);
   co_return !error;
-}
-
-Task<Response> Session::Route(const Request& request) {
-  const auto& path = request.path;
-  if (path.size() == 1 && path[0] == "status" && request.method == "GET")
-    co_return JsonResponse(engine_.StatusJson(client_));
-  if (path.size() == 1 && path[0] == "doctor" && request.method == "GET")
-    co_return ServeDoctor(engine_, client_);
-  if (path.size() == 1 && path[0] == "explain" && request.method == "POST") {
-    auto body = request.ParseBody();
-    if (!body) co_return ErrorResponse(body.error());
-    auto parsed = ParseSandboxRequest(*body);
-    if (!parsed) co_return ErrorResponse(parsed.error());
-    auto explained = co_await engine_.Explain(std::move(*parsed), client_);
-    co_return explained ? JsonResponse(*explained) : ErrorResponse(explained.error());
-  }
-  if (!path.empty() && path[0] == "sandboxes")
-    co_return co_await ServeSandboxes(engine_, client_, request);
-  if (!path.empty() && path[0] == "snapshots")
-    co_return co_await ServeSnapshots(engine_, client_, request);
-  if (!path.empty() && path[0] == "secrets")
-    co_return co_await ServeSecrets(engine_, client_, request);
-  if (path.size() == 1 && path[0] == "run")
-    co_return ErrorResponse(
-        {Code::kInvalid, "run: the answer is a stream", "send Upgrade: cloche-stream"});
-  co_return ErrorResponse(
-      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
-}
-
-Task<bool> Session::RouteUpgrade(Request& request) {
-  const auto& path = request.path;
-  bool run = path.size() == 1 && path[0] == "run";
-  bool commands = path.size() == 3 && path[0] == "sandboxes" && path[2] == "commands";
-  bool attach =
-      path.size() == 5 && path[0] == "sandboxes" && path[2] == "commands" && path[4] == "attach";
-  if (request.method != "POST" || !(run || commands || attach)) co_return false;
-  auto stream =
-      std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_), guest_);
-  std::optional<Error> bug;
-  try {
-    if (run)
-      co_await stream->Run(request);
-    else if (commands)
-      co_await stream->Exec(request);
-    else
-      co_await stream->Attach(request);
-  } catch (const std::exception&) {
-    bug = RecordBug();
-  }
-  if (bug) co_await stream->Refuse(*bug);  // our socket is the stream's by now
-  co_return true;
 }
 
 }  // namespace cloche::api

@@ -1,27 +1,7 @@
-#include "api/session.h"
+#include "api/handlers.h"
 
 namespace cloche::api {
 namespace {
-
-Response NoSuchResource() {
-  return ErrorResponse(
-      {Code::kNotFound, "find resource: no such path or method", "see openapi.yaml"});
-}
-
-Task<Response> Save(Engine& engine, const Request& request,
-                    std::shared_ptr<daemon::Sandbox> sandbox) {
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParseSnapshotRequest(*body);
-  if (!parsed) co_return ErrorResponse(parsed.error());
-  daemon::StepTimer steps;
-  auto saved = co_await engine.TakeSnapshot(sandbox, std::move(*parsed),
-                                            daemon::SnapshotKind::kManual, &steps);
-  if (!saved) co_return ErrorResponse(saved.error());
-  Json json = saved->ToJson();
-  for (const auto& [step, milliseconds] : steps.steps()) json["timing_ms"][step] = milliseconds;
-  co_return JsonResponse(json, 201);
-}
 
 Response Forked(const Result<Engine::Sandboxes>& forks) {
   if (!forks) return ErrorResponse(forks.error());
@@ -32,69 +12,85 @@ Response Forked(const Result<Engine::Sandboxes>& forks) {
 
 // From a sandbox's present state or from a snapshot.
 template <typename Source>
-Task<Response> Fork(Engine& engine, const Client& client, const Request& request, Source source) {
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParseForkRequest(*body);
+Task<Response> Fork(Call& call, Source source) {
+  auto parsed = ParseBody(call.request, ParseForkRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto forks = co_await engine.Fork(std::move(source), std::move(*parsed), client);
+  auto forks = co_await call.engine.Fork(std::move(source), std::move(*parsed), call.client);
   co_return Forked(forks);
+}
+
+// The one that the path names.
+Result<daemon::Snapshot> Find(const Call& call) {
+  return call.engine.FindSnapshot(call.Part(1), call.client);
 }
 
 }  // namespace
 
-Task<Response> ServeSavedStates(Engine& engine, const Client& client, const Request& request,
-                                std::shared_ptr<daemon::Sandbox> sandbox) {
-  const std::string& what = request.path[2];
-  if (request.path.size() != 3) co_return NoSuchResource();
-  if (what == "snapshots" && request.method == "GET") {
-    Json list = Json::array();
-    for (const daemon::Snapshot& snapshot : engine.SnapshotsOf(*sandbox)) {
-      list.push_back(snapshot.ToJson());
-      list.back()["head"] = snapshot.id == sandbox->head;
-    }
-    co_return JsonResponse(list);
+Task<Response> ListSnapshots(Call& call) {
+  Json list = Json::array();
+  for (const daemon::Snapshot& snapshot : call.engine.SnapshotsOf(*call.sandbox)) {
+    list.push_back(snapshot.ToJson());
+    list.back()["head"] = snapshot.id == call.sandbox->head;
   }
-  if (request.method != "POST") co_return NoSuchResource();
-  if (what == "snapshots") co_return co_await Save(engine, request, sandbox);
-  if (what == "fork") co_return co_await Fork(engine, client, request, sandbox);
-  auto body = request.ParseBody();
-  if (!body) co_return ErrorResponse(body.error());
-  auto parsed = ParseRollbackRequest(*body);
+  co_return JsonResponse(list);
+}
+
+Task<Response> TakeSnapshot(Call& call) {
+  auto parsed = ParseBody(call.request, ParseSnapshotRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto done = co_await engine.Rollback(sandbox, std::move(*parsed));
+  daemon::StepTimer steps;
+  auto saved = co_await call.engine.TakeSnapshot(call.sandbox, std::move(*parsed),
+                                                 daemon::SnapshotKind::kManual, &steps);
+  if (!saved) co_return ErrorResponse(saved.error());
+  Json json = saved->ToJson();
+  for (const auto& [step, milliseconds] : steps.steps()) json["timing_ms"][step] = milliseconds;
+  co_return JsonResponse(json, 201);
+}
+
+Task<Response> RollBack(Call& call) {
+  auto parsed = ParseBody(call.request, ParseRollbackRequest);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  auto done = co_await call.engine.Rollback(call.sandbox, std::move(*parsed));
   if (!done) co_return ErrorResponse(done.error());
   // What ran before runs again, on the data of then.
-  if (!sandbox->request.services.empty()) {
-    const Status woken = co_await engine.Wake(sandbox, client);
+  if (!call.sandbox->request.services.empty()) {
+    const Status woken = co_await call.engine.Wake(call.sandbox, call.client);
     if (!woken) co_return ErrorResponse(woken.error());
-    (*done)["services"] = sandbox->ServicesJson();
+    (*done)["services"] = call.sandbox->ServicesJson();
   }
   co_return JsonResponse(*done);
 }
 
-Task<Response> ServeSnapshots(Engine& engine, const Client& client, const Request& request) {
-  const auto& path = request.path;
-  if (path.size() != 2 && path.size() != 3) co_return NoSuchResource();
-  auto snapshot = engine.FindSnapshot(path[1], client);
+Task<Response> ForkSandbox(Call& call) { co_return co_await Fork(call, call.sandbox); }
+
+Task<Response> ShowSnapshot(Call& call) {
+  const auto snapshot = Find(call);
+  co_return snapshot ? JsonResponse(snapshot->ToJson()) : ErrorResponse(snapshot.error());
+}
+
+Task<Response> RenameSnapshot(Call& call) {
+  const auto snapshot = Find(call);
   if (!snapshot) co_return ErrorResponse(snapshot.error());
-  if (path.size() == 3) {
-    if (path[2] != "fork" || request.method != "POST") co_return NoSuchResource();
-    co_return co_await Fork(engine, client, request, *snapshot);
-  }
-  if (request.method == "GET") co_return JsonResponse(snapshot->ToJson());
-  if (request.method == "DELETE") {
-    Status dropped = co_await engine.DropSnapshot(*snapshot);
-    co_return dropped ? JsonResponse(snapshot->ToJson()) : ErrorResponse(dropped.error());
-  }
-  if (request.method != "PATCH") co_return NoSuchResource();
-  auto body = request.ParseBody();
+  const auto body = call.request.ParseBody();
   if (!body) co_return ErrorResponse(body.error());
   auto parsed = ParseSnapshotRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
   if (!body->contains("name")) parsed->name = snapshot->name;
-  auto renamed = engine.RenameSnapshot(*snapshot, *parsed);
+  const auto renamed = call.engine.RenameSnapshot(*snapshot, *parsed);
   co_return renamed ? JsonResponse(renamed->ToJson()) : ErrorResponse(renamed.error());
+}
+
+Task<Response> RemoveSnapshot(Call& call) {
+  const auto snapshot = Find(call);
+  if (!snapshot) co_return ErrorResponse(snapshot.error());
+  const Status dropped = co_await call.engine.DropSnapshot(*snapshot);
+  co_return dropped ? JsonResponse(snapshot->ToJson()) : ErrorResponse(dropped.error());
+}
+
+Task<Response> ForkSnapshot(Call& call) {
+  const auto snapshot = Find(call);
+  if (!snapshot) co_return ErrorResponse(snapshot.error());
+  co_return co_await Fork(call, *snapshot);
 }
 
 }  // namespace cloche::api

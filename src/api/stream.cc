@@ -273,7 +273,7 @@ Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequ
   co_return Status{};
 }
 
-Task<void> Stream::Attach(const Request& request) {
+Task<void> Stream::Attach(Request& request) {
   SwitchProtocols();
   foreground_ = false;
   auto sandbox = engine_.Find(request.path[1], client_);

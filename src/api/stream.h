@@ -18,7 +18,7 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
 
   Task<void> Run(Request& request);  // it is used up
   Task<void> Exec(Request& request);
-  Task<void> Attach(const Request& request);
+  Task<void> Attach(Request& request);
   Task<void> Refuse(const Error& error);  // the last frame, if there was none yet
 
   void Deliver(std::string frames) override;
