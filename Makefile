@@ -56,6 +56,7 @@ demo: build
 bench:
 	@tools/deps.sh bench
 	@$(MAKE) --no-print-directory build
+	@cmake --build build -j $(JOBS) --target cloche-bench
 	@build/bin/cloche-bench
 
 # `sudo make install` must not compile as root into a user's build directory.
