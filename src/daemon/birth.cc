@@ -18,8 +18,8 @@ void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& cl
 }
 
 // File times stand still between two ticks of the kernel's clock. Whatever is changed after this is
-// dated later than `moment_ns`, and whatever was changed before that moment is not. The bound is for
-// a clock that is set back meanwhile, which ClockTrail notices.
+// dated later than `moment_ns`, and whatever was changed before that moment is not. The bound is
+// for a clock that is set back meanwhile, which ClockTrail notices.
 Task<void> Engine::PassTick(int64_t moment_ns) {
   constexpr auto kStep = std::chrono::microseconds(500);
   constexpr int kMostSteps = 40;

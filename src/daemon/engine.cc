@@ -265,8 +265,8 @@ Task<Result<std::shared_ptr<Sandbox>>> Engine::Create(SandboxRequest request, bo
   // Recorded before its files exist: after a crash in between, Load removes what was half-made.
   CLOCHE_CO_TRY(Save(*sandbox));
   sandboxes_[sandbox->id] = sandbox;  // before the first wait: the name is taken from here on
-  // Its own work may not begin in the tick of its birth; without a command the launch is part of the
-  // wait. A disposable sandbox is never compared with reality.
+  // Its own work may not begin in the tick of its birth; without a command the launch is part of
+  // the wait. A disposable sandbox is never compared with reality.
   if (keep && first) co_await PassTick(sandbox->birth_ns);
   Status launched = co_await Launch(sandbox, client, steps, first);
   if (keep) co_await PassTick(sandbox->birth_ns);
