@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@
 namespace cloche::cli {
 namespace {
 
+constexpr int kExitInterrupted = 130;
+
 struct PromoteFlags {
   std::string ref, to, merge_tool;
   std::vector<std::string> paths, exclude, ours, theirs;
@@ -30,20 +33,17 @@ struct PromoteFlags {
   bool with_noise = false;
 };
 
+// Of "../there" the directory is where it is now; its last part may be there in the sandbox only.
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
   std::string whole = path.starts_with('/') ? path
                       : path == "."         ? around.cwd
                                             : around.cwd + "/" + path;
   while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
-  return whole;
-}
-
-// A directory of reality, unlike the other paths: "../there" is where it is now.
-std::string TargetDirectory(const std::string& path, const Surroundings& around) {
-  const std::string whole = AbsolutePath(path, around);
+  if ((whole + "/").find("/../") == std::string::npos) return whole;
+  const size_t last = whole.ends_with("/..") ? whole.size() : whole.rfind('/');
   char real[PATH_MAX];
-  const bool upwards = (whole + "/").find("/../") != std::string::npos;
-  return upwards && realpath(whole.c_str(), real) != nullptr ? real : whole;
+  if (realpath(whole.substr(0, last).c_str(), real) == nullptr) return whole;
+  return (last < whole.size() && std::string_view(real) == "/" ? "" : real) + whole.substr(last);
 }
 
 // A name that is there stands for itself, whatever is in it: "[slug]".
@@ -83,7 +83,7 @@ Json RequestBody(const PromoteFlags& flags, const std::string& project,
   body["texts"] = Json::object();
   if (flags.with_noise) body["with_noise"] = true;
   if (flags.paths.empty()) body["paths"].push_back(project);
-  if (!flags.to.empty()) body["to"] = TargetDirectory(flags.to, around);
+  if (!flags.to.empty()) body["to"] = AbsolutePath(flags.to, around);
   return body;
 }
 
@@ -211,7 +211,17 @@ std::optional<int> ShowOrEnd(const PromoteAnswer& plan, const PromoteFlags& flag
   return flags.dry_run || nothing ? std::optional(0) : std::nullopt;
 }
 
+// Once it is being applied it is finished, whoever listens.
+void LeaveApplying(int) {
+  static constexpr char kText[] =
+      "\ncloche: interrupted; what had begun to be applied is finished all the same: see cloche "
+      "promotions\n";
+  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+  _exit(kExitInterrupted);
+}
+
 int Apply(const std::string& target, const PromoteFlags& flags, const Json& body) {
+  signal(SIGINT, LeaveApplying);
   const auto done = AskPromote(target, body);
   if (!done) return PrintError(done.error(), flags.json);
   const bool conflicts = !Field(done->json, "conflicts").empty();

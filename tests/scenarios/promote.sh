@@ -218,6 +218,11 @@ check "and the message names the last promotion" says "cure: the last one is of 
 cd "$WORK" || exit 1
 try cloche undo --yes
 check "in its own project it is taken back" is "$status $(cat far)" "0 old"
+as_caller mkdir sub
+cd sub || exit 1
+try cloche promote far ../far --yes
+check "a path may lead upwards" is "$status $(cat ../far)" "0 new"
+cd "$WORK" || exit 1
 cloche rm far > "$T/log" 2>&1
 
 # --- What makes something run later can be left out, and the rest applied.
