@@ -45,6 +45,7 @@ constexpr Route kRoutes[] = {
     {"sandboxes/*/ports/*", "POST", kSmall},
     {"snapshots/*", "GET DELETE PATCH", kSmall},
     {"snapshots/*/fork", "POST", kSmall},
+    {"reality", "POST", kSmall},
     {"secrets", "GET", 0},
     {"secrets/*", "GET PUT DELETE", kMiB},
     {"secrets/*/rotate", "POST", kMiB},

@@ -389,6 +389,10 @@ Task<Response> Session::Route(const Request& request) {
     co_return co_await ServeSnapshots(engine_, client_, request);
   if (!path.empty() && path[0] == "secrets")
     co_return co_await ServeSecrets(engine_, client_, request);
+  if (path.size() == 1 && path[0] == "reality" && request.method == "POST") {
+    const Status shown = co_await engine_.ShowReality(client_);
+    co_return shown ? JsonResponse(Json::object()) : ErrorResponse(shown.error());
+  }
   if (path.size() == 1 && path[0] == "run")
     co_return ErrorResponse(
         {Code::kInvalid, "run: the answer is a stream", "send Upgrade: cloche-stream"});
