@@ -8,6 +8,7 @@ namespace cloche::api {
 Task<Response> ShowStatus(Call& call);
 Task<Response> ShowDoctor(Call& call);
 Task<Response> Explain(Call& call);
+Task<Response> ShowReality(Call& call);
 
 // sandboxes.cc
 Task<Response> ListSandboxes(Call& call);

@@ -66,6 +66,7 @@ constexpr Route kRoutes[] = {
     {"PATCH",  "snapshots/*",                    kSmall,       kNone,    RenameSnapshot},
     {"DELETE", "snapshots/*",                    kEmpty,       kNone,    RemoveSnapshot},
     {"POST",   "snapshots/*/fork",               kSmall,       kNone,    ForkSnapshot},
+    {"POST",   "reality",                        kSmall,       kNone,    ShowReality},
     {"GET",    "secrets",                        kEmpty,       kNone,    ListSecrets},
     {"GET",    "secrets/*",                      kEmpty,       kNone,    ShowSecret},
     {"PUT",    "secrets/*",                      kMiB,         kNone,    SetSecret},

@@ -14,4 +14,10 @@ Task<Response> Explain(Call& call) {
   co_return Reply(co_await call.engine.Explain(std::move(*parsed), call.client));
 }
 
+// An undo has changed it.
+Task<Response> ShowReality(Call& call) {
+  const Status shown = co_await call.engine.ShowReality(call.client);
+  co_return shown ? JsonResponse(Json::object()) : ErrorResponse(shown.error());
+}
+
 }  // namespace cloche::api

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/ask.h"
+#include "cli/client.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -114,6 +115,14 @@ int Undo(Arguments arguments) {
          "--force-paths PATH takes it back all the same; what is there now is kept in the "
          "promotion"},
         json);
+  }
+  // Without a daemon no sandbox runs.
+  if (ConnectToDaemon(StartDaemon::kNever)) {
+    const auto shown = Call("POST", "/v1/reality", Json::object(), StartDaemon::kNever);
+    if (!shown && !json)
+      WriteAll(STDERR_FILENO,
+               fmt::format("cloche: running sandboxes may show what was there before: {}\n",
+                           shown.error().message));
   }
   if (json)
     PrintJson(*answer);

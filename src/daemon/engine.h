@@ -140,6 +140,9 @@ class Engine {
   };
   // Lifts it into reality, by cloche-promote: its answer.
   Task<Result<Said>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
+  // Reality was changed: the client's running sandboxes see it as it is now. Not `unless`, whose
+  // own promotion it was.
+  Task<Status> ShowReality(Client client, std::shared_ptr<Sandbox> unless = nullptr);
   // Another cloche.toml binds its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
@@ -254,6 +257,8 @@ class Engine {
                        Client client);
   Task<Status> CopyRenamed(std::shared_ptr<Look> look, LookRequest asked, std::string snapshot,
                            Client client);
+  Sandboxes OthersOf(const Sandbox& sandbox) const;  // of the same owner, with files of their own
+  Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, Json directories, Client client);
   Status SendLook(Look& look, const LookRequest& request, const Client& client,
                   const std::string& state, const std::string& other);
   void WatchClient(const std::shared_ptr<Look>& look, const Client& client);

@@ -198,6 +198,8 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       {"guarded", request.promote.is_null() ? std::vector<std::string>() : sandbox.guarded},
       {"birth", noted ? sandbox.birth_note : Json()},
       {"service_data", DataOf(sandbox.request.services)},
+      {"others", !request.promote.is_null() && mode_ == Mode::kSystem &&
+                     !request.others_flattened && !OthersOf(sandbox).empty()},
       {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
       {"promote", request.promote}};
   const std::string text = question.dump();

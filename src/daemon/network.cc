@@ -231,7 +231,8 @@ Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, Sp
   sys::Fd witness;
   if (mode_ == Mode::kRootless) {
     auto made = co_await sandbox->AskSocket(
-        op == SpawnOp::kTrust ? InitOp::kMounts : InitOp::kSocket, "open the network");
+        op == SpawnOp::kTrust || op == SpawnOp::kForget ? InitOp::kMounts : InitOp::kSocket,
+        op == SpawnOp::kForget ? "look at reality anew" : "open the network");
     if (!made) co_return std::unexpected(made.error());
     witness = std::move(*made);
     fds.push_back(witness.get());

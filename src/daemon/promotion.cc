@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -10,6 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr size_t kMostHeld = 64 << 10;  // what is longer is passed on as it comes
+constexpr const char* kApplied = R"("state":"done")";
 constexpr milliseconds kFirstPause{50}, kLongestPause{1000}, kPatience{30'000};
 
 }  // namespace
@@ -24,9 +27,18 @@ Task<Result<Engine::Said>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, Loo
   milliseconds waited{0}, pause = kFirstPause;
   for (;;) {
     auto said = co_await Ask(sandbox, request, client, kMostHeld);
+    if (said && said->text.find(kApplied) != std::string::npos)
+      (void)co_await ShowReality(client, sandbox);  // what they remember harms nobody
     if (!said || said->rest) co_return said;
     const auto answer = ParseSaid(*sandbox, said->text);
     if (!answer) co_return std::unexpected(answer.error());
+    if (answer->contains("takes")) {
+      Json directories = (*answer)["takes"];
+      const Status copied = co_await FlattenOthers(sandbox, std::move(directories), client);
+      if (!copied) co_return std::unexpected(copied.error());
+      request.others_flattened = true;
+      continue;
+    }
     if (!answer->contains("busy")) co_return said;
     if (waited >= kPatience)
       co_return Fail(Code::kUnavailable, "promote: another promotion or undo is under way",
@@ -36,6 +48,51 @@ Task<Result<Engine::Said>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, Loo
     waited += pause;
     pause = std::min(pause * 2, kLongestPause);
   }
+}
+
+Engine::Sandboxes Engine::OthersOf(const Sandbox& sandbox) const {
+  Sandboxes others;
+  for (const auto& [id, each] : sandboxes_) {
+    const bool there =
+        each->state == Sandbox::State::kRunning || each->state == Sandbox::State::kStopped;
+    if (each.get() != &sandbox && each->owner == sandbox.owner && each->keep && there &&
+        each->request.base_directory.empty() && CheckReadable(*each))
+      others.push_back(each);
+  }
+  return others;
+}
+
+// The promotion takes these directories away. What other sandboxes renamed shows their content.
+Task<Status> Engine::FlattenOthers(std::shared_ptr<Sandbox> sandbox, Json directories,
+                                   Client client) {
+  for (const auto& other : OthersOf(*sandbox)) {
+    LookRequest asked;
+    asked.promote = {{"paths", directories}};
+    const Status copied = co_await Flatten(other, std::move(asked), "", client);
+    if (copied || !sandboxes_.contains(other->id)) continue;
+    Error error = copied.error();
+    error.message = fmt::format(
+        "promote: it takes away a directory that was renamed in {}, which could not be copied: {}",
+        other->name.empty() ? other->id : other->name, error.message);
+    co_return std::unexpected(std::move(error));
+  }
+  co_return Status();
+}
+
+Task<Status> Engine::ShowReality(Client client, std::shared_ptr<Sandbox> unless) {
+  Status all;
+  Sandboxes own;
+  for (const auto& [id, each] : sandboxes_)
+    if (each != unless && each->owner == client.peer.uid && each->state == Sandbox::State::kRunning)
+      own.push_back(each);
+  for (const auto& each : own) {
+    if (each->state != Sandbox::State::kRunning) continue;  // ended meanwhile
+    auto answer = co_await AskInside(each, SpawnOp::kForget, 0, client);
+    if (each->state != Sandbox::State::kRunning) continue;
+    if (!answer) all = std::unexpected(answer.error());
+    if (answer && answer->reply.value != 0) all = std::unexpected(Explained(*answer));
+  }
+  co_return all;
 }
 
 }  // namespace cloche::daemon

@@ -38,8 +38,9 @@ struct LookRequest {
   bool guard = false;      // and what both changed, whole
   std::string root;        // of names in a patch; "" = the project
   std::vector<std::string> paths;
-  bool much = false;  // more than can be looked at while the sandbox stands still
-  int flattened = 0;  // how often renamed directories were copied for it
+  bool much = false;              // more than can be looked at while the sandbox stands still
+  int flattened = 0;              // how often renamed directories were copied for it
+  bool others_flattened = false;  // and those of other sandboxes that it takes the content of
 };
 
 // From the query of a URL.

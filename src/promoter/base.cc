@@ -123,6 +123,13 @@ std::optional<bool> Base::Had(const std::string& path) const {
              : had;
 }
 
+std::optional<uint64_t> Base::DirectoryWas(const std::string& path) const {
+  if (!note_.names || (path != note_.project && !path.starts_with(note_.project + "/")))
+    return std::nullopt;
+  return note_.names->DirectoryWas(path == note_.project ? ""
+                                                         : path.substr(note_.project.size() + 1));
+}
+
 std::optional<BaseFile> Base::Find(const std::string& path) {
   if (note_.commit.empty() || !path.starts_with(note_.project + "/")) return std::nullopt;
   const std::string below = path.substr(note_.project.size() + 1);

@@ -48,6 +48,9 @@ class Base {
   // Whether there was a file or a symlink, of git or not. Nothing: nobody knows.
   std::optional<bool> Had(const std::string& path) const;
 
+  // Which directory was there: its inode. Nothing: nobody knows.
+  std::optional<uint64_t> DirectoryWas(const std::string& path) const;
+
   // Nothing: nobody knows.
   std::optional<BaseFile> Find(const std::string& path);
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -129,6 +130,13 @@ Result<std::vector<promote::Glob>> ReadGlobs(const nlohmann::json& asked, const 
   return globs;
 }
 
+// As JSON has them: where a name is no text, the directory it is in.
+std::vector<std::string> Readable(std::vector<std::string> paths) {
+  for (std::string& path : paths)
+    while (!IsUtf8(path)) path.resize(std::max<size_t>(path.find_last_of('/'), 1));
+  return paths;
+}
+
 // `changes` is set where they are part of the answer.
 Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   std::string text, bytes;
@@ -172,6 +180,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   wish.ancestors = question.value("ancestors", std::map<std::string, int64_t>());
   wish.clock_back_ns = question.value("clock_back_ns", int64_t{0});
   wish.one_owner = question.value("one_owner", false);
+  wish.others = question.value("others", false);
   wish.uid = geteuid();
   wish.gid = getegid();
   wish.groups.resize(static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
@@ -209,6 +218,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   for (const AnnexPlace& each : annexes) DropIfEmpty(each);
   if (!promoted) return std::unexpected(promoted.error());
   Outcome& outcome = *promoted;
+  if (!outcome.takes.empty()) return Json{{"takes", Readable(outcome.takes)}};
   if (std::string note = ProjectFileNote(wish.project, pinned, question.value("sandbox", ""));
       !note.empty())
     outcome.notes.push_back(std::move(note));

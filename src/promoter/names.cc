@@ -12,6 +12,7 @@
 #include "diff/sha256.h"
 #include "differ/place.h"
 #include "sys/directory.h"
+#include "sys/file_times.h"
 #include "sys/process.h"
 
 namespace cloche::promoter {
@@ -56,6 +57,11 @@ std::optional<Names> Names::Note(const std::string& project, const std::string& 
   const auto self = differ::Look(root, ".");
   if (!self) return std::nullopt;
   pending.push_back({*self, ""});
+  const auto note_directory = [&](const differ::Place& place, const std::string& below) {
+    if (sys::Nanos(place.info.st_ctim) < since_ns)
+      names.directories_.emplace_back(NumberOf(below), place.info.st_ino);
+  };
+  note_directory(*self, "");
   while (!pending.empty()) {
     const Directory next = std::move(pending.back());
     pending.pop_back();
@@ -72,6 +78,7 @@ std::optional<Names> Names::Note(const std::string& project, const std::string& 
       const auto place = differ::Look(directory, name);
       if (!place || place->mount_root) continue;
       if (place->IsDirectory()) {
+        note_directory(*place, below);
         pending.push_back({*place, below});
         continue;
       }
@@ -80,21 +87,33 @@ std::optional<Names> Names::Note(const std::string& project, const std::string& 
     }
     if (list.error() != 0) return std::nullopt;
   }
+  if (names.directories_.size() > kMostNames) names.directories_.clear();
+  std::ranges::sort(names.directories_);
   std::ranges::sort(names.old_);
   std::ranges::sort(names.young_);
   return names;
 }
 
 std::string Names::Encode() const {
-  return diff::ToBase64(Bytes(old_)) + ":" + diff::ToBase64(Bytes(young_));
+  std::vector<uint64_t> directories;
+  for (const auto& [name, inode] : directories_)
+    directories.insert(directories.end(), {name, inode});
+  return diff::ToBase64(Bytes(old_)) + ":" + diff::ToBase64(Bytes(young_)) + ":" +
+         diff::ToBase64(Bytes(directories));
 }
 
 std::optional<Names> Names::Decode(const std::string& text) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  auto old = Numbers(text.substr(0, colon)), young = Numbers(text.substr(colon + 1));
-  if (!old || !young) return std::nullopt;
+  const size_t last = text.find(':', colon + 1);  // older versions noted no directories
+  const bool noted = last != std::string::npos;
+  auto old = Numbers(text.substr(0, colon));
+  auto young = Numbers(text.substr(colon + 1, noted ? last - colon - 1 : last));
+  const auto directories = Numbers(noted ? text.substr(last + 1) : "");
+  if (!old || !young || !directories || directories->size() % 2 != 0) return std::nullopt;
   Names names;
+  for (size_t i = 0; i < directories->size(); i += 2)
+    names.directories_.emplace_back((*directories)[i], (*directories)[i + 1]);
   names.old_ = std::move(*old);
   names.young_ = std::move(*young);
   return names;
@@ -105,6 +124,12 @@ std::optional<bool> Names::Had(const std::string& below) const {
   if (std::ranges::binary_search(old_, number)) return true;
   if (std::ranges::binary_search(young_, number)) return std::nullopt;
   return false;
+}
+
+std::optional<uint64_t> Names::DirectoryWas(const std::string& below) const {
+  const auto found = std::ranges::lower_bound(directories_, Directory(NumberOf(below), 0));
+  if (found == directories_.end() || found->first != NumberOf(below)) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace cloche::promoter

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cloche::promoter {
 
 // Which files a project had when a sandbox was made: of one that both sides replaced since, nothing
-// else tells that it was there. Of each name only a part of its hash.
+// else tells that it was there. Of each name only a part of its hash. And which directories: one
+// that somebody put in the place of another may hold files that are as old as those it held.
 class Names {
  public:
   // Looks at the project, without what git and caches keep for themselves. Nothing: there are more
@@ -20,9 +22,12 @@ class Names {
 
   // Nothing: nobody knows. `below` is relative to the project.
   std::optional<bool> Had(const std::string& below) const;
+  std::optional<uint64_t> DirectoryWas(const std::string& below) const;  // its inode
 
  private:
-  std::vector<uint64_t> old_, young_;  // sorted; the latter were made, or made anew, since then
+  using Directory = std::pair<uint64_t, uint64_t>;  // the same part of the hash, inode
+  std::vector<Directory> directories_;  // sorted; those that were as they are before then
+  std::vector<uint64_t> old_, young_;   // sorted; the latter were made, or made anew, since then
 };
 
 }  // namespace cloche::promoter

@@ -188,10 +188,11 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
     swapped = now->info.st_ino != origin->second && WasThere(parent);
   } else if (entered != wish_.entered.end()) {
     swapped = now->info.st_ino != entered->second;
+  } else if (const auto was = base_.DirectoryWas(parent); copied_.empty() && was) {
+    swapped = now->info.st_ino != *was;
   } else if (copied_.empty() && !HoldsPromoted(parent)) {
-    // Without overlayfs's notes: a rename changes the one time and not the other.
-    swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
-              sys::Nanos(now->info.st_mtim) < wish_.since_ns;
+    // Neither overlayfs nor we noted it: what somebody came to or went from may be another.
+    swapped = WithoutTouches(wish_, IdentityOf(now->info)).changed_ns >= wish_.since_ns;
   }
   return swapped_[parent] = swapped;
 }

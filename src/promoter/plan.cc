@@ -359,11 +359,10 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
   const auto is_directory = [](const std::optional<diff::Side>& side) {
     return side && side->type == diff::FileType::kDirectory;
   };
-  if (is_directory(change.new_side) && !is_directory(change.old_side)) {
-    made_.insert(change.path);
-    if (wish_.one_owner && wish_.to.empty())
-      plan_.unmarked.push_back({entry.after->directory, entry.after->name});
-  }
+  if (is_directory(change.new_side) && !is_directory(change.old_side)) made_.insert(change.path);
+  if (is_directory(change.old_side) && !is_directory(change.new_side) &&
+      (plan_.takes.empty() || !change.path.starts_with(plan_.takes.back() + "/")))
+    plan_.takes.push_back(change.path);
   FindAlarms(compared, wish_, links_to_, plan_.alarms);
   if (change.old_side && change.new_side && change.differs.content && !change.binary && !hidden)
     KeepTexts(change.path, {compared.old_text, compared.new_text, std::nullopt, ""});

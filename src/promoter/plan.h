@@ -72,6 +72,7 @@ struct Wish {
   std::string to;           // not onto the project, but onto this directory
   size_t most = kMostChanges;
   bool with_noise = false;  // also what diff does not show
+  bool others = false;      // other sandboxes may show the content of directories that go
 };
 
 // What somebody else has made of it, without what promotions did to other names of the file. With
@@ -130,12 +131,7 @@ struct Plan {
   std::vector<Alarm> alarms;       // those that need a yes first
   std::vector<std::string> notes;  // what is not taken over as it is, and why
   std::map<std::string, Texts> texts;
-  // Directories that come into being, where overlayfs has not noted that the sandbox made them.
-  struct MadeDirectory {
-    differ::SharedFd parent;  // in an upper
-    std::string name;
-  };
-  std::vector<MadeDirectory> unmarked;
+  std::vector<std::string> takes;      // directories of reality that go, without what is in them
   std::vector<std::string> merged;     // both sides changed these, in different places
   std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
   // Files, by the group that diff does not show.

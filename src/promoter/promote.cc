@@ -19,7 +19,6 @@
 #include "promoter/prune.h"
 #include "promoter/witness.h"
 #include "sys/directory.h"
-#include "sys/mount.h"
 
 namespace cloche::promoter {
 
@@ -274,17 +273,6 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
       entry, realities);
 }
 
-// A directory that a sandbox made hides nothing, so that overlayfs notes it as opaque only where it
-// may rename directories. Once reality has one of that name the two would be merged at the next
-// mount, and what is deleted in it meanwhile would leave no trace.
-void MarkMade(const std::vector<Plan::MadeDirectory>& directories) {
-  for (const auto& [parent, name] : directories) {
-    const sys::Fd made(
-        openat(parent->get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (made.valid()) (void)sys::MakeOpaque(made.get(), true);
-  }
-}
-
 }  // namespace
 
 std::vector<Recovered> Recover(Store& store, bool root) {
@@ -320,6 +308,10 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   promotion.created = Now();
   if (dry_run || !outcome.conflicts.empty() || plan.wanted.empty()) return outcome;
   if (!wish.allow_triggers && std::ranges::any_of(plan.alarms, &Alarm::alarm)) return outcome;
+  if (wish.others && !plan.takes.empty()) {
+    outcome.takes = std::move(plan.takes);
+    return outcome;
+  }
 
   ASSIGN_OR_RETURN(Store::Entry entry, store.Make());
   promotion.id = entry.id;
@@ -345,7 +337,6 @@ Result<Outcome> Promote(Store& store, const StateLayout& layout, Wish wish, Base
   if (ready) ready = SyncStaged(promotion, entry, realities);
   if (!ready) return give_up(ready.error());
 
-  MarkMade(plan.unmarked);
   Status applied = ApplyAll(promotion, entry, realities, wish.root);
   if (applied) {
     Settle(promotion, entry, realities);

@@ -13,6 +13,7 @@ struct Outcome {
   std::vector<Conflict> conflicts;  // any: nothing was applied
   std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
   std::vector<std::string> notes;
+  std::vector<std::string> takes;      // of Plan; any: others have to be looked after first
   std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
   std::map<std::string, Texts> texts;
   std::vector<std::string> merged;  // of the changes, those that are of both sides

@@ -11,6 +11,7 @@
 #include "base/state_layout.h"
 #include "spawn/beside.h"
 #include "spawn/check.h"
+#include "spawn/made.h"
 #include "spawn/renamed.h"
 #include "spawn/server.h"
 #include "spawn/slots.h"
@@ -85,6 +86,17 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
   };
   const auto slots = Slots::Of(state->get(), plan->spec, view->sources);
   if (!slots) return std::unexpected(slots.error());
+  const bool marks = mode_ == Mode::kRootless && !flatten && (request.flags & kFlagPromote) != 0;
+  sys::Fd present;
+  std::vector<std::string> present_names;
+  if (marks && *request.snapshot != '\0') {
+    auto kept = store_.OpenKept(request.sandbox, look.caller.uid);
+    if (!kept) return std::unexpected(kept.error());
+    present = std::move(*kept);
+    const auto own = Slots::Of(present.get(), plan->spec, view->sources);
+    if (!own) return std::unexpected(own.error());
+    present_names = own->names();
+  }
   const auto others =
       Slots::Of(other.valid() ? other.get() : store_.empty(), plan->spec, view->sources);
   if (!others) return std::unexpected(others.error());
@@ -112,6 +124,14 @@ Outcome<Server::Look> Server::PrepareLook(const SpawnRequest& request, std::span
     const bool masked = view->mask->HasLayer(overlay);
     if (masked) slot.mask = add(view->mask->root(), std::to_string(overlay));
     if (masked && slot.mask < 0) return Failed(SpawnStage::kFiles, "open mask", errno, op.target);
+    if (overlay < present_names.size() && !present_names[overlay].empty()) {
+      const std::string name = present_names[overlay] + "/u";
+      sys::Fd upper(
+          openat(present.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!upper.valid() && errno != ENOENT)
+        return Failed(SpawnStage::kPool, "open upper", errno, op.target);
+      if (upper.valid()) look.present.push_back({std::move(upper), slot.base});
+    }
     look.layout.slots.push_back(std::move(slot));
     if (flatten)
       look.homes.emplace_back(openat(state->get(), slots->names()[overlay].c_str(),
@@ -169,6 +189,16 @@ Outcome<void> Server::FindAllSpecial(Look& look, bool copied) const {
   return {};
 }
 
+Outcome<void> Server::MarkAllMade(const Look& look) const {
+  if (mode_ != Mode::kRootless || !look.promote) return {};
+  for (const LayoutSlot& slot : look.layout.slots)
+    if (slot.state >= 0 && slot.base >= 0)
+      if (auto done = MarkMade(FdOf(look, slot.state), FdOf(look, slot.base)); !done) return done;
+  for (const Look::Present& each : look.present)
+    if (auto done = MarkMade(each.upper.get(), FdOf(look, each.base)); !done) return done;
+  return {};
+}
+
 int Server::BecomeDiffer(Look& look) {
   const auto failed = [&](const char* what, int error) {
     dprintf(look.complaint, "%s: %s\n", what, strerror(error));
@@ -178,6 +208,9 @@ int Server::BecomeDiffer(Look& look) {
   if (!look.cgroup.empty())
     if (int error = cgroups_.Freeze(look.cgroup, kFreezeMs); error < 0)
       return failed("freeze", -error);
+  if (auto marked = MarkAllMade(look); !marked)
+    return failed((marked.error().operation + " " + marked.error().detail).c_str(),
+                  marked.error().error);
   auto found = FindAllSpecial(look, look.promote);
   if (!found && look.few && found.error().error == E2BIG) return kTooMuch;
   if (!found) return failed(found.error().operation.c_str(), found.error().error);

@@ -37,7 +37,7 @@ Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<con
     return Failed(SpawnStage::kPlan, "port", EINVAL);
   // A program inside may let those who connect or read a file wait: that is at the cost of its
   // owner alone.
-  const bool connects = request.op == SpawnOp::kConnect || trust;
+  const bool connects = request.op == SpawnOp::kConnect || request.op == SpawnOp::kForget || trust;
   const auto counts = [&](const auto& job) {
     if (job.second.request.op != request.op || !connects)
       return job.second.request.op == request.op;
@@ -70,6 +70,11 @@ Outcome<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, 
   if (request.op == SpawnOp::kTrust) {
     if (auto laid = LayTrust(mode_ == Mode::kSystem ? init : witness, fds[1]); !laid)
       return std::unexpected(laid.error());
+    return made;
+  }
+  if (request.op == SpawnOp::kForget) {
+    if (auto done = ForgetBase(mode_ == Mode::kSystem ? init : witness); !done)
+      return std::unexpected(done.error());
     return made;
   }
   // Init's memory belongs to the user namespace that cloched was started in. Only root may look at

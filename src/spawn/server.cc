@@ -227,6 +227,7 @@ void Server::HandleRequest() {
       case SpawnOp::kNetwork:
       case SpawnOp::kConnect:
       case SpawnOp::kTrust:
+      case SpawnOp::kForget:
         StartNetworkJob(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
         break;
       case SpawnOp::kEgress:

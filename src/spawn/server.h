@@ -92,6 +92,12 @@ class Server {
     std::string cgroup;              // that stands still meanwhile; "" = none
     pid_t init = 0;                  // of the state that is looked at, if it runs
     std::vector<sys::Fd> homes;      // of flatten: the directory of each slot of the layout
+    // The present uppers of a sandbox of which a snapshot is promoted, and their bases.
+    struct Present {
+      sys::Fd upper;
+      int32_t base = -1;
+    };
+    std::vector<Present> present;
     int answer = -1, question = -1, complaint = -1;
   };
   void StartLook(const SpawnRequest& request, std::span<const int> fds);
@@ -100,6 +106,7 @@ class Server {
   static constexpr int kRenamed = 76;                 // how it ends when kFlatten is needed first
   static int FdOf(const Look& look, int32_t number);  // of its layout
   Outcome<void> FindAllSpecial(Look& look, bool copied) const;
+  Outcome<void> MarkAllMade(const Look& look) const;  // rootless, before it is promoted
   int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
   void EndLook(const SpawnRequest& request);
   // flatten.cc
@@ -112,6 +119,8 @@ class Server {
                                              std::span<const int> fds) const;
   // trust.cc
   Outcome<void> LayTrust(int mounts, int certificates) const;
+  // forget.cc
+  static Outcome<void> ForgetBase(int mounts);
   void StartEgress(const SpawnRequest& request, std::span<const int> fds);
   int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
   // sign.cc

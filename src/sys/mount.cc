@@ -66,6 +66,16 @@ bool IsOverlay(int fd) {
   return fstatfs(fd, &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
+// To reconfigure a file system drops them first, whether anything is changed or not. An overlay
+// without an upper refuses what comes then.
+int ForgetNames(int root) {
+  const Fd context(Checked(syscall(SYS_fspick, root, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC)));
+  if (!context.valid()) return context.get();
+  const int error =
+      Checked(syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
+  return error == -EROFS ? 0 : error;
+}
+
 int DetachMountOf(int root) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", root);

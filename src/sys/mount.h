@@ -22,6 +22,7 @@ int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
 bool IsOverlay(int fd);                       // a file of overlayfs
 int DetachMount(const char* path);
+int ForgetNames(int root);    // of that file system, whatever nobody uses: it is looked up anew
 int DetachMountOf(int root);  // the mount whose root it is, wherever its path leads by now
 int SetTmpfsFiles(const char* path, uint64_t count);  // nr_inodes of a mounted one
 int MakeMountsPrivate();                              // everything below /, no propagation

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Promotions and undos beside other states: forks, snapshots, other sandboxes, and what somebody does in reality.
+. "$(dirname "$0")/../harness/lib.sh"
+
+mkdir -p "$WORK/p"
+cd "$WORK/p" || exit 1
+inside() { cloche exec -q "$1" -- sh -c 'cd "$0" && find . -mindepth 1 | sort' "$WORK/p" < /dev/null; }
+outside() { (cd "$WORK/p" && find . -mindepth 1 | sort); }
+work() { cloche exec -q "$1" -- sh -c "$2" < /dev/null; }
+anew() {
+  cloche rm --all > /dev/null 2>&1
+  chmod -R u+rwX "$WORK/p" 2> /dev/null
+  rm -rf "$WORK/p"
+  mkdir "$WORK/p"
+  cd "$WORK/p" || exit 1
+  mkdir -p lib/deep other
+  local name
+  for name in lib/f1 lib/f2 lib/deep/f3 other/f1; do echo "$name" > "$name"; done
+  [ "$MODE" = system ] || chown -R -h "$CALLER_UID:$CALLER_UID" "$WORK/p"
+  sleep 0.02  # a sandbox is made after what it is a copy of
+}
+
+# A directory that a sandbox made and closed to itself.
+anew
+cloche new --name closed > /dev/null
+work closed 'mkdir -p shut/in && touch shut/a shut/b shut/in/c && chmod 555 shut/in shut'
+try cloche promote closed --yes
+check "a closed directory is promoted" exits 0
+check "as it is" is "$(stat -c %a shut)" 555
+check "inside its mode is what it was" is "$(work closed 'stat -c %a shut')" 555
+work closed 'chmod 755 shut shut/in && rm shut/a shut/in/c && chmod 555 shut/in shut'
+saw=$(inside closed)
+try cloche promote closed --yes
+if [ "$MODE" = system ]; then
+  check "what is deleted in it is promoted" exits 0
+  check "and gone in reality" is "$(outside)" "$saw"
+else
+  check "what is deleted in it nobody but root may promote" exits 4
+  check "each is named" is "$(grep -c -e shut/a: -e shut/in/c: "$ERR")" 2
+fi
+cloche stop closed > /dev/null
+check "and stays so inside" is "$(inside closed)" "$saw"
+
+# Reality's directory is another than the sandbox saw, and somebody works in it.
+anew
+cloche new --name swapped > /dev/null
+sleep 0.5  # which directories there are is noted in the background
+work swapped 'echo mine > lib/f1'
+as_caller sh -c 'mv lib old; mv other lib; echo more > lib/more'
+cloche stop swapped > /dev/null
+try cloche promote swapped --yes
+check "a directory put in place of another is not written into" exits 4
+check "and keeps what it has" is "$(cat lib/f1)" other/f1
+anew
+cloche new --name added > /dev/null
+sleep 0.5  # which directories there are is noted in the background
+as_caller sh -c 'echo more > lib/more'
+work added 'echo mine > lib/f1'
+try cloche promote added --yes
+check "a directory that somebody adds to is the same" exits 0
+check "and is written into" is "$(cat lib/f1 lib/more)" "$(printf 'mine\nmore')"
+
+# A promotion takes away what another sandbox shows by another name.
+for other in fork sibling stopped; do
+  anew
+  cloche new --name parent > /dev/null
+  work parent 'mv lib core; echo mine > core/mine'
+  if [ $other = fork ]; then
+    cloche fork parent --name child > /dev/null
+  else
+    cloche new --name child > /dev/null
+    work child 'mv lib moved'
+  fi
+  [ $other != stopped ] || cloche stop parent > /dev/null
+  saw=$(work parent 'find core | sort; cat core/f1 core/deep/f3')
+  try cloche promote child --yes --allow-triggers
+  check "$other: a directory that another sandbox has renamed is promoted" exits 0
+  check "$other: and gone in reality" test ! -e lib
+  check "$other: the other sandbox sees what it saw" \
+    is "$(work parent 'find core | sort; cat core/f1 core/deep/f3')" "$saw"
+  cloche stop parent > /dev/null
+  check "$other: also after a stop" is "$(work parent 'find core | sort; cat core/f1 core/deep/f3')" "$saw"
+done
+
+# What a promotion of a saved state makes, the present state has too.
+anew
+cloche new --name saved > /dev/null
+work saved 'mkdir made && touch made/a made/b'
+cloche snapshot saved --name one > /dev/null
+try as_caller env PYTHONPATH="$BIN" CLOCHE_SOCKET="$RUN/cloched.sock" "$PYTHON" -c 'import api
+looked = api.call("POST", "/v1/sandboxes/saved/promote", {"snapshot": "one", "dry_run": True})
+print(api.call("POST", "/v1/sandboxes/saved/promote", {"snapshot": "one", "digest": looked[1]["digest"]}))'
+check "a saved state is promoted" test -e made/a
+work saved 'rm made/a'
+try cloche promote saved --yes
+check "what is deleted in its directories then" is "$(ls made)" b
+cloche stop saved > /dev/null
+check "is gone inside, too" is "$(work saved 'ls made')" b
+
+# More changes than are looked at while the sandbox stands still.
+anew
+cloche new --name many > /dev/null
+work many 'mkdir -p n/deep && cd n && seq 1200 | xargs touch && touch deep/a deep/b'
+try cloche promote many --yes
+check "many changes are promoted" is "$(find n -type f | wc -l)" 1202
+work many 'rm n/7 n/deep/a; seq 2000 2400 | (cd n && xargs touch)'
+try cloche promote many --yes
+check "what is deleted among them is promoted" is "$(inside many | sha256sum)" "$(outside | sha256sum)"
+check "and gone" test ! -e n/7 -a ! -e n/deep/a
+
+# A running sandbox does not go on to show what an undo took away.
+anew
+cloche new --name back > /dev/null
+cloche snapshot back --name start > /dev/null
+work back 'mkdir d; echo 1 > d/b; echo 1 > fresh'
+try cloche promote back --yes
+cloche rollback back start > /dev/null
+check "after a rollback reality shows through" is "$(work back 'cat d/b fresh')" "$(printf '1\n1')"
+try cloche undo --yes
+check "it is undone" exits 0
+check "and not seen any more" is "$(inside back)" "$(outside)"
+check "by its name either" is "$(work back 'cat fresh 2> /dev/null; test -e d || echo gone')" gone
+work back 'mkdir -p d; echo 2 > d/c'
+try cloche promote back --yes
+check "what is made in its place is promoted" is "$(inside back)" "$(outside)"
+
+# Nor what another sandbox's promotion replaced.
+cloche new --name two > /dev/null
+work two 'cat lib/f1 lib/f2' > /dev/null
+work back 'echo new > x; mv x lib/f1; rm lib/f2'
+try cloche promote back --yes
+check "another running sandbox sees what was promoted" is "$(work two 'cat lib/f1; test -e lib/f2 || echo gone')" \
+  "$(printf 'new\ngone')"
+cloche rm --all > /dev/null 2>&1
