@@ -70,12 +70,16 @@ Outcome<std::string> BaseNames::Behind(const std::string& path) {
 Outcome<std::string> BaseNames::Target(const std::string& path) {
   const auto [above, name] = SplitLast(path);
   if (name.empty()) return std::string();
-  const sys::Fd directory(Open(above));
+  if (above != opened_) {
+    directory_ = sys::Fd(Open(above));
+    opened_ = above;
+  }
   char target[PATH_MAX];
+  const bool there = directory_.valid();
   const ssize_t size =
-      directory.valid() ? readlinkat(directory.get(), name.c_str(), target, sizeof target) : -1;
-  if (size < 0 && (!directory.valid() || errno == EINVAL || errno == ENOENT || errno == EACCES ||
-                   errno == ENOTDIR))
+      there ? readlinkat(directory_.get(), name.c_str(), target, sizeof target) : -1;
+  if (size < 0 &&
+      (!there || errno == EINVAL || errno == ENOENT || errno == EACCES || errno == ENOTDIR))
     return std::string();
   if (size < 0 || static_cast<size_t>(size) == sizeof target)
     return Failed(SpawnStage::kFiles, "read link", size < 0 ? errno : ENAMETOOLONG, path);

@@ -4,6 +4,8 @@
 
 #include "spawn/failure.h"
 
+#include "sys/fd.h"
+
 namespace cloche::spawn {
 
 // Where names of a sandbox's base lead when its links are followed. Paths are absolute, as they
@@ -24,7 +26,10 @@ class BaseNames {
   int Open(const std::string& path) const;
 
   int base_;
-  std::string asked_, behind_;  // the last directory: most names are neighbours
+  // The last directory: most names are neighbours.
+  std::string asked_, behind_;
+  std::string opened_;
+  sys::Fd directory_;
 };
 
 }  // namespace cloche::spawn

@@ -137,10 +137,13 @@ void PathWatch::AddDirectory(int fd, const std::string& path) {
 void PathWatch::AddName(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string above = slash == 0 ? "/" : path.substr(0, slash);
-  const Fd fd(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
-  const int watch = fd.valid() && MayNotify() && IsLocal(fd.get()) ? notify_->Add(fd.get()) : -1;
-  if (watch >= 0) {
-    notify_->directories[watch].names.insert(path.substr(slash + 1));
+  if (above != named_) {
+    const Fd fd(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+    named_watch_ = fd.valid() && MayNotify() && IsLocal(fd.get()) ? notify_->Add(fd.get()) : -1;
+    named_ = above;
+  }
+  if (named_watch_ >= 0) {
+    notify_->directories[named_watch_].names.insert(path.substr(slash + 1));
     return;
   }
   // The times of a link are those of its making; of a directory they are of what happens in it.

@@ -47,6 +47,8 @@ class PathWatch {
   bool MayNotify();
   std::unique_ptr<Notify> notify_;
   std::vector<Seen> seen_;
+  std::string named_;  // the directory of the last name: most are neighbours
+  int named_watch_ = -1;
 };
 
 }  // namespace cloche::sys
