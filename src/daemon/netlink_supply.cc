@@ -1,7 +1,6 @@
 #include "daemon/netlink_supply.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
@@ -12,7 +11,6 @@ namespace cloche::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kMoment{20};
-constexpr uint32_t kTypeMask = 0xf;
 
 }  // namespace
 
@@ -63,15 +61,15 @@ Task<bool> NetlinkSupply::HearInit() {
 
 // The errno the caller gets; 0: he was answered.
 Task<int> NetlinkSupply::Answer(const sys::SeccompNotification& call) {
-  const auto type = static_cast<uint32_t>(call.arguments[1]);
-  if ((type & ~(kTypeMask | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0) co_return EINVAL;
+  const auto type = sys::ReadNetlinkType(call.arguments[1]);
+  if (!type) co_return EINVAL;
   const auto count = sys::CountNetlinkSockets(around_.init_pid);
   if (!count || *count + unseen_ >= kMostNetlinkSockets) co_return ENOBUFS;
   if (!silent_) {
     InitMessage message{};
     message.op = InitOp::kNetlink;
     message.command = ++serial_;
-    message.value = static_cast<int32_t>(type & (kTypeMask | SOCK_NONBLOCK));
+    message.value = type->made;
     answered_ = std::make_shared<Event>(io_);
     error_ = ENOBUFS;
     if (!around_.tell_init(message)) co_return ENOBUFS;
@@ -87,7 +85,7 @@ Task<int> NetlinkSupply::Answer(const sys::SeccompNotification& call) {
   const sys::Fd made = std::move(made_);
   if (!made.valid()) co_return error_;
   const int given =
-      sys::SupplyDescriptor(around_.listener, call.id, made.get(), (type & SOCK_CLOEXEC) != 0);
+      sys::SupplyDescriptor(around_.listener, call.id, made.get(), type->close_on_exec);
   co_return given == -ENOENT ? 0 : -given;
 }
 

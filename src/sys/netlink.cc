@@ -104,6 +104,14 @@ int TalkNetlinkOver(int link, const NetlinkMessages& messages) {
   return 0;
 }
 
+std::optional<NetlinkType> ReadNetlinkType(uint64_t argument) {
+  constexpr uint32_t kTypeMask = 0xf;
+  const auto type = static_cast<uint32_t>(argument);
+  if ((type & ~(kTypeMask | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0) return std::nullopt;
+  return NetlinkType{static_cast<int32_t>(type & (kTypeMask | SOCK_NONBLOCK)),
+                     (type & SOCK_CLOEXEC) != 0};
+}
+
 // "NETLINK   1112     3      -1   NI ...": name, size, sockets
 std::optional<long> ParseNetlinkSockets(std::string_view protocols) {
   constexpr std::string_view kName = "NETLINK ";
