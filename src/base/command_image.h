@@ -66,6 +66,8 @@ enum class InitOp : uint32_t {
   kMounts = 13,  // to init; answered by the same, with its mount namespace, for the same reason
   kKillGroup = 14,  // to init; SIGKILL to everything but init in the memory group whose path, as
                     // seen inside, is `name`; `value` = 1 on cgroup v2
+  kNetlink = 15,    // to init; answered by the same, with a netlink socket of the type `value`, or
+                    // with its errno as `value`. `command` tells one request from another
 };
 
 // Where programs inside find the agent that signs for them. In memory of the sandbox's own.

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/client.h"
@@ -224,6 +225,32 @@ Result<Json> ChangeBody(const std::string& action, const std::vector<std::string
   return body;
 }
 
+bool Changes(std::string_view action) {
+  return action == "allow" || action == "deny" || action == "forget";
+}
+
+// SANDBOX ACTION WORD...; `grants`: allow with a secret needs no rule.
+Status CheckAction(const std::string& action, const std::vector<std::string>& words, bool grants) {
+  const std::string command = fmt::format("cloche net {} {}", words[0], action);
+  if (Changes(action)) {
+    if (words.size() > 2 || grants) return {};
+    if (action == "forget")
+      return Fail(Code::kInvalid, "net forget: no rule is named",
+                  fmt::format("{} ID; the ids are in: cloche net {} show", command, words[0]));
+    return Fail(Code::kInvalid, fmt::format("net {}: no rule is given", action),
+                fmt::format("{} HOST:443, or a preset such as @npm (cloche net presets)", command));
+  }
+  if (action != "show" && action != "log") {
+    const std::string near = NearestWord(action, {"show", "allow", "deny", "forget", "log"});
+    return Fail(Code::kInvalid, fmt::format("net: there is no action {}", action),
+                near.empty() ? "take one of show, allow, deny, forget, log"
+                             : fmt::format("did you mean {}?", near));
+  }
+  if (words.size() > 2)
+    return Fail(Code::kInvalid, fmt::format("net {}: it takes no {}", action, words[2]), command);
+  return {};
+}
+
 }  // namespace
 
 int Net(Arguments arguments) {
@@ -248,13 +275,10 @@ int Net(Arguments arguments) {
     return *status;
   if (words == std::vector<std::string>{"presets"}) return PrintPresets(flags.json);
   const std::string action = words.size() > 1 ? words[1] : "show";
-  const bool changes = action == "allow" || action == "deny" || action == "forget";
+  const bool changes = Changes(action);
   const bool grants = action == "allow" && !flags.secret.empty();
-  if (!(grants ||
-        (changes ? words.size() > 2 : (action == "show" || action == "log") && words.size() <= 2)))
-    return PrintError(
-        {Code::kInvalid, "net: what is to be done with " + words[0] + "?", "cloche net --help"},
-        flags.json);
+  if (const Status understood = CheckAction(action, words, grants); !understood)
+    return PrintError(understood.error(), flags.json);
   const auto target = SandboxTarget(words[0], action == "log" ? "/network/log" : "/network");
   if (!target) return PrintError(target.error(), flags.json);
   if (action == "log") return PrintLog(*target, flags);

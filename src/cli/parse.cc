@@ -82,6 +82,13 @@ std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<
   } catch (const CLI::ExtrasError& error) {
     PrintError(UnknownWord(app, error), json);
     return bad_usage;
+  } catch (const CLI::RequiredError& error) {
+    // "PORT is required": what it looks like when it is there says more.
+    const std::string usage = synopsis == nullptr || *synopsis == '\0'
+                                  ? app.get_name() + " --help"
+                                  : fmt::format("{} {}", app.get_name(), synopsis);
+    PrintError({Code::kInvalid, fmt::format("{}: {}", app.get_name(), error.what()), usage}, json);
+    return bad_usage;
   } catch (const CLI::Error& error) {
     PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"}, json);
     return bad_usage;

@@ -86,6 +86,15 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
     if (i < answer.fds.size()) sys::SetNonBlocking(answer.fds[i].get());
   control_.assign(answer.fds[0].Release());
   listener_.assign(answer.fds[2].Release());
+  NetlinkSupply::Surroundings around;
+  around.listener = listener_.native_handle();
+  around.init_pid = init_pid_;
+  around.tell_init = [this](const InitMessage& message) {
+    return control_.is_open() &&
+           sys::SendMessage(control_.native_handle(), &message, sizeof message) > 0;
+  };
+  around.may_stand_still = [this] { return turn != nullptr; };
+  netlink_ = std::make_shared<NetlinkSupply>(io_, std::move(around));
   auto self = shared_from_this();
   asio::co_spawn(io_, ReadInit(self), kDetached);
   asio::co_spawn(io_, ReadDenials(self), kDetached);
@@ -104,6 +113,7 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
 
 void Sandbox::Detach(const std::string& why) {
   boost::system::error_code ignored;
+  if (netlink_) netlink_->Close();
   (void)control_.close(ignored);
   (void)listener_.close(ignored);
   (void)oom_.close(ignored);
@@ -290,6 +300,10 @@ void Sandbox::Handle(const InitMessage& message, std::vector<sys::Fd> fds) {
     socket_asked_->Set();
     return;
   }
+  if (message.op == InitOp::kNetlink && netlink_) {
+    netlink_->Made(message, fds.empty() ? sys::Fd() : std::move(fds[0]));
+    return;
+  }
   if (message.op == InitOp::kOwner && network) {
     const std::string process(message.name, strnlen(message.name, sizeof message.name));
     network->NameOwner(static_cast<uint16_t>(message.value), message.pid, process);
@@ -337,6 +351,14 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
       if (result < 0) break;
       sys::Verdict verdict =
           sys::Decide(sys::kNativeAbi, notification.number, notification.arguments, true);
+      if (verdict.supplied()) {
+        // Init itself makes what the supply asks it for.
+        if (notification.pid == static_cast<uint32_t>(init_pid_))
+          sys::ContinueNotification(listener_.native_handle(), notification.id);
+        else
+          netlink_->Ask(notification);
+        continue;
+      }
       // Recorded while the caller still waits: afterwards its /proc entry may be gone.
       // One that ends the sandbox gets no answer: the caller never runs again.
       if (Record(notification)) continue;

@@ -11,6 +11,7 @@
 #include "daemon/command_run.h"
 #include "daemon/event.h"
 #include "daemon/memory_groups.h"
+#include "daemon/netlink_supply.h"
 #include "daemon/sandbox_network.h"
 #include "daemon/service.h"
 #include "daemon/sign_link.h"
@@ -171,6 +172,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   sys::DeadEnds dead_ends_;         // that were told
   std::shared_ptr<Event> pausing_;  // set when init has answered
   bool paused_ = false;
+  std::shared_ptr<NetlinkSupply> netlink_;  // while it runs
   std::shared_ptr<Event> socket_asked_;
   InitOp socket_op_{};
   sys::Fd socket_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "policy/fields.h"
 #include "policy/limits.h"
@@ -77,8 +78,14 @@ void ReadRules(FieldReader& reader, const char* key, std::vector<NetworkRule>& o
     }
     const NetworkPreset* preset = FindNetworkPreset(std::string_view(rule.text).substr(1));
     if (!preset) {
+      std::vector<std::string> known;
+      for (const NetworkPreset& other : NetworkPresets())
+        known.push_back("@" + std::string(other.name));
+      const std::string near = NearestWord(rule.text, known);
       reader.Refuse(key, fmt::format("there is no preset {}", EscapeForTerminal(rule.text)),
-                    "take one of " + NetworkPresetNames());
+                    near.empty()
+                        ? "take one of " + NetworkPresetNames()
+                        : fmt::format("did you mean {}? cloche net presets lists all", near));
       continue;
     }
     for (const std::string_view text : preset->rules) {

@@ -187,6 +187,43 @@ Lock FromLines(std::string_view text, bool module_sums) {
   return collector.Take();
 }
 
+// pip takes names for the same that differ in case, or by - _ and . in a row.
+std::string PipName(std::string_view written) {
+  std::string name;
+  for (const char c : Lowered(written.substr(0, written.find_first_of("[=<>!~;@ \t")))) {
+    const bool mark = c == '-' || c == '_' || c == '.';
+    if (!mark) name += c;
+    if (mark && !name.ends_with('-')) name += '-';
+  }
+  return name;
+}
+
+// requirements.txt: the hashes of each line, and the demand that all have some.
+void AddHashes(std::string_view text, Lock& lock) {
+  Entry all;
+  all.name = "all packages (--require-hashes)";
+  for (const std::string& raw : WholeLines(text)) {
+    const std::string_view line = Trim(raw);
+    Entry entry;
+    std::string spaced(line);
+    std::ranges::replace(spaced, '\t', ' ');
+    AnyWord(spaced, [&](std::string_view word) {
+      if (word.starts_with('#')) return true;
+      if (word.starts_with("--hash=")) entry.checksums.emplace(word.substr(7));
+      if (word == "--require-hashes") all.checksums.emplace(word);
+      return false;
+    });
+    if (line.empty() || line.starts_with('#') || line.starts_with('-')) continue;
+    entry.name = PipName(line);
+    const size_t version = line.find("==");
+    if (version != line.npos)
+      entry.version =
+          line.substr(version + 2, line.find_first_of(" \t;#\\", version) - version - 2);
+    lock.entries.push_back(std::move(entry));
+  }
+  lock.entries.push_back(std::move(all));
+}
+
 std::optional<Lock> ReadLock(std::string_view name, std::string_view text) {
   const std::string lower = Lowered(name);
   const bool json = lower.ends_with(".json") || lower == "composer.lock" ||
@@ -194,7 +231,11 @@ std::optional<Lock> ReadLock(std::string_view name, std::string_view text) {
                     lower == "package.resolved";
   const bool toml = lower == "cargo.lock" || lower == "poetry.lock" || lower == "uv.lock" ||
                     lower == "pdm.lock" || lower == "pylock.toml";
-  if (!json && !toml) return FromLines(text, lower == "go.sum");
+  if (!json && !toml) {
+    Lock lock = FromLines(text, lower == "go.sum");
+    if (lower.ends_with(".txt") || lower.ends_with(".in")) AddHashes(text, lock);
+    return lock;
+  }
   const auto values = json ? ReadJson(text) : ReadToml(text);
   if (!values) return std::nullopt;
   return FromKeyValues(*values);

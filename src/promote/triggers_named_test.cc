@@ -208,6 +208,10 @@ constexpr Named kAlarms[] = {
     {".github/workflows/a.yml", "on: push", "on: workflow_run"},
     {".github/workflows/a.yml", "jobs:\n  a:\n    strategy:\n      matrix:\n        c: [a]",
      "jobs:\n  a:\n    strategy:\n      matrix:\n        c: ['id; b']"},
+    {"requirements.txt", "a==1 --hash=sha256:0\nb==1", "a==1\nb==1"},
+    {"requirements-dev.txt", "A_b==1 \\\n  --hash=sha256:0\nb==1", "a-b==2\nb==1"},
+    {"requirements.txt", "--require-hashes\na==1", "a==1"},
+    {"requirements/base.txt", "a==1 --hash=sha256:0", "a==1 # --hash=sha256:0"},
 };
 
 // What protects is missed when it goes.
@@ -248,6 +252,9 @@ constexpr Named kCalm[] = {
     {".vscode/settings.json", R"({"editor.tabSize": 2})",
      R"({"editor.tabSize": 4, "files.exclude": {"**/x": true}, "editor.rulers": [100]})"},
     {".env.example", "", "A=b\nURL=https://x.example/?a=1&b=2"},
+    {"requirements.txt", "a==1 --hash=sha256:0\nb==1 --hash=sha256:1",
+     "--require-hashes\nA==2 --hash=sha256:2 --hash=sha256:3\nb==1 --hash=sha256:1"},
+    {"requirements.txt", "a==1\nb>=1", "a==2\nb>=1\nc"},
     {"compose.yaml", "services:\n  a:\n    image: x:1", "services:\n  a:\n    image: x:2"},
     {".npmrc", "", "save-exact=true"},
     {"gradle.properties", "org.gradle.jvmargs=-Xmx1g", "org.gradle.jvmargs=-Xmx2g"},

@@ -2,6 +2,7 @@
 // it imposes, allocates nothing, and trusts nothing that commands can write.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -404,6 +405,18 @@ void RunInit(int control, int pts) {
                              : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         Reply(control, reply, std::span<const int>(&made, made >= 0 ? 1 : 0));
         close(made);
+      }
+      if (request.op == InitOp::kNetlink) {
+        InitMessage reply{};
+        reply.op = request.op;
+        reply.command = request.command;
+        const int made = socket(AF_NETLINK, request.value | SOCK_CLOEXEC, NETLINK_ROUTE);
+        reply.value = made < 0 ? errno : 0;
+        if (made < 0 || sys::SendMessage(control, &reply, sizeof reply, {&made, 1}) < 0) {
+          if (made >= 0) reply.value = ETOOMANYREFS;  // as in StartCommand
+          Reply(control, reply);
+        }
+        if (made >= 0) close(made);
       }
       if (request.op == InitOp::kMounts) {
         InitMessage reply{};

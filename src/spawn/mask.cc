@@ -8,9 +8,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <string_view>
+
+#include "spawn/base_names.h"
 
 #include "sys/directory.h"
 #include "sys/file.h"
@@ -23,6 +26,7 @@ namespace {
 // A project larger than this is not searched further: what lies deepest stays visible
 // (SECURITY.md says so). 100,000 entries take about 100 ms, once.
 constexpr size_t kMaxGlobEntries = 100000;
+constexpr int kMaxLinks = 40;  // in a row; the kernel follows no more either
 
 bool SkippedDirectory(const char* name) {
   for (const char* skip : {".git", "node_modules", "target", ".venv", "venv", "__pycache__",
@@ -49,6 +53,12 @@ bool Matches(const std::vector<std::string>& patterns, const char* name) {
     if (fnmatch(pattern.c_str() + (negative ? 1 : 0), name, FNM_PERIOD) == 0) matched = !negative;
   }
   return matched;
+}
+
+bool Excepted(const std::vector<std::string>& patterns, const char* name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return pattern[0] == '!' && fnmatch(pattern.c_str() + 1, name, FNM_PERIOD) == 0;
+  });
 }
 
 // shadow(5) and gshadow(5): the second field of each line is the password.
@@ -98,17 +108,23 @@ std::pair<int, std::string> OverlayOf(const SandboxSpec& spec, const std::string
 class MaskBuilder {
  public:
   MaskBuilder(Mask& mask, const SandboxSpec& spec, const std::vector<int>& lowers)
-      : mask_(mask), spec_(spec) {
+      : mask_(mask), spec_(spec), names_(spec.base_is_host || lowers.empty() ? -1 : lowers[0]) {
     size_t next = 0;
     for (const MountOp& op : spec.mounts)
       lowers_.push_back(op.kind == MountKind::kOverlay ? lowers[next++] : -1);
   }
 
-  // Also where a link leads: with /home a link to /var/home, what is hidden in the one is in both.
+  // Also where a link leads: with /home a link to /var/home, what is hidden in the one is in both,
+  // and with ~/.ssh a link, its target is not to be had by its own name.
   Outcome<void> Apply(const FileRule& rule) {
     if (auto applied = ApplyAt(rule, rule.path); !applied) return applied;
-    const std::string real = BehindLinks(rule.path);
-    return real.empty() || real == rule.path ? Outcome<void>() : ApplyAt(rule, real);
+    auto real = names_.Behind(rule.path);
+    if (!real) return std::unexpected(real.error());
+    if (real->empty()) return {};
+    if (*real != rule.path)
+      if (auto applied = ApplyAt(rule, *real); !applied) return applied;
+    const bool hides = rule.kind == FileRuleKind::kHide || rule.kind == FileRuleKind::kHideGlob;
+    return hides ? ApplyToTargets(rule, *real) : Outcome<void>();
   }
 
   // A place to mount on that the base lacks is part of the mask: in the upper it would look like a
@@ -151,25 +167,53 @@ class MaskBuilder {
     return Place(mount, rest, rule);
   }
 
-  // The path with no link on the way to its last name; empty when nothing is there.
-  std::string BehindLinks(const std::string& path) {
-    const auto [above, name] = SplitLast(path);
-    if (above.empty()) return path;
-    if (above != asked_) behind_ = DirectoryBehindLinks(above);
-    asked_ = above;
-    return behind_.empty() ? "" : (behind_ == "/" ? "" : behind_) + "/" + name;
+  // Of one link after the other, from the one at `path`, if one is there.
+  Outcome<void> ApplyToTargets(const FileRule& rule, std::string path) {
+    const std::string origin = path;
+    for (int i = 0; i < kMaxLinks; ++i) {
+      if (auto [mount, rest] = OverlayOf(spec_, path); mount >= 0 && !rest.empty())
+        mask_.watch_.AddName(HostPath(mount, rest));
+      auto target = names_.Target(path);
+      if (!target) return std::unexpected(target.error());
+      if (target->empty()) return {};
+      auto needed = IsNeeded(*target, origin);
+      if (!needed) return std::unexpected(needed.error());
+      if (*needed) return {};
+      path = std::move(*target);
+      if (auto applied = ApplyAt(rule, path); !applied) return applied;
+    }
+    return {};
   }
 
-  std::string DirectoryBehindLinks(const std::string& above) const {
-    const int base = spec_.base_is_host ? -1 : lowers_[0];
-    sys::Fd parent(base >= 0 ? sys::OpenBeneath(base, above.c_str(), O_PATH | O_DIRECTORY, true)
-                             : open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!parent.valid()) return "";
-    char real[4096];
-    const std::string link = "/proc/self/fd/" + std::to_string(parent.get());
-    const ssize_t size = readlink(link.c_str(), real, sizeof real);
-    if (size <= 0 || static_cast<size_t>(size) == sizeof real || real[0] != '/') return "";
-    return std::string(real, static_cast<size_t>(size));
+  // Whoever owns a link chooses its target, and must not take the system away with it. What a
+  // sandbox works in stays visible, as it does when it is hidden by its own name.
+  Outcome<bool> IsNeeded(const std::string& path, const std::string& origin) {
+    const auto holds = [&](const std::string& other) {
+      return (other + "/").starts_with(path + "/");
+    };
+    if (path.find('/', 1) == std::string::npos || holds(origin)) return true;
+    for (const char* system : {"/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/"})
+      if (path.starts_with(system)) return true;
+    if (auto known = FindProject(); !known) return std::unexpected(known.error());
+    return std::ranges::any_of(spec_.mounts, holds, &MountOp::target) ||
+           std::ranges::any_of(project_, holds);
+  }
+
+  // By all names that lead to it.
+  Outcome<void> FindProject() {
+    if (!project_.empty()) return {};
+    project_.emplace_back("/");
+    for (const FileRule& rule : spec_.files) {
+      if (rule.kind != FileRuleKind::kHideGlob) continue;
+      project_.push_back(rule.path);
+      auto next = names_.Behind(rule.path);
+      for (int i = 0; next && !next->empty() && i < kMaxLinks; ++i) {
+        project_.push_back(*next);
+        next = names_.Target(project_.back());
+      }
+      if (!next) return std::unexpected(next.error());
+    }
+    return {};
   }
 
   struct Places {
@@ -434,6 +478,18 @@ class MaskBuilder {
     return (source == "/" ? "" : source) + "/" + rest;
   }
 
+  // A link of the project that matches a pattern.
+  Outcome<void> HideTargetOf(int mount, const std::string& rest, const FileRule& hide,
+                             const std::vector<std::string>& patterns) {
+    const std::string& top = spec_.mounts[static_cast<size_t>(mount)].target;
+    const std::string path = (top == "/" ? "" : top) + "/" + rest;
+    auto target = names_.Target(path);
+    if (!target) return std::unexpected(target.error());
+    // What an exception names is for everybody to see.
+    if (target->empty() || Excepted(patterns, SplitLast(*target).second.c_str())) return {};
+    return ApplyToTargets(hide, path);
+  }
+
   Outcome<void> Search(int mount, const FileRule& rule, const std::string& top) {
     const std::vector<std::string> patterns = Lines(rule.content);
     std::deque<std::string> pending = {top};
@@ -463,6 +519,7 @@ class MaskBuilder {
         FileRule hide;
         hide.path = rule.path + "/...";
         if (auto placed = Place(mount, path, hide); !placed) return placed;
+        if (auto placed = HideTargetOf(mount, path, hide, patterns); !placed) return placed;
       }
     }
     return {};
@@ -471,14 +528,15 @@ class MaskBuilder {
   Mask& mask_;
   const SandboxSpec& spec_;
   std::vector<int> lowers_;  // by mount, -1 where it is no overlay
+  BaseNames names_;
+  std::vector<std::string> project_;  // once it was looked for
   std::string rule_path_;
   struct Passed {
     std::string name, path;  // "" = the overlay's top
     sys::Fd here, below;
   };
-  std::string asked_, behind_;  // the last of BehindLinks
-  std::set<std::string> own_;   // directories of decoys, by mount and path
-  int mount_ = -1;              // that we are in
+  std::set<std::string> own_;  // directories of decoys, by mount and path
+  int mount_ = -1;             // that we are in
   std::vector<Passed> passed_;
 };
 

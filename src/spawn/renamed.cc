@@ -20,7 +20,9 @@ namespace cloche::spawn {
 namespace {
 
 constexpr const char* kOperation = "copy renamed directory";
-constexpr const char* kPassing = ".cloche-renamed";  // there for a moment, beside it
+// There for a moment, beside it. What stands there is removed, so it is a name that nobody else
+// has.
+constexpr const char* kPassing = ".cloche-renamed-0e5b1c6f9a2d4837";
 
 Failure Because(int error, const std::string& path) {
   return {SpawnStage::kPool, kOperation, error < 0 ? -error : error, path};

@@ -1,15 +1,19 @@
 #include "sys/path_watch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "sys/file.h"
+#include "sys/process.h"
 
 namespace cloche::sys {
 namespace {
@@ -35,6 +39,17 @@ int64_t Share(const char* limit, int64_t part) {
   return std::max<int64_t>(1, ReadNumberAt(AT_FDCWD, limit) / part);
 }
 
+// Also of paths that are longer than the kernel takes at once; on the way to these is no link.
+bool Stat(const std::string& path, struct stat& info) {
+  if (lstat(path.c_str(), &info) == 0) return true;
+  if (errno != ENAMETOOLONG) return false;
+  const size_t slash = path.rfind('/');
+  const Fd root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd above(OpenBeneath(root.get(), path.substr(1, slash - 1).c_str(), O_PATH, false));
+  return above.valid() &&
+         fstatat(above.get(), path.c_str() + slash + 1, &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int64_t instances = 0, watches = 0;  // in use, by all
 
 }  // namespace
@@ -48,20 +63,44 @@ struct PathWatch::Notify {
   Notify(const Notify&) = delete;
   Notify& operator=(const Notify&) = delete;
 
-  bool Add(int directory) {
+  // The number of the watch; one directory has one. -1: none is left.
+  int Add(int directory) {
     static const int64_t most = Share("/proc/sys/fs/inotify/max_user_watches", 4);
-    if (watches >= most) return false;
+    if (watches >= most) return -1;
     constexpr uint32_t kNews =
         IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT | IN_ONLYDIR;
     const std::string link = "/proc/self/fd/" + std::to_string(directory);
-    if (inotify_add_watch(fd.get(), link.c_str(), kNews) < 0) return false;
-    ++watches;
-    ++used;
-    return true;
+    const int watch = inotify_add_watch(fd.get(), link.c_str(), kNews);
+    if (watch >= 0 && directories.try_emplace(watch).second) {
+      ++watches;
+      ++used;
+    }
+    return watch;
   }
 
+  // Whether any of what was told since counts; it stays told.
+  bool Heard() {
+    alignas(inotify_event) char buffer[4096];
+    for (ssize_t size; !heard && (size = read(fd.get(), buffer, sizeof buffer)) > 0;) {
+      for (const char* at = buffer; at < buffer + size;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(at);
+        at += sizeof *event + event->len;
+        const auto found = directories.find(event->wd);
+        heard = heard || event->len == 0 || found == directories.end() || found->second.whole ||
+                found->second.names.contains(event->name);
+      }
+    }
+    return heard;
+  }
+
+  struct Watched {
+    bool whole = false;
+    std::set<std::string, std::less<>> names;  // else these
+  };
   Fd fd;
   int64_t used = 0;
+  bool heard = false;
+  std::map<int, Watched> directories;
 };
 
 PathWatch::PathWatch() = default;
@@ -74,7 +113,7 @@ PathWatch::Seen PathWatch::Look(const std::string& path, bool with_time) {
   seen.path = path;
   seen.with_time = with_time;
   struct stat info;
-  if (lstat(path.c_str(), &info) < 0) return seen;
+  if (!Stat(path, info)) return seen;
   seen.inode = info.st_ino;
   seen.mode = info.st_mode;
   seen.owner = info.st_uid;
@@ -83,10 +122,34 @@ PathWatch::Seen PathWatch::Look(const std::string& path, bool with_time) {
   return seen;
 }
 
-void PathWatch::AddDirectory(int fd, const std::string& path) {
+bool PathWatch::MayNotify() {
   static const int64_t most = Share("/proc/sys/fs/inotify/max_user_instances", 8);
   if (!notify_ && instances < most) notify_ = std::make_unique<Notify>();
-  if (!notify_ || !IsLocal(fd) || !notify_->Add(fd)) AddPath(path);
+  return notify_ != nullptr;
+}
+
+void PathWatch::AddDirectory(int fd, const std::string& path) {
+  const int watch = MayNotify() && IsLocal(fd) ? notify_->Add(fd) : -1;
+  if (watch < 0) return AddPath(path);
+  notify_->directories[watch].whole = true;
+}
+
+void PathWatch::AddName(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string above = slash == 0 ? "/" : path.substr(0, slash);
+  if (above != named_) {
+    const Fd fd(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+    named_watch_ = fd.valid() && MayNotify() && IsLocal(fd.get()) ? notify_->Add(fd.get()) : -1;
+    named_ = above;
+  }
+  if (named_watch_ >= 0) {
+    notify_->directories[named_watch_].names.insert(path.substr(slash + 1));
+    return;
+  }
+  // The times of a link are those of its making; of a directory they are of what happens in it.
+  Seen seen = Look(path, true);
+  if (!S_ISLNK(seen.mode)) seen = Look(path, false);
+  seen_.push_back(std::move(seen));
 }
 
 void PathWatch::AddPath(const std::string& path) { seen_.push_back(Look(path, true)); }
@@ -100,8 +163,7 @@ void PathWatch::AddAbsent(const std::string& path) {
 void PathWatch::AddAccess(const std::string& path) { seen_.push_back(Look(path, false)); }
 
 bool PathWatch::Changed() const {
-  pollfd news{notify_ ? notify_->fd.get() : -1, POLLIN, 0};
-  if (poll(&news, 1, 0) != 0) return true;
+  if (notify_ && notify_->Heard()) return true;
   return std::ranges::any_of(
       seen_, [](const Seen& seen) { return Look(seen.path, seen.with_time) != seen; });
 }

@@ -23,6 +23,8 @@ class PathWatch {
   void AddAbsent(const std::string& path);
   // Only what decides who may enter: its owner and mode, and that it is still the same one.
   void AddAccess(const std::string& path);
+  // Something new by this name: made there, or moved there. What happens in it does not count.
+  void AddName(const std::string& path);
   bool Changed() const;
 
   PathWatch();
@@ -42,8 +44,11 @@ class PathWatch {
   static Seen Look(const std::string& path, bool with_time);
 
   struct Notify;
+  bool MayNotify();
   std::unique_ptr<Notify> notify_;
   std::vector<Seen> seen_;
+  std::string named_;  // the directory of the last name: most are neighbours
+  int named_watch_ = -1;
 };
 
 }  // namespace cloche::sys

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -50,6 +51,53 @@ TEST_F(Watched, SomethingElseStandsThere) {
   std::filesystem::create_directory(top_);
   EXPECT_TRUE(watch_.Changed());
   std::filesystem::remove_all(top_ + ".old");
+}
+
+TEST_F(Watched, OnlyTheNamesThatWereAddedCount) {
+  PathWatch watch;
+  watch.AddName(top_ + "/inner/link");
+  watch.AddName(top_ + "/inner/other");
+  Write("/inner/neighbour");
+  EXPECT_FALSE(watch.Changed());
+  std::filesystem::create_symlink("x", top_ + "/inner/link");
+  EXPECT_TRUE(watch.Changed());
+  EXPECT_TRUE(watch.Changed()) << "it stays told";
+}
+
+TEST_F(Watched, ANameThatWasThereIsReplaced) {
+  std::filesystem::create_directory(top_ + "/inner/link");
+  PathWatch watch;
+  watch.AddName(top_ + "/inner/link");
+  Write("/inner/link/file");
+  EXPECT_FALSE(watch.Changed()) << "what happens in it does not count";
+  std::filesystem::create_symlink("x", top_ + "/inner/new");
+  EXPECT_FALSE(watch.Changed());
+  std::filesystem::remove_all(top_ + "/inner/link");
+  std::filesystem::rename(top_ + "/inner/new", top_ + "/inner/link");
+  EXPECT_TRUE(watch.Changed());
+}
+
+TEST_F(Watched, TheDirectoryOfANameGoesAway) {
+  PathWatch watch;
+  watch.AddName(top_ + "/inner/link");
+  std::filesystem::rename(top_ + "/inner", top_ + "/gone");
+  EXPECT_TRUE(watch.Changed());
+}
+
+TEST_F(Watched, APathThatIsLongerThanTheKernelTakes) {
+  const std::string name(200, 'd');
+  std::string path = top_;
+  Fd above(open(top_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(mkdirat(above.get(), name.c_str(), 0700), 0);
+    above = Fd(openat(above.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    path += "/" + name;
+  }
+  PathWatch watch;
+  watch.AddAccess(path);
+  EXPECT_FALSE(watch.Changed());
+  ASSERT_EQ(fchmod(above.get(), 0755), 0);
+  EXPECT_TRUE(watch.Changed());
 }
 
 TEST(PathWatch, AFileIsReplaced) {

@@ -143,16 +143,17 @@ uint64_t RaiseFileLimit() {
 
 int CloseFrom(unsigned first) { return Checked(syscall(SYS_close_range, first, ~0u, 0)); }
 
-int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
+namespace {
+
+int OpenHow(int dir, const char* path, int flags, uint64_t resolve) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_NO_MAGICLINKS |
-                (follow_inside ? RESOLVE_IN_ROOT : RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+  how.resolve = resolve;
   return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
 }
 
 // The kernel takes no path of PATH_MAX bytes or more at once.
-int OpenOnMount(int dir, const char* path, int flags) {
+int OpenInPieces(int dir, const char* path, int flags, uint64_t resolve) {
   Fd above;
   while (strlen(path) >= PATH_MAX) {
     const char* end = static_cast<const char*>(memrchr(path, '/', PATH_MAX - 1));
@@ -161,16 +162,27 @@ int OpenOnMount(int dir, const char* path, int flags) {
     const auto size = static_cast<size_t>(end - path);
     memcpy(piece, path, size);
     piece[size] = '\0';
-    Fd next(OpenOnMount(above.valid() ? above.get() : dir, piece, O_PATH | O_DIRECTORY));
+    Fd next(OpenHow(above.valid() ? above.get() : dir, piece, O_PATH | O_DIRECTORY, resolve));
     if (!next.valid()) return next.get();
     above = std::move(next);
     path = end + 1;
   }
-  if (above.valid()) dir = above.get();
-  open_how how{};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;
-  return Checked(syscall(SYS_openat2, dir, path, &how, sizeof how));
+  return OpenHow(above.valid() ? above.get() : dir, path, flags, resolve);
+}
+
+}  // namespace
+
+int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
+  // A link may lead up again: with links a path is one piece.
+  if (follow_inside) return OpenHow(dir, path, flags, RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
+  return OpenInPieces(dir, path, flags,
+                      RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+}
+
+int OpenOnMount(int dir, const char* path, int flags) {
+  return OpenInPieces(
+      dir, path, flags,
+      RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV);
 }
 
 int OpenWithoutSymlinks(const char* path, int flags) {

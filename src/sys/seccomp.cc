@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -188,6 +189,22 @@ int DenyNotification(int listener, uint64_t id, int error) {
   response.id = id;
   response.error = error > 0 ? -error : -EPERM;  // 0 would tell the caller that it succeeded
   return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0 ? -errno : 0;
+}
+
+int ContinueNotification(int listener, uint64_t id) {
+  seccomp_notif_resp response{};
+  response.id = id;
+  response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0 ? -errno : 0;
+}
+
+int SupplyDescriptor(int listener, uint64_t id, int fd, bool close_on_exec) {
+  seccomp_notif_addfd given{};
+  given.id = id;
+  given.flags = SECCOMP_ADDFD_FLAG_SEND;
+  given.srcfd = static_cast<uint32_t>(fd);
+  given.newfd_flags = close_on_exec ? O_CLOEXEC : 0;
+  return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given) < 0 ? -errno : 0;
 }
 
 }  // namespace cloche::sys

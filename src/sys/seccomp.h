@@ -41,8 +41,14 @@ struct SeccompNotification {
 // go on polling".
 int ReceiveNotification(int listener, SeccompNotification& notification);
 
-// Answers with the errno of the table. The call itself is never let through: its pointers may have
-// changed since. -ENOENT when the caller has died meanwhile.
+// Answers with the errno of the table. A call with pointers is never let through: what they lead to
+// may have changed since. -ENOENT when the caller has died meanwhile.
 int DenyNotification(int listener, uint64_t id, int error);
+
+// For a call that has none: the caller makes it himself.
+int ContinueNotification(int listener, uint64_t id);
+
+// Puts a copy of `fd` among the caller's descriptors, and answers with its number.
+int SupplyDescriptor(int listener, uint64_t id, int fd, bool close_on_exec);
 
 }  // namespace cloche::sys

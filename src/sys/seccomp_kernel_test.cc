@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -73,9 +74,17 @@ Confined RunConfined(const std::function<int()>& body, bool supervise = true) {
     if ((waiting[0].revents & POLLIN) == 0) break;
     SeccompNotification notification;
     if (ReceiveNotification(listener.get(), notification) != 0) continue;
-    result.denied.push_back(notification);
     const Verdict verdict = Decide(kNativeAbi, notification.number, notification.arguments);
     EXPECT_TRUE(verdict.notified());
+    if (verdict.supplied()) {
+      const Fd given(static_cast<int>(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
+      EXPECT_EQ(notification.arguments[1] == SOCK_DGRAM
+                    ? ContinueNotification(listener.get(), notification.id)
+                    : SupplyDescriptor(listener.get(), notification.id, given.get(), true),
+                0);
+      continue;
+    }
+    result.denied.push_back(notification);
     EXPECT_EQ(DenyNotification(listener.get(), notification.id, verdict.error), 0);
   }
   EXPECT_EQ(waitpid(result.pid, &result.status, 0), result.pid);
@@ -131,6 +140,21 @@ TEST(SeccompKernel, EachDeniedCallFailsWithTheErrnoOfTheTable) {
     EXPECT_EQ(Exited(run.status), test.error);
     EXPECT_EQ(run.denied.size(), test.notified);
   }
+}
+
+TEST(SeccompKernel, TheSupervisorPutsASocketInPlaceOrLetsItBeMade) {
+  const Confined run = RunConfined([] {
+    const int given = socket(AF_NETLINK, SOCK_RAW, 0), made = socket(AF_NETLINK, SOCK_DGRAM, 0);
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (given < 0 || made < 0 || getsockopt(given, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+      return 1;
+    if (type != SOCK_DGRAM) return 2;  // the supervisor's, not the one that was asked for
+    if ((fcntl(given, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(made, F_GETFD) & FD_CLOEXEC) != 0)
+      return 3;
+    return 0;
+  });
+  EXPECT_EQ(Exited(run.status), 0);
 }
 
 TEST(SeccompKernel, DeniedCallFailsWhenTheSupervisorIsGone) {

@@ -22,6 +22,9 @@ constexpr Verdict Quiet(int error) { return {DenialClass::kQuiet, error}; }
 constexpr Verdict Reported(int error = EPERM) { return {DenialClass::kReported, error}; }
 constexpr Verdict Violation(int error = EPERM) { return {DenialClass::kViolation, error}; }
 
+// What the caller sees when the daemon has nothing to give.
+constexpr Verdict Supplied(int error) { return {DenialClass::kSupplied, error}; }
+
 constexpr Condition Masked(uint8_t argument, uint32_t mask, uint32_t value) {
   return {Condition::Compare::kMaskedEqual, argument, mask, value};
 }
@@ -69,7 +72,9 @@ constexpr ArgumentRule kSocketRules[] = {
     {{kInet, Type(SOCK_RAW)}, Violation()},
     {{kInet, Type(SOCK_PACKET)}, Violation()},  // the kernel turns it into AF_PACKET
     {{kInet}, Reported(EPROTONOSUPPORT)},       // SCTP, DCCP, SMC, UDP-Lite: modules on demand
-    {{Equal(0, AF_NETLINK), Protocol(NETLINK_ROUTE)}, kAllow},
+    // No control group counts what waits in one, so a sandbox has few
+    // (src/daemon/netlink_supply.h).
+    {{Equal(0, AF_NETLINK), Protocol(NETLINK_ROUTE)}, Supplied(ENOBUFS)},
     // useradd, sudo and login talk to NETLINK_AUDIT and abort on any other errno.
     {{Equal(0, AF_NETLINK)}, Quiet(EPROTONOSUPPORT)},
     {{Equal(0, AF_PACKET)}, Violation()},
@@ -78,6 +83,13 @@ constexpr ArgumentRule kSocketRules[] = {
 };
 // Test suites and hardlink(1) (AF_ALG) probe odd families, so the rest is no violation.
 constexpr CallRule kSocket{Reported(EAFNOSUPPORT), kSocketRules};
+
+// The kernel makes two of any family before it finds that most have no pairs.
+constexpr ArgumentRule kSocketPairRules[] = {{{Equal(0, AF_NETLINK)}, Quiet(EOPNOTSUPP)},
+                                             {{Equal(0, AF_UNIX)}, kAllow},
+                                             {{kInet, Type(SOCK_STREAM)}, Quiet(EOPNOTSUPP)},
+                                             {{kInet, Type(SOCK_DGRAM)}, Quiet(EOPNOTSUPP)}};
+constexpr CallRule kSocketPair{Reported(EAFNOSUPPORT), kSocketPairRules};
 
 // Upper layer protocols (kTLS, espintcp, SMC) are modules on demand and edit pages in place, which
 // is how page cache gets overwritten; those who want kTLS go on without.
@@ -212,7 +224,7 @@ constexpr SyscallEntry kTable[] = {
     {"open_tree_attr", 467, 467, &kReportedRefusal},
 
     {"socket", 41, 198, &kSocket},
-    {"socketpair", 53, 199, &kSocket},
+    {"socketpair", 53, 199, &kSocketPair},
     {"setsockopt", 54, 208, &kSocketOption},
     {"ioctl", 16, 29, &kIoctl},
     {"prctl", 157, 167, &kPrctl},

@@ -16,6 +16,7 @@ enum class DenialClass : uint8_t {
   kQuiet,      // tools do it every day: an errno and nothing else
   kReported,   // tools may do it, a person wants to know: notified
   kViolation,  // nobody does it by accident: notified, and may end the sandbox
+  kSupplied,   // not denied: the daemon is asked, counts, and puts what was wanted in place
 };
 
 struct Verdict {
@@ -24,8 +25,9 @@ struct Verdict {
 
   constexpr bool allowed() const { return denial == DenialClass::kNone; }
   constexpr bool notified() const {
-    return denial == DenialClass::kReported || denial == DenialClass::kViolation;
+    return denial == DenialClass::kReported || denial == DenialClass::kViolation || supplied();
   }
+  constexpr bool supplied() const { return denial == DenialClass::kSupplied; }
   constexpr bool operator==(const Verdict&) const = default;
 };
 

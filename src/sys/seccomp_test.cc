@@ -269,6 +269,9 @@ TEST(SeccompPolicy, DebuggersWorkAmongTheSandboxesOwnProcesses) {
 TEST(SeccompPolicy, EverydayDenialsAreQuietAndCarryTheErrnoToolsExpect) {
   const Verdict no_protocol{DenialClass::kQuiet, EPROTONOSUPPORT};
   EXPECT_EQ(OnX86("socket", {AF_NETLINK, SOCK_RAW, 9}), no_protocol);  // audit: useradd
+  EXPECT_TRUE(OnX86("socket", {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0}).supplied());
+  EXPECT_EQ(OnX86("socketpair", {AF_NETLINK, SOCK_RAW, 0}),
+            (Verdict{DenialClass::kQuiet, EOPNOTSUPP}));
   EXPECT_EQ(OnX86("socket", {AF_NETLINK, SOCK_RAW, 4}), no_protocol);  // sock_diag: ss
   EXPECT_EQ(OnX86("socket", {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262}), no_protocol);  // Go
   EXPECT_EQ(OnX86("keyctl"), (Verdict{DenialClass::kQuiet, ENOSYS}));

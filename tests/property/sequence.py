@@ -120,7 +120,6 @@ class World:
 
     def new(self):
         box = Box(self.name(), {"start", *self.marks.values(), *self.touches.values()})
-        time.sleep(0.02)  # a sandbox is made after what it is a copy of
         cloche("new", "--name", box.name)
         self.tell(f"new {box.name}")
         self.boxes.append(box)

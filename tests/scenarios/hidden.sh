@@ -114,3 +114,59 @@ done
 try cloche run --hide "$T/link/.gitconfig" -- sh -c 'cat ~/.gitconfig'
 check "--hide through a link hides" not mentions visible
 CALLER_ENV=()
+
+# Hidden names that are links: what they lead to is not to be had by its own name either.
+cd "$WORK/project" || exit 1
+as_caller sh -c '
+  cd "$HOME" && mkdir -p keep/ssh keep/chain keep/kube keep/cwd keep/hop "$1/secrets"
+  for f in keep/ssh/id keep/chain/key keep/netrc keep/kube/config keep/pgpass "$1/secrets/env" "$1/secrets/deep"; do
+    echo flag-of-host > "$f"
+  done
+  rm -rf .ssh .gnupg .netrc .kube .pgpass .aws .mozilla .docker .npmrc
+  ln -s keep/ssh .ssh; ln -s "$HOME/keep/hop/second" .gnupg; ln -s ../chain keep/hop/second
+  ln -s keep/netrc .netrc; ln -s keep/ssh/../kube/ .kube; ln -s .//keep/pgpass .pgpass
+  ln -s "$HOME" .aws; ln -s / .mozilla; ln -s "$2" .docker; ln -s /etc .npmrc
+  rm "$2/.env"; ln -s "$1/secrets/env" "$2/.env"; ln -s ../../../secrets/deep "$2/sub/deep/.envrc"
+  ln -s .env.example "$2/.env.local"' sh "$WORK" "$WORK/project"
+try cloche run -- sh -c 'cd ~; cat keep/ssh/id keep/chain/key keep/netrc keep/kube/config keep/pgpass "$@" 2>&1' \
+  sh "$WORK/secrets/env" "$WORK/secrets/deep"
+check "what hidden links lead to is absent by its own name" not mentions flag-of-host
+check "all of it" is "$(grep -c 'No such file' "$OUT")" 7
+try cloche run -- sh -c "grep -rs flag-of-host '$CALLER_HOME' '$WORK/project' '$WORK/secrets' | wc -l"
+check "by whatever name" prints 0
+try cloche run -- sh -c 'cat .env.example main.c; ls -d ~/keep ~/.ssh ~/keep/hop /usr/bin /etc/passwd'
+check "what the links must not take away is there" is "$(head -n 2 "$OUT" | tr '\n' ' ')" 'example code '
+check "and so is the rest" is "$(grep -c 'keep\|/usr/bin\|/etc/passwd' "$OUT")" 4
+as_caller sh -c 'cd "$HOME" && mkdir later && echo flag-of-host > later/id && ln -sfn later .ssh'
+try cloche run -- cat "$CALLER_HOME/later/id"
+check "a link that leads elsewhere since hides that" says 'No such file'
+as_caller sh -c 'cd "$HOME" && mkdir last && echo flag-of-host > last/x && ln -s last .vault-other && mkdir -p keep/new &&
+  rm .vault-token; echo flag-of-host > keep/new/token && ln -s keep/new/token .vault-token'
+try cloche run -- cat "$CALLER_HOME/keep/new/token"
+check "one that is made since, too" says 'No such file'
+
+# However deep it lies: a path of 6,000 bytes.
+cat > "$T/deep.py" << 'END'
+import os
+for _ in range(30):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+    open(".env", "w").write("flag-of-host\n")
+    open("code", "w").write("code\n")
+END
+cat > "$WORK/descend.py" << 'END'
+import os, sys
+seen = []
+while True:
+    seen += os.listdir(".")
+    if not os.path.isdir("d" * 200):
+        break
+    os.chdir("d" * 200)
+print(seen.count(".env"), seen.count("code"))
+END
+as_caller mkdir "$WORK/deep"
+(cd "$WORK/deep" && as_caller mkdir .git && as_caller "$PYTHON" "$T/deep.py")
+cd "$WORK/deep" || exit 1
+try cloche run -- "$PYTHON" "$WORK/descend.py"
+check "in a project of very long paths sandboxes start, and .env is absent to the bottom" prints '0 30'
+CALLER_ENV=()

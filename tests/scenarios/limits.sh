@@ -118,6 +118,28 @@ END
   try cloche run --memory 64M -- "$PYTHON" "$WORK/buffers.py"
   check "buffers of TCP count, too ($(cat "$OUT") MiB)" test "$(cat "$OUT")" -lt 64
 
+  # Nobody counts those of netlink: a sandbox has few of them.
+  cat > "$WORK/netlink.py" << 'END'
+import errno, os, socket, struct, sys
+unknown = struct.pack("=IHHII", 30016, 1000, 5, 1, 0) + bytes(30000)  # comes back whole, as an error
+made, error = [], 0
+try:
+    while len(made) < 1000:
+        made.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0))
+except OSError as refused:
+    error = refused.errno
+for each in made:
+    try:
+        for _ in range(20):
+            each.send(unknown)
+    except OSError:
+        pass
+waiting = sum(int(line.split()[4]) for line in open("/proc/net/netlink").read().splitlines()[1:])
+print(len(made) <= 64, errno.errorcode.get(error), waiting < 32 << 20)
+END
+  try cloche run --memory 64M -- "$PYTHON" "$WORK/netlink.py"
+  check "what waits in sockets of netlink is limited by their number" prints 'True ENOBUFS True'
+
   try cloche run --json --pids 20 -- sh -c 'for i in $(seq 60); do sleep 1000 & done; wait'
   check "too many processes: the limit is named" field_is limit.name pids
   cloche run --json --pids 60 --wall 4s -- bash -c ':(){ :|:& };: ; sleep 1000' > "$T/bomb" 2> /dev/null &
@@ -140,6 +162,57 @@ else
   try cloche run --pids 20 -- sh -c 'for i in $(seq 60); do sleep 5 & done; wait'
   check "too many processes fail" says '[Ff]ork\|[Rr]esource'
 fi
+
+cat > "$WORK/links.py" << 'END'
+import errno, fcntl, os, socket, sys, threading
+def make(kind=socket.SOCK_RAW):
+    return socket.socket(socket.AF_NETLINK, kind, 0)
+def error_of(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+many = [make() for _ in range(60)]
+refused = error_of(lambda: [many.append(make()) for _ in range(10)])
+here, there = socket.socketpair()  # those on their way count
+socket.send_fds(here, [b"x"], [each.fileno() for each in many])
+for each in many:
+    each.close()
+print(refused, error_of(lambda: [many.append(make()) for _ in range(10)]))
+here.close(); there.close()
+plain, other = make(), make(socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+plain.bind((0, 0)); other.bind((0, 0))
+print(plain.getsockname()[0] == os.getpid(), plain.type == socket.SOCK_RAW, other.type == socket.SOCK_DGRAM,
+      bool(fcntl.fcntl(plain, fcntl.F_GETFL) & os.O_NONBLOCK), bool(fcntl.fcntl(other, fcntl.F_GETFL) & os.O_NONBLOCK),
+      bool(fcntl.fcntl(plain, fcntl.F_GETFD) & fcntl.FD_CLOEXEC), error_of(make, 7), error_of(socket.socketpair, 16, 3))
+failed = []
+def names():
+    for _ in range(50):
+        if [name for _, name in socket.if_nameindex()] != ["lo"]:
+            failed.append(1)
+threads = [threading.Thread(target=names) for _ in range(20)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(len(failed))
+END
+try cloche run -- "$PYTHON" "$WORK/links.py"
+check "sockets of netlink are few, and what programs expect" prints 'ENOBUFS ENOBUFS
+True True True False True True ESOCKTNOSUPPORT ENOTSUP
+0'
+cat > "$WORK/asking.py" << 'END'
+import socket
+while True:
+    socket.if_nameindex()
+END
+try cloche new --name asking
+for _ in 1 2 3 4; do try cloche exec asking --background -- "$PYTHON" "$WORK/asking.py"; done
+for round in 1 2 3; do
+  try cloche snapshot asking
+  check "$round: a sandbox that asks for its addresses all the time can be saved" exits 0
+done
+try cloche exec asking -- "$PYTHON" -c 'import socket; print(socket.if_nameindex())'
+check "and goes on" mentions "'lo'"
+try cloche rm --force asking
 
 try cloche run -- nproc
 check "without --cpu there are as many CPUs as outside" prints "$(nproc)"

@@ -37,3 +37,18 @@ print(open("file").read(), end="")')" here
 try cloche undo "$(field id)"
 check "and undone" is "$status $(ls)" "0 "
 try cloche rm --all
+
+# --- A renamed directory is copied beside itself: what others call by a similar name is theirs.
+mkdir lib .cloche-renamed
+echo code > lib/file
+echo mine > .cloche-renamed/mine
+[ "$(id -u)" != 0 ] || chown -R "$CALLER_UID:$CALLER_UID" "$WORK"
+cloche new --name renamed > "$T/log" 2>&1
+try cloche exec renamed -- sh -c 'mv lib core; echo more > core/more'
+try cloche promote renamed --yes
+check "a renamed directory is promoted" is "$status $(cat core/file core/more | tr '\n' ' ')" "0 code more "
+check "beside one that is called like its copy" is "$(cat .cloche-renamed/mine)" mine
+try cloche exec renamed -- cat .cloche-renamed/mine core/file
+check "which the sandbox still has" prints 'mine
+code'
+check "and nothing is left of the copy" is "$(find . -name '.cloche-renamed*')" ./.cloche-renamed

@@ -128,3 +128,17 @@ check "and what to do" says 'run the command as it is'
 check "and fails" exits 125
 try cloche run -- env -i "$BIN/cloche" ls
 check "also where the variable is gone" says 'you are inside a sandbox'
+
+# What is missing or misspelt is named.
+try cloche port nope
+check "port without a port says what is missing" says 'PORT is required'
+check "and how it is called" says 'cure: cloche port SANDBOX PORT'
+try cloche net box allow
+check "net allow without a rule says so" says 'net allow: no rule is given'
+check "and gives an example" says 'cloche net box allow HOST:443'
+try cloche net box alow x
+check "net with an unknown action asks whether another was meant" says 'did you mean allow'
+try cloche run --allow @npmm -- true
+check "a misspelt preset, too" says 'did you mean @npm?'
+try cloche show "$(cloche new 2> /dev/null)"
+check "show does not speak of limits that nobody asked for" not mentions 'not enforced here: inodes'

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "spawn/failure.h"
+
+#include "sys/fd.h"
+
+namespace cloche::spawn {
+
+// Where names of a sandbox's base lead when its links are followed. Paths are absolute, as they
+// are inside. An empty answer: nothing is there, or nothing that we may enter.
+class BaseNames {
+ public:
+  // `base`: the directory that is "/" inside; -1: the host's own root is.
+  explicit BaseNames(int base) : base_(base) {}
+
+  // The same path, with no link on the way to its last name.
+  Outcome<std::string> Behind(const std::string& path);
+  // What the link at `path` leads to, again with no link on the way to the last name. Empty, too,
+  // when no link is there.
+  Outcome<std::string> Target(const std::string& path);
+
+ private:
+  Outcome<std::string> Directory(const std::string& path) const;
+  int Open(const std::string& path) const;
+
+  int base_;
+  // The last directory: most names are neighbours.
+  std::string asked_, behind_;
+  std::string opened_;
+  sys::Fd directory_;
+};
+
+}  // namespace cloche::spawn
