@@ -144,8 +144,9 @@ class MaskBuilder {
  private:
   Outcome<void> ApplyAt(const FileRule& rule, const std::string& path) {
     auto [mount, rest] = OverlayOf(spec_, path);
-    if (mount < 0 || rest.empty()) return {};
+    if (mount < 0) return {};
     if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
+    if (rest.empty()) return {};
     if (rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead)
       return LayDecoy(mount, rest, rule);
     return Place(mount, rest, rule);
@@ -165,8 +166,18 @@ class MaskBuilder {
     sys::Fd parent(base >= 0 ? sys::OpenBeneath(base, above.c_str(), O_PATH | O_DIRECTORY, true)
                              : open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!parent.valid()) return "";
+    const std::string real = PathOf(parent.get());
+    if (base < 0 || real.empty()) return real;
+    // As it is called inside.
+    const std::string top = PathOf(base);
+    if (top == "/") return real;
+    if (real == top) return "/";
+    return !top.empty() && real.starts_with(top + "/") ? real.substr(top.size()) : "";
+  }
+
+  static std::string PathOf(int fd) {
     char real[4096];
-    const std::string link = "/proc/self/fd/" + std::to_string(parent.get());
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
     const ssize_t size = readlink(link.c_str(), real, sizeof real);
     if (size <= 0 || static_cast<size_t>(size) == sizeof real || real[0] != '/') return "";
     return std::string(real, static_cast<size_t>(size));
@@ -434,6 +445,7 @@ class MaskBuilder {
     return (source == "/" ? "" : source) + "/" + rest;
   }
 
+  // `top` is empty for the whole of a mount.
   Outcome<void> Search(int mount, const FileRule& rule, const std::string& top) {
     const std::vector<std::string> patterns = Lines(rule.content);
     std::deque<std::string> pending = {top};
@@ -442,8 +454,8 @@ class MaskBuilder {
     while (!pending.empty() && entries < kMaxGlobEntries) {
       std::string where = std::move(pending.front());
       pending.pop_front();
-      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(),
-                                O_RDONLY | O_DIRECTORY, false);
+      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)],
+                                where.empty() ? "." : where.c_str(), O_RDONLY | O_DIRECTORY, false);
       if (fd < 0 && NothingThere(-fd)) continue;
       if (fd < 0) return Failed(SpawnStage::kFiles, "search", fd, where);
       mask_.watch_.AddDirectory(fd, HostPath(mount, where));
@@ -452,11 +464,12 @@ class MaskBuilder {
       while (const dirent* entry = list.Next()) {
         ++entries;
         const char* name = entry->d_name;
+        const std::string path = where.empty() ? name : where + "/" + name;
         if (Matches(patterns, name))
-          found.push_back(where + "/" + name);
+          found.push_back(path);
         else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
                  !SkippedDirectory(name))
-          pending.push_back(where + "/" + name);
+          pending.push_back(path);
       }
       if (list.error() != 0) return Failed(SpawnStage::kFiles, "search", list.error(), where);
       for (const std::string& path : found) {
