@@ -51,12 +51,18 @@ constexpr Reserved kReserved6[] = {
 int Width(const IpAddress& address) { return address.six ? 128 : 32; }
 
 template <size_t N>
-const char* Find(const Reserved (&table)[N], const IpAddress& address) {
+const Reserved* Find(const Reserved (&table)[N], const IpAddress& address) {
   for (const Reserved& each : table) {
-    if (ParseIpRange(each.range)->Contains(address)) return each.use;
+    if (ParseIpRange(each.range)->Contains(address)) return &each;
   }
   return nullptr;
 }
+
+const Reserved* Find(const IpAddress& address) {
+  return address.six ? Find(kReserved6, address) : Find(kReserved4, address);
+}
+
+bool IsUnassigned(const IpAddress& address) { return address.six && address.bytes[0] >> 5 != 1; }
 
 }  // namespace
 
@@ -136,9 +142,21 @@ std::string FormatIpRange(const IpRange& range) {
 }
 
 const char* ReservedUse(const IpAddress& address) {
-  if (!address.six) return Find(kReserved4, address);
-  if (const char* use = Find(kReserved6, address)) return use;
-  return address.bytes[0] >> 5 == 1 ? nullptr : "reserved";
+  if (const Reserved* block = Find(address)) return block->use;
+  return IsUnassigned(address) ? "reserved" : nullptr;
+}
+
+bool Grants(const IpRange& range, const IpAddress& address) {
+  if (!range.Contains(address)) return false;
+  constexpr int kUnassignedBits = 3;
+  const Reserved* block = Find(address);
+  if (block == nullptr) return !IsUnassigned(address) || range.bits >= kUnassignedBits;
+  return range.bits >= ParseIpRange(block->range)->bits;
+}
+
+bool IsMuchOfTheInternet(const IpRange& range) {
+  const bool reserved = ReservedUse(range.first) != nullptr && Grants(range, range.first);
+  return range.bits <= (range.first.six ? 16 : 8) && !reserved;
 }
 
 }  // namespace cloche

@@ -43,4 +43,11 @@ std::string FormatIpRange(const IpRange& range);
 // nullptr when it is one.
 const char* ReservedUse(const IpAddress& address);
 
+// Whether a grant of `range` is one of `address`. A reserved address must be named: a range that
+// reaches beyond its reserved block (0.0.0.0/0) was written for the public internet.
+bool Grants(const IpRange& range, const IpAddress& address);
+
+// So many public addresses that anybody can have one of them.
+bool IsMuchOfTheInternet(const IpRange& range);
+
 }  // namespace cloche

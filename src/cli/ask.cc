@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error_json.h"
+#include "base/text.h"
 #include "cli/helper_process.h"
 #include "cli/sandbox_view.h"
 #include "policy/network_presets.h"
@@ -54,7 +55,9 @@ bool CanAsk(bool json) { return !json && isatty(STDIN_FILENO) == 1 && isatty(STD
 
 std::string RiskOfRule(const std::string& rule) {
   if (!IsAnyHostRule(rule)) return "";
-  return "* is every HTTPS host: whatever it can read inside it can send to anybody";
+  const char* what =
+      rule.find('*') != rule.npos ? "* is every HTTPS host" : "this range is much of the internet";
+  return fmt::format("{}: whatever it can read inside it can send to anybody", what);
 }
 
 Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json) {
@@ -62,10 +65,11 @@ Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json
   if (yes || rule == rules.end()) return {};
   const std::string risk = RiskOfRule(*rule);
   if (!CanAsk(json))
-    return Fail(Code::kInvalid, fmt::format("allow *: {}", risk),
+    return Fail(Code::kInvalid, fmt::format("allow {}: {}", EscapeForTerminal(*rule), risk),
                 "name the hosts it needs, or a preset (cloche net presets), or add --yes");
   if (Confirmed(risk + ". Grant it?")) return {};
-  return Fail(Code::kInvalid, "allow *: not confirmed", "name the hosts it needs");
+  return Fail(Code::kInvalid, fmt::format("allow {}: not confirmed", EscapeForTerminal(*rule)),
+              "name the hosts it needs");
 }
 
 Result<Json> AskPromoter(std::vector<std::string> arguments) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "policy/environment.h"
@@ -113,7 +114,11 @@ Status AddBase(Body& body, const SandboxFlags& flags, const std::string& cwd) {
   if (flags.base == "host") {
     body["base"] = "host";
   } else if (flags.base.starts_with(kDirectory) && flags.base.size() > kDirectory.size()) {
-    body["base"] = "dir:" + Absolute(cwd, flags.base.substr(kDirectory.size()));
+    // What is hidden in it is known by its own path, so links are resolved here, as the caller.
+    const std::string path = Absolute(cwd, flags.base.substr(kDirectory.size()));
+    std::error_code error;
+    const auto real = std::filesystem::canonical(path, error);
+    body["base"] = "dir:" + (error ? path : real.string());
   } else {
     return Fail(Code::kInvalid, fmt::format("--base {}: no such base", flags.base),
                 "use host or dir:PATH");

@@ -18,25 +18,40 @@ constexpr const char* kTooDense =
 constexpr const char* kTooMany =
     "too much is compressed at once: nobody can look for decoys in all of it";
 
-int HexDigit(uint8_t c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 enum class Packed : uint8_t { kNone, kGzip, kZlib, kZip };
+
+struct Head {
+  Packed packed = Packed::kNone;
+  bool base64 = false;
+};
+
+bool IsOneOf(char c, std::string_view those) { return those.find(c) != those.npos; }
+
+// The digits of what begins like that, when base64 begins with it.
+Packed Base64HeadAt(std::string_view bytes) {
+  if (bytes.size() < 3) return Packed::kNone;
+  if (bytes[0] == 'e') {
+    const bool zlib = (bytes[1] == 'J' && IsOneOf(bytes[2], "wxyz")) ||
+                      (bytes[1] == 'N' && IsOneOf(bytes[2], "opqr")) ||
+                      (bytes[1] == 'A' && IsOneOf(bytes[2], "EFGH")) ||
+                      (bytes[1] == 'F' && IsOneOf(bytes[2], "4567"));
+    return zlib ? Packed::kZlib : Packed::kNone;
+  }
+  if (bytes.starts_with("H4sI")) return Packed::kGzip;
+  return bytes.starts_with("UEsD") ? Packed::kZip : Packed::kNone;
+}
 
 // What could begin here; kNone too when there are too few bytes to tell. Of zlib any window will
 // do, from 256 bytes to 32 KiB; what needs a dictionary nobody here can unpack.
-Packed HeadAt(std::string_view bytes) {
-  if (bytes.size() < kZlibHead) return Packed::kNone;
+Head HeadAt(std::string_view bytes) {
+  if (bytes.size() < kZlibHead) return {};
   const auto first = static_cast<uint8_t>(bytes[0]), second = static_cast<uint8_t>(bytes[1]);
   if ((first & 0x8f) == 0x08 && (first << 8 | second) % 31 == 0 && (second & 0x20) == 0)
-    return Packed::kZlib;
-  if (bytes.size() < kLongestHead) return Packed::kNone;
-  if (bytes.starts_with("\x1f\x8b\x08") && (bytes[3] & 0xe0) == 0) return Packed::kGzip;
-  return bytes.starts_with("PK\x03\x04") ? Packed::kZip : Packed::kNone;
+    return {Packed::kZlib};
+  if (const Packed packed = Base64HeadAt(bytes); packed != Packed::kNone) return {packed, true};
+  if (bytes.size() < kLongestHead) return {};
+  if (bytes.starts_with("\x1f\x8b\x08") && (bytes[3] & 0xe0) == 0) return {Packed::kGzip};
+  return {bytes.starts_with("PK\x03\x04") ? Packed::kZip : Packed::kNone};
 }
 
 // Most bytes begin nothing.
@@ -44,8 +59,57 @@ constexpr std::array<bool, 256> kBegins = [] {
   std::array<bool, 256> begins{};
   for (size_t first = 0x08; first < 0x80; first += 0x10) begins[first] = true;
   begins[0x1f] = begins['P'] = true;
+  begins['e'] = begins['H'] = begins['U'] = true;
   return begins;
 }();
+
+constexpr int8_t kBlank = -1, kNoDigit = -2;
+constexpr std::array<int8_t, 256> kBase64 = [] {
+  std::array<int8_t, 256> values{};
+  values.fill(kNoDigit);
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < kDigits.size(); ++i)
+    values[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
+  values['-'] = 62;
+  values['_'] = 63;
+  values[' '] = values['\t'] = values['\r'] = values['\n'] = kBlank;
+  return values;
+}();
+
+// Bytes out of base64 in which lines are broken and indented, and some of which may be escaped.
+class Base64Reader {
+ public:
+  std::string Read(std::string_view text) {
+    std::string bytes;
+    for (const char c : text) {
+      if (ended_) break;
+      escapes_.Feed(static_cast<uint8_t>(c), [&](uint8_t byte) { Take(byte, bytes); });
+    }
+    return bytes;
+  }
+  bool ended() const { return ended_; }
+
+ private:
+  void Take(uint8_t byte, std::string& bytes) {
+    const int8_t value = kBase64[byte];
+    if (value == kBlank || ended_) return;
+    if (value == kNoDigit) {
+      ended_ = true;
+      return;
+    }
+    bits_ = bits_ << 6 | static_cast<uint32_t>(value);
+    count_ += 6;
+    if (count_ < 8) return;
+    count_ -= 8;
+    bytes += static_cast<char>(bits_ >> count_);
+  }
+
+  EscapeReader escapes_;
+  uint32_t bits_ = 0;
+  int count_ = 0;
+  bool ended_ = false;
+};
 
 int WindowOf(Packed packed) {
   return packed == Packed::kGzip   ? MAX_WBITS + 16
@@ -62,12 +126,13 @@ const char* NameOf(Packed packed) {
 // One compressed stream. It dies of what is none: most of what looks like a head is not.
 class Inflater {
  public:
-  Inflater(std::shared_ptr<const CanarySet> set, Packed packed)
-      : what_(NameOf(packed)),
-        in_zip_(packed == Packed::kZip),
+  Inflater(std::shared_ptr<const CanarySet> set, Head head)
+      : what_(NameOf(head.packed)),
+        in_zip_(head.packed == Packed::kZip),
         matcher_(set),
         set_(std::move(set)) {
-    alive_ = inflateInit2(&stream_, WindowOf(packed)) == Z_OK;
+    alive_ = inflateInit2(&stream_, WindowOf(head.packed)) == Z_OK;
+    if (head.base64) base64_.emplace();
     ++set_->inflating;
   }
   ~Inflater() {
@@ -82,6 +147,15 @@ class Inflater {
 
   // What is unpacked is paid for by the stream as a whole: heads that look alike share their bytes.
   std::optional<CanaryHit> Feed(std::string_view bytes, CanaryScanner::Work& work) {
+    if (!base64_) return Inflate(bytes, work);
+    auto hit = Inflate(base64_->Read(bytes), work);
+    if (hit) hit->form += " in base64";
+    if (base64_->ended()) alive_ = false;
+    return hit;
+  }
+
+ private:
+  std::optional<CanaryHit> Inflate(std::string_view bytes, CanaryScanner::Work& work) {
     static char out[16 << 10];
     if (in_zip_ && !EndsZipHead(bytes)) return std::nullopt;
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -106,7 +180,6 @@ class Inflater {
     return std::nullopt;
   }
 
- private:
   // Takes the head of a file in a zip off the front of `bytes`. False: there is nothing behind it
   // yet, or nothing to unpack.
   bool EndsZipHead(std::string_view& bytes) {
@@ -129,6 +202,7 @@ class Inflater {
     return alive_ && !in_zip_;
   }
 
+  std::optional<Base64Reader> base64_;  // in which it is
   const char* what_;
   bool in_zip_;  // its head is being read
   std::string zip_head_;
@@ -139,56 +213,44 @@ class Inflater {
   bool alive_ = false, too_dense_ = false;
 };
 
-std::optional<CanaryHit> CanaryMatcher::Found(CanarySet::State state, bool decoded) const {
-  const uint16_t found = set_->FoundAt(state);
-  if (found == 0) return std::nullopt;
+CanaryHit CanaryMatcher::Hit(uint16_t found, const char* how) const {
   constexpr const char* kForms[] = {"plain", "lower case", "base64", "hex"};
-  CanaryHit hit{set_->NameOf(found), kForms[static_cast<size_t>(set_->FormOf(found))]};
-  if (decoded) hit.form += ", percent-encoded";
-  return hit;
-}
-
-// Steps the decoded view over one byte that is no part of an escape, or over what one meant.
-CanarySet::State CanaryMatcher::FeedDecoded(uint8_t byte) {
-  if (byte != '\r' && byte != '\n') decoded_ = set_->Step(decoded_, byte);
-  return decoded_;
+  return {set_->NameOf(found), std::string(kForms[static_cast<size_t>(set_->FormOf(found))]) + how};
 }
 
 std::optional<CanaryHit> CanaryMatcher::Feed(std::string_view bytes) {
-  // Without an escape both views are one.
-  if (percent_ == 0 && plain_ == decoded_ && bytes.find('%') == bytes.npos) {
-    CanarySet::State state = plain_;
-    for (const char c : bytes) {
-      if (c == '\r' || c == '\n') continue;
-      state = set_->Step(state, static_cast<uint8_t>(c));
-      if (set_->FoundAt(state) != 0) [[unlikely]]
-        return Found(state, false);
+  size_t percent = 0, backslash = 0;  // the next ones, once they have been looked for
+  const auto next = [&](char c, size_t at, size_t& known) {
+    if (at == 0 || known < at) known = std::min(bytes.find(c, at), bytes.size());
+    return known;
+  };
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    if (IsPlain()) {
+      const size_t end = std::min(next('%', at, percent), next('\\', at, backslash));
+      CanarySet::State state = plain_;
+      for (; at < end; ++at) {
+        state = set_->Step(state, static_cast<uint8_t>(bytes[at]));
+        if (const uint16_t found = set_->FoundAt(state)) [[unlikely]]
+          return Hit(found, "");
+      }
+      plain_ = once_ = twice_ = state;
+      if (at == bytes.size()) break;
     }
-    plain_ = decoded_ = state;
-    return std::nullopt;
-  }
-  for (const char c : bytes) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (c != '\r' && c != '\n') plain_ = set_->Step(plain_, byte);
-    if (auto hit = Found(plain_, false)) return hit;
-    CanarySet::State state = decoded_;
-    const int digit = HexDigit(byte);
-    if (percent_ == 1 && digit >= 0) {
-      percent_ = 2;
-      digit_ = byte;
-      continue;
-    }
-    if (percent_ == 2 && digit >= 0) {
-      percent_ = 0;
-      state = FeedDecoded(static_cast<uint8_t>(HexDigit(digit_) << 4 | digit));
-    } else {
-      // What was no escape meant itself.
-      if (percent_ > 0) state = FeedDecoded('%');
-      if (percent_ == 2) state = FeedDecoded(digit_);
-      percent_ = c == '%' ? 1 : 0;
-      if (percent_ == 0) state = FeedDecoded(byte);
-    }
-    if (auto hit = Found(state, true)) return hit;
+    const auto byte = static_cast<uint8_t>(bytes[at]);
+    plain_ = set_->Step(plain_, byte);
+    if (const uint16_t found = set_->FoundAt(plain_)) return Hit(found, "");
+    std::optional<CanaryHit> hit;
+    escapes_.Feed(byte, [&](uint8_t meant) {
+      once_ = set_->Step(once_, meant);
+      if (const uint16_t found = set_->FoundAt(once_); found != 0 && !hit)
+        hit = Hit(found, escapes_.kind() == '%' ? ", percent-encoded" : ", JSON escapes");
+      escapes_in_escapes_.Feed(meant, [&](uint8_t again) {
+        twice_ = set_->Step(twice_, again);
+        if (const uint16_t found = set_->FoundAt(twice_); found != 0 && !hit)
+          hit = Hit(found, ", escaped twice");
+      });
+    });
+    if (hit) return hit;
   }
   return std::nullopt;
 }
@@ -200,7 +262,7 @@ CanaryScanner::CanaryScanner(CanaryScanner&&) noexcept = default;
 
 void CanaryScanner::ExpectRawDeflate() {
   if (set_->inflating < kMostInflating)
-    inflaters_[0] = std::make_unique<Inflater>(set_, Packed::kNone);
+    inflaters_[0] = std::make_unique<Inflater>(set_, Head{});
   else
     trouble_ = kTooMany;
 }
@@ -211,13 +273,13 @@ void CanaryScanner::Unpack(Inflater& inflater, std::string_view bytes) {
 }
 
 void CanaryScanner::Begin(std::string_view head, std::string_view rest) {
-  const Packed packed = HeadAt(head.empty() ? rest : head);
+  const Head found = HeadAt(head.empty() ? rest : head);
   const auto free = std::find(inflaters_.begin(), inflaters_.end(), nullptr);
   if (free == inflaters_.end() || set_->inflating >= kMostInflating) {
     trouble_ = kTooMany;
     return;
   }
-  *free = std::make_unique<Inflater>(set_, packed);
+  *free = std::make_unique<Inflater>(set_, found);
   Unpack(**free, head);
   if ((*free)->alive() && !hit_) Unpack(**free, rest);
   if (!(*free)->alive()) free->reset();
@@ -229,12 +291,13 @@ void CanaryScanner::LookForHeads(std::string_view bytes) {
   const std::string joint = tail_ + std::string(bytes.substr(0, kLongestHead - 1));
   for (size_t at = 0; at < tail_.size() && !over(); ++at) {
     const std::string_view from = std::string_view(joint).substr(at);
-    if (HeadAt(std::string_view(tail_).substr(at)) == Packed::kNone &&
-        HeadAt(from) != Packed::kNone)
+    if (HeadAt(std::string_view(tail_).substr(at)).packed == Packed::kNone &&
+        HeadAt(from).packed != Packed::kNone)
       Begin(from, bytes.substr(joint.size() - tail_.size()));
   }
   for (size_t at = 0; at < bytes.size() && !over(); ++at) {
-    if (kBegins[static_cast<uint8_t>(bytes[at])] && HeadAt(bytes.substr(at)) != Packed::kNone)
+    if (kBegins[static_cast<uint8_t>(bytes[at])] &&
+        HeadAt(bytes.substr(at)).packed != Packed::kNone)
       Begin("", bytes.substr(at));
   }
   constexpr size_t kKept = kLongestHead - 1;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "egress/canary_set.h"
+#include "egress/escape_reader.h"
 
 namespace cloche::egress {
 
@@ -17,8 +18,8 @@ struct CanaryHit {
   std::string form;  // "base64", "hex, percent-encoded", "plain, gzip": what it was found as
 };
 
-// Looks for decoys in bytes as they come by, in whatever pieces. Line breaks do not count: base64
-// and hex are wrapped. What is percent-encoded is looked at as it is, and decoded.
+// Looks for decoys in bytes as they come by, in whatever pieces: as they are, with their escapes
+// decoded, and with those of the outcome decoded again.
 class CanaryMatcher {
  public:
   explicit CanaryMatcher(std::shared_ptr<const CanarySet> set) : set_(std::move(set)) {}
@@ -26,19 +27,22 @@ class CanaryMatcher {
   std::optional<CanaryHit> Feed(std::string_view bytes);
 
  private:
-  std::optional<CanaryHit> Found(CanarySet::State state, bool decoded) const;
-  CanarySet::State FeedDecoded(uint8_t byte);
+  CanaryHit Hit(uint16_t found, const char* how) const;
+  // All three views are one, and stay so up to the next escape.
+  bool IsPlain() const {
+    return plain_ == once_ && plain_ == twice_ && escapes_.idle() && escapes_in_escapes_.idle();
+  }
 
   std::shared_ptr<const CanarySet> set_;
-  CanarySet::State plain_ = CanarySet::kStart, decoded_ = CanarySet::kStart;
-  int percent_ = 0;    // 1: after %, 2: after its first digit
-  uint8_t digit_ = 0;  // that digit, as it came
+  CanarySet::State plain_ = CanarySet::kStart, once_ = CanarySet::kStart,
+                   twice_ = CanarySet::kStart;
+  EscapeReader escapes_, escapes_in_escapes_;
 };
 
 class Inflater;
 
 // The same for a whole stream, and for what is compressed in it: gzip, zlib and files in a zip are
-// known by how they begin, wherever that is. What has been unpacked is not kept.
+// known by how they begin, wherever that is, also in base64. What has been unpacked is not kept.
 class CanaryScanner {
  public:
   explicit CanaryScanner(std::shared_ptr<const CanarySet> set);

@@ -43,6 +43,13 @@ std::string PercentAll(std::string_view text) {
   return out;
 }
 
+std::string PercentEncoded(const std::string& base64) {
+  std::string out;
+  for (const char c : base64)
+    out += c == '+' ? "%2B" : c == '/' ? "%2F" : c == '=' ? "%3D" : std::string(1, c);
+  return out;
+}
+
 std::string Wrapped(const std::string& text, size_t columns) {
   std::string out;
   for (size_t at = 0; at < text.size(); at += columns) out += text.substr(at, columns) + "\r\n";
@@ -61,6 +68,38 @@ std::string Packed(const std::string& text, int window) {
   EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
   out.resize(stream.total_out);
   deflateEnd(&stream);
+  return out;
+}
+
+// Only what must be: %41 becomes %2541.
+std::string EscapedPercents(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '%' ? "%25" : std::string(1, c);
+  return out;
+}
+
+std::string JsonAll(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += "\\u00" + Hex(std::string(1, c), "0123456789abcdef");
+  return out;
+}
+
+std::string JsonLines(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '/' ? "\\/" : std::string(1, c);
+  return "{\"k\":\"" + out + "\"}";
+}
+
+std::string Indented(const std::string& text) {
+  std::string out = "data: |\n";
+  for (size_t at = 0; at < text.size(); at += 20) out += "  \t" + text.substr(at, 20) + "\n";
+  return out;
+}
+
+std::string Spaced(const std::string& hex, const char* between) {
+  std::string out;
+  for (size_t at = 0; at < hex.size(); at += 2) out += hex.substr(at, 2) + between;
   return out;
 }
 
@@ -83,6 +122,14 @@ std::vector<Sent> FormsOf(const std::string& value) {
   forms.push_back({Wrapped(Hex(value, "0123456789abcdef"), 30), "hex"});
   forms.push_back({"k=" + PercentAll(value), "plain, percent-encoded"});
   forms.push_back({"100%,%4%%" + PercentAll(EncodeBase64(value)), "base64, percent-encoded"});
+  forms.push_back({"k=" + PercentAll(PercentAll(value)), "plain, escaped twice"});
+  forms.push_back({"k=" + EscapedPercents(PercentAll(value)), "plain, escaped twice"});
+  forms.push_back({"{\"k\":\"" + JsonAll(value) + "\"}", "plain, JSON escapes"});
+  forms.push_back({PercentAll("{\"k\":\"" + JsonAll(value) + "\"}"), "plain, escaped twice"});
+  forms.push_back({JsonLines(Wrapped(EncodeBase64("xyz" + value), 20)), "base64, JSON escapes"});
+  forms.push_back({Indented(EncodeBase64("key: " + value + " and more")), "base64"});
+  forms.push_back({Spaced(Hex(value, "0123456789abcdef"), " "), "hex"});
+  forms.push_back({Spaced(Hex(value, "0123456789ABCDEF"), ":"), "hex"});
   const std::string file = "[production]\nkey = " + value + "\n";
   forms.push_back({"POST / HTTP/1.1\r\n\r\n" + Packed(file, 31), "plain, gzip"});
   forms.push_back({"POST / HTTP/1.1\r\n\r\n" + Packed(file, 15), "plain, deflate"});
@@ -176,6 +223,33 @@ TEST(CanaryScanner, FindsTheSecondOfTwoCompressedStreams) {
   CanaryScanner scanner(Set());
   EXPECT_FALSE(scanner.Feed("PACK\1" + Packed("nothing here", 15)));
   EXPECT_TRUE(scanner.Feed("\x9d\1" + Packed(kCanaries[2].value, 15)));
+}
+
+// tar cz | base64 | curl -d @-
+TEST(CanaryScanner, FindsWhatIsCompressedInsideOfBase64) {
+  const std::string file = "some more text before it\nkey = " + kCanaries[1].value + "\n";
+  const std::string zip = InZip(file, 8, 8);
+  std::vector<std::string> forms;
+  for (const std::string& packed : {Packed(file, 31), Packed(file, 15), zip}) {
+    const std::string base64 = EncodeBase64(packed);
+    for (const std::string& each :
+         {base64, UrlSafe(base64), Wrapped(base64, 76), Indented(base64),
+          JsonLines(Wrapped(base64, 76)), "data=" + PercentEncoded(base64) + "&x=1"})
+      forms.push_back("before " + each + "\r\n");
+  }
+  for (const std::string& form : forms) {
+    for (const size_t piece : {size_t{1}, size_t{2}, size_t{7}, size_t{64}, form.size()}) {
+      CanaryScanner scanner(Set());
+      for (size_t at = 0; at < form.size(); at += piece) scanner.Feed(form.substr(at, piece));
+      ASSERT_TRUE(scanner.hit()) << form << " by " << piece;
+      EXPECT_TRUE(scanner.hit()->form.ends_with("in base64")) << scanner.hit()->form;
+      EXPECT_STREQ(scanner.trouble(), "");
+    }
+  }
+  // What ends before it does is none; what comes behind it is looked at as ever.
+  CanaryScanner other(Set());
+  EXPECT_FALSE(other.Feed("H4sI and H4sIAAAAAAAA \"eJw\" UEsDBBQ"));
+  EXPECT_TRUE(other.Feed("," + kCanaries[0].value));
 }
 
 TEST(CanaryScanner, RandomBytesAreNoDecoy) {

@@ -9,6 +9,8 @@ namespace cloche::egress {
 namespace {
 
 constexpr size_t kSpelled = 24;
+// They do not count: base64 is wrapped and indented, hex is written with blanks or colons between.
+constexpr std::string_view kBetween = "\r\n\t :";
 
 std::string Hex(std::string_view text, const char* digits) {
   std::string hex;
@@ -58,6 +60,8 @@ void CanarySet::Build() {
     for (const char c : each.text)
       if (uint8_t& of = class_of_[static_cast<uint8_t>(c)]; of == 0)
         of = static_cast<uint8_t>(classes_++);
+  const size_t between = classes_++;
+  for (const char c : kBetween) class_of_[static_cast<uint8_t>(c)] = static_cast<uint8_t>(between);
   const auto add_state = [&] {
     next_.resize(next_.size() + classes_, kStart);
     found_.push_back(0);
@@ -86,6 +90,10 @@ void CanarySet::Build() {
     pending.pop_front();
     if (found_[state] == 0) found_[state] = found_[shorter[state]];
     for (size_t c = 1; c < classes_; ++c) {
+      if (c == between) {
+        next_[state * classes_ + c] = state;
+        continue;
+      }
       State& next = next_[state * classes_ + c];
       const State otherwise = next_[shorter[state] * classes_ + c];
       if (next == kStart) {
@@ -104,6 +112,8 @@ Result<std::shared_ptr<CanarySet>> CanarySet::Make(const std::vector<Canary>& ca
   for (size_t i = 0; i < canaries.size(); ++i) {
     if (canaries[i].value.size() < kLeastCanary)
       return Fail(Code::kInvalid, "canaries: a value is too short");
+    if (canaries[i].value.find_first_of(kBetween) != std::string::npos)
+      return Fail(Code::kInvalid, "canaries: a value has blanks or colons in it");
     set->names_.push_back(canaries[i].name);
     set->Spell(i, canaries[i].value);
   }

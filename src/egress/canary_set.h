@@ -25,8 +25,9 @@ inline constexpr size_t kMostCanaries = 32;
 enum class CanaryForm : uint8_t { kPlain, kLowerCase, kBase64, kHex };
 
 // All spellings of a sandbox's decoys as one automaton (Aho-Corasick): each byte costs one step,
-// however many there are. A spelling is one of the first kSpelled bytes of a value: what is sent of
-// it in part is found, and found before the rest has left.
+// however many there are. Blanks, line breaks and colons lead nowhere. A spelling is one of the
+// first kSpelled bytes of a value: what is sent of it in part is found, and found before the rest
+// has left.
 class CanarySet {
  public:
   static Result<std::shared_ptr<CanarySet>> Make(const std::vector<Canary>& canaries);

@@ -17,10 +17,15 @@ bool CoversPort(const Rule& rule, uint16_t port) {
   return rule.first_port <= port && port <= rule.last_port;
 }
 
+// A denial covers whatever lies in its range, a grant no reserved address it does not name.
+bool HoldsAddress(const Rule& rule, const IpAddress& address) {
+  return rule.allow ? Grants(*rule.range, address) : rule.range->Contains(address);
+}
+
 // The destination as the connection names it; what its name resolves to is looked at later.
 bool CoversHost(const Rule& rule, const Target& target) {
   if (!target.name.empty()) return !rule.host.empty() && HostMatches(rule.host, target.name);
-  return rule.host.empty() && rule.range && rule.range->Contains(target.address);
+  return rule.host.empty() && rule.range && HoldsAddress(rule, target.address);
 }
 
 bool Covers(const Rule& rule, const Target& target, int64_t now) {
@@ -148,7 +153,7 @@ Decision DecideAddress(std::span<const Rule> rules, const Target& target, Kind k
   bool named = false;
   for (const Rule& rule : rules) {
     if (!InForce(rule, now) || !CoversPort(rule, target.port)) continue;
-    const bool within = rule.range && rule.range->Contains(address);
+    const bool within = rule.range && HoldsAddress(rule, address);
     const bool of_host = !rule.host.empty() && HostMatches(rule.host, target.name);
     if (!rule.allow && within && (rule.host.empty() || of_host)) {
       decision.reason = Denied(rule, FormatEndpoint(address, target.port));
@@ -267,8 +272,10 @@ std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& a
 }
 
 std::string DenialText(const Target& target, std::string_view sandbox) {
-  return fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {0}",
-                     target.Text(), sandbox);
+  // Without a scheme the sandbox's own loopback would be meant, of which there is no rule.
+  const std::string text = target.Text();
+  return fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {2}{0}", text,
+                     sandbox, ParseRule(text) ? "" : "tcp://");
 }
 
 }  // namespace cloche::egress

@@ -98,6 +98,47 @@ TEST(Decide, ARangeLetsNamesIn) {
   EXPECT_FALSE(DecideAddress(rules, target, Kind::kHttps, Ipv4(1, 1, 1, 1), kNow).allowed);
 }
 
+TEST(Decide, AWideRangeGrantsNoReservedAddress) {
+  for (const char* wide : {"tcp://0.0.0.0/0:80", "tcp://0.0.0.0/1:80", "tcp://96.0.0.0/3:80",
+                           "tcp://126.0.0.0/7:80", "tcp://[::/0]:80", "tcp://[::/1]:80",
+                           "tcp://[::/127]:80", "tcp://[8000::/1]:80", "tcp://[fe00::/7]:80"}) {
+    const std::vector<Rule> rules = {
+        Allow(wide), Allow("http://a.example"),
+        Allow(std::string(wide).replace(0, 6, "tcp://b.example=").c_str())};
+    for (const char* reserved :
+         {"127.0.0.1", "0.0.0.0", "10.0.0.1", "100.64.0.1", "169.254.169.254", "172.17.0.1",
+          "192.168.1.1", "::1", "::", "fe80::1", "fd00:ec2::254", "64:ff9b::7f00:1"}) {
+      EXPECT_FALSE(Allowed(rules, At(reserved, 80))) << wide << " " << reserved;
+      for (const char* name : {"a.example", "b.example"})
+        EXPECT_FALSE(
+            DecideAddress(rules, Named(name, 80), Kind::kTcp, *ParseIpAddress(reserved), kNow)
+                .allowed)
+            << wide << " " << reserved;
+    }
+  }
+  EXPECT_TRUE(Allowed({Allow("tcp://0.0.0.0/0:80")}, At("1.1.1.1", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://[::/0]:80")}, At("2606:4700::1111", 80)));
+  EXPECT_FALSE(
+      Allowed({Allow("tcp://0.0.0.0/0:80"), Deny("tcp://0.0.0.0/1:80")}, At("1.1.1.1", 80)));
+  // A rule that names it does, by a part of the range or by all of it.
+  EXPECT_TRUE(Allowed({Allow("tcp://127.0.0.0/8:80")}, At("127.0.0.1", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://169.254.169.254:80")}, At("169.254.169.254", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://172.17.0.0/16:80")}, At("172.17.0.1", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://[fd00::/8]:80")}, At("fd00::1", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://[::1]:80")}, At("::1", 80)));
+  EXPECT_TRUE(Allowed({Allow("tcp://[4000::/16]:80")}, At("4000::1", 80)));
+}
+
+TEST(Decide, TheGrantADenialNamesCanBeGiven) {
+  for (const char* address : {"127.0.0.1", "::1", "0.0.0.0", "10.0.0.1", "1.1.1.1"}) {
+    const std::string text = DenialText(At(address, 80), "box");
+    const std::string rule = text.substr(text.rfind(' ') + 1);
+    const auto parsed = ParseRule(rule);
+    ASSERT_TRUE(parsed) << text;
+    EXPECT_TRUE(Allowed({*parsed}, At(address, 80))) << text;
+  }
+}
+
 TEST(Decide, ARuleAboutRequestsAtAnAddressLetsNoNameIn) {
   const Target target = Named("a.example", 80);
   const auto leads = [&](const char* at_address, Kind kind) {

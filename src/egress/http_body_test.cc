@@ -54,9 +54,9 @@ TEST(ChunkedBody, WhatOthersCutDifferentlyIsRefused) {
 }
 
 TEST(ChunkedBody, ATrailerOfARequestSaysNothingThatBelongsInItsHead) {
-  for (const char* line :
-       {"Authorization: x", "X-HTTP-Method-Override: DELETE", "x_http_method: PUT",
-        "X-Original-URL: /x", "Cookie: a=b", "If-Match: x", "Proxy-Secret: x"}) {
+  for (const char* line : {"Authorization: x", "X-HTTP-Method-Override: DELETE",
+                           "x_http_method: PUT", "X-HTTP-Verb: PUT", "X-Original-URI: /a",
+                           "X-Original-URL: /x", "Cookie: a=b", "If-Match: x", "Proxy-Secret: x"}) {
     ChunkedBody request(true), response;
     const std::string body = "0\r\n"s + line + "\r\n\r\n";
     request.Feed(body);

@@ -312,11 +312,14 @@ bool BelongsInHead(std::string_view name) {
                                          "Trailer",
                                          "Transfer-Encoding",
                                          "Upgrade",
+                                         "X-Host",
                                          "X-HTTP-Method",
+                                         "X-Method",
                                          "X-Method-Override",
-                                         "X-Original-URL",
-                                         "X-Rewrite-URL"};
-  constexpr std::string_view kBeginnings[] = {"If-", "Proxy-", "X-Forwarded-", "X-HTTP-Method-"};
+                                         "X-Override-URL"};
+  constexpr std::string_view kBeginnings[] = {"If-",          "Proxy-",         "X-Envoy-Original-",
+                                              "X-Forwarded-", "X-HTTP-Method-", "X-HTTP-Verb",
+                                              "X-HTTP-Host-", "X-Original-",    "X-Rewrite-"};
   std::string plain(name);  // many servers read _ as -
   std::replace(plain.begin(), plain.end(), '_', '-');
   const auto is = [&](std::string_view each) { return SameText(plain, each); };

@@ -10,9 +10,17 @@
 namespace cloche::egress {
 namespace {
 
-constexpr std::string_view kMethodOverrides[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
-                                                 "X-Method-Override"};
-constexpr std::string_view kPathOverrides[] = {"X-Original-URL", "X-Rewrite-URL"};
+// Names that some servers, proxies and frameworks take over the request line and Host.
+constexpr std::string_view kMethodOverrides[] = {
+    "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
+    "X-HTTP-Verb-Override",   "X-HTTP-Verb",   "X-Method"};
+constexpr std::string_view kPathOverrides[] = {
+    "X-Original-URL",      "X-Original-URI",        "X-Original-Path",
+    "X-Rewrite-URL",       "X-Rewrite-URI",         "X-Forwarded-URL",
+    "X-Forwarded-Uri",     "X-Forwarded-Path",      "X-Override-URL",
+    "X-Forwarded-Prefix",  "X-Envoy-Original-Path", "X-Forwarded-Host",
+    "X-Original-Host",     "X-Forwarded-Server",    "X-Host",
+    "X-HTTP-Host-Override"};
 
 // Many servers read _ in a header's name as -.
 bool HasAny(const RequestHead& request, std::span<const std::string_view> names) {
@@ -24,6 +32,17 @@ bool HasAny(const RequestHead& request, std::span<const std::string_view> names)
     }
   }
   return false;
+}
+
+// Of Forwarded only host= is another place.
+bool ForwardsForAnotherHost(const RequestHead& request) {
+  return std::any_of(request.headers.begin(), request.headers.end(), [](const Header& header) {
+    if (!SameText(header.name, "Forwarded")) return false;
+    const std::string_view value = header.value;
+    for (size_t at = 0; at + 4 <= value.size(); ++at)
+      if (SameText(value.substr(at, 4), "host")) return true;
+    return false;
+  });
 }
 
 // The host as the request names it must be the one that was decided on.
@@ -148,7 +167,7 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
   request.headers.insert(request.headers.begin(),
                          {"Host", HostHeader(connection.target, usual_port)});
   const Request asked{request.method, request.PathWithoutQuery(), HasAny(request, kMethodOverrides),
-                      HasAny(request, kPathOverrides)};
+                      HasAny(request, kPathOverrides) || ForwardsForAnotherHost(request)};
   const RequestDecision decision = DecideRequest(connection.sandbox->rules, connection.target, kind,
                                                  asked, connection.services.loop.Seconds());
   if (!decision.allowed || request.method == "CONNECT" || request.method == "TRACE") {

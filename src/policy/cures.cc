@@ -42,6 +42,14 @@ constexpr std::string_view kUsernsCure =
 constexpr Row kRows[] = {
     {SpawnStage::kPlan, "sandbox runs", kAny, kAlways, Code::kConflict,
      "a sandbox with that id runs already", "cloche show NAME tells its state"},
+    {SpawnStage::kPlan, "source is the host's root", kAny, kAlways, Code::kDenied,
+     "it is the host's own /, by another name", "leave it out: host is the base without --base"},
+    {SpawnStage::kPlan, "source is a link", kAny, kAlways, Code::kDenied,
+     "it is a link, and what it leads to is hidden, or the system's own",
+     "name what is needed itself; realpath prints where the link leads"},
+    {SpawnStage::kPlan, "base is a link", kAny, kAlways, Code::kInvalid,
+     "a symbolic link lies on that path, and could lead to what is hidden",
+     "name the real path: realpath PATH"},
     {SpawnStage::kPlan, "", EPERM, kAlways, Code::kDenied,
      "the plan asks for more than its caller may have",
      "ask with the user who may, or ask for less"},
@@ -58,11 +66,6 @@ constexpr Row kRows[] = {
      "cloched and cloche-spawn may be of different versions: restart the daemon, and report it if "
      "it stays"},
 
-    {SpawnStage::kPlan, "source is the host's root", kAny, kAlways, Code::kDenied,
-     "it is the host's own /, by another name", "leave it out: host is the base without --base"},
-    {SpawnStage::kPlan, "source is a link", kAny, kAlways, Code::kDenied,
-     "it is a link, and what it leads to is hidden, or the system's own",
-     "name what is needed itself; realpath prints where the link leads"},
     {SpawnStage::kPool, "mkfs.btrfs", ENOENT, kAlways, Code::kUnavailable,
      "mkfs.btrfs is not installed, and copies are kept on btrfs", "apt-get install btrfs-progs"},
     {SpawnStage::kPool, "lock pool", EAGAIN, kAlways, Code::kConflict,

@@ -53,6 +53,9 @@ TEST(Cures, EachFailureThatUsersMeetHasOne) {
       {SpawnStage::kSeccomp, "seccomp", EINVAL, {}, "CONFIG_SECCOMP_FILTER"},
       {SpawnStage::kCgroup, "mkdir", EACCES, rootless, "Delegate=yes"},
       {SpawnStage::kFiles, "openat", EMFILE, {}, "LimitNOFILE"},
+      {SpawnStage::kPlan, "source is the host's root", EPERM, {}, "without --base"},
+      {SpawnStage::kPlan, "source is a link", EPERM, {}, "realpath prints"},
+      {SpawnStage::kPlan, "base is a link", EPERM, {}, "realpath"},
   };
   for (const Failure& failure : failures) {
     const Error error =

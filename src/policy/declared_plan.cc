@@ -74,6 +74,18 @@ Result<View> DirectoryView(const ViewInput& input) {
   view.mounts.push_back(
       {.kind = MountKind::kOverlay, .source = input.request.base_directory, .target = "/"});
   AddGrants(input.facts, input.request, view);
+  // What a copy of the host does not show, by the name it has in the base.
+  const std::string& base = input.request.base_directory;
+  for (const HiddenPath& hidden : input.hidden.paths) {
+    if (!IsBelow(hidden.path, base)) continue;
+    const std::string inside = hidden.path.substr(base.size());
+    view.hidden.push_back({inside, std::string(hidden.why)});
+    view.files.push_back({FileRuleKind::kHide, inside, ""});
+  }
+  for (const std::string path : {"/etc/gshadow", "/etc/shadow"})
+    if (IsBelow(path, base))
+      view.files.push_back({FileRuleKind::kHide, path.substr(base.size()), ""});
+  HideGlobsBelow("/", view);
   for (const std::string& path : input.request.hide) {
     view.hidden.push_back({path, "--hide"});
     view.files.push_back({FileRuleKind::kHide, path, ""});

@@ -107,11 +107,23 @@ Status CheckHide(const ViewInput& input, std::string_view path) {
 }
 
 // Spawn takes no kernel file system of the host as a source, and none holds programs to run.
-Status CheckBase(const SandboxRequest& request) {
-  const std::string& base = request.base_directory;
-  if (!IsAtOrBelowAny(base, kOfTheKernel)) return {};
-  return Fail(Code::kInvalid, fmt::format("copy {}: it is no directory of files on a disk", base),
-              "name the directory itself: realpath PATH");
+Status CheckBase(const ViewInput& input) {
+  const std::string& base = input.request.base_directory;
+  if (base.empty()) return {};
+  if (IsAtOrBelowAny(base, kOfTheKernel))
+    return Fail(Code::kInvalid, fmt::format("copy {}: it is no directory of files on a disk", base),
+                "name the directory itself: realpath PATH");
+  for (const std::string& own : input.facts.cloche_paths)
+    if (IsAtOrBelow(base, own))
+      return Fail(Code::kDenied, fmt::format("copy {}: Cloche keeps its state in {}", base, own),
+                  "name another directory");
+  CLOCHE_TRY(CheckAnnex("base", base));
+  for (const HiddenPath& hidden : input.hidden.paths)
+    if (IsAtOrBelow(base, hidden.path))
+      return Fail(Code::kInvalid,
+                  fmt::format("copy {}: {} is hidden ({})", base, hidden.path, hidden.why),
+                  "copy what is needed to another directory, and name that");
+  return {};
 }
 
 // Nothing of the host's is there, so a command could not start.
@@ -137,7 +149,7 @@ Status CheckStart(const ViewInput& input) {
 
 Status CheckGrants(const ViewInput& input) {
   const SandboxRequest& request = input.request;
-  CLOCHE_TRY(CheckBase(request));
+  CLOCHE_TRY(CheckBase(input));
   for (const std::string& path : request.rw) {
     CLOCHE_TRY(CheckWritable(input, "rw", path));
     if (std::ranges::find(request.ro, path) != request.ro.end())
@@ -228,6 +240,18 @@ void HideAnnexes(const ViewInput& input, View& view) {
     view.mounts.insert(view.mounts.end() - kKernelMounts, CoverOp(annex_in(place)));
 }
 
+void HideGlobsBelow(const std::string& root, View& view) {
+  view.files.push_back({FileRuleKind::kHideGlob, root, std::string(kProjectGlobs)});
+  std::string_view rest = kProjectGlobs;
+  while (!rest.empty()) {
+    const std::string_view pattern = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(pattern.size() + 1);
+    if (!pattern.starts_with('!'))
+      view.hidden.push_back(
+          {fmt::format("{}/**/{}", root == "/" ? "" : root, pattern), "secrets of the project"});
+  }
+}
+
 void HideProjectGlobs(const SandboxRequest& request, View& view) {
   const std::string root = GlobRoot(request);
   if (root.empty()) return;
@@ -238,15 +262,7 @@ void HideProjectGlobs(const SandboxRequest& request, View& view) {
         view.differences.push_back(
             {fmt::format(".env files in {} are visible", bound ? root : grant),
              fmt::format("{} is bound as it is", grant)});
-  if (bound) return;
-  view.files.push_back({FileRuleKind::kHideGlob, root, std::string(kProjectGlobs)});
-  std::string_view rest = kProjectGlobs;
-  while (!rest.empty()) {
-    const std::string_view pattern = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(pattern.size() + 1);
-    if (!pattern.starts_with('!'))
-      view.hidden.push_back({fmt::format("{}/**/{}", root, pattern), "secrets of the project"});
-  }
+  if (!bound) HideGlobsBelow(root, view);
 }
 
 void SortByDepth(std::vector<MountOp>& mounts) {

@@ -80,7 +80,8 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
   for (const std::string& home : {user.home, request.home})
     if (!home.empty() && home != "/" && std::ranges::find(homes, home) == homes.end())
       homes.push_back(home);
-  std::vector<std::string> at_work = {request.cwd, request.project};  // copies: `homes` grows below
+  std::vector<std::string> at_work;  // copies: `homes` grows below
+  if (request.base_directory.empty()) at_work = {request.cwd, request.project};
   at_work.insert(at_work.end(), homes.begin(), homes.end());
 
   const auto add_here = [&](std::string path, std::string_view why, bool root_only,
@@ -110,8 +111,9 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
   for (const std::string& home : facts.other_homes) {
     if (!IsPlausibleHome(home) || std::ranges::find(homes, home) != homes.end()) continue;
     const auto inside = [&](const std::string& path) { return IsBelow(path, home); };
-    const bool granted =
-        std::ranges::any_of(request.ro, inside) || std::ranges::any_of(request.rw, inside);
+    const bool granted = std::ranges::any_of(request.ro, inside) ||
+                         std::ranges::any_of(request.rw, inside) ||
+                         IsAtOrBelow(request.base_directory, home);
     // A home that must stay visible still gives away no credentials.
     if (!add(home, "another user's home", false, granted)) homes.push_back(home);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ip_address.h"
+
 namespace cloche {
 namespace {
 
@@ -81,7 +83,17 @@ std::string NetworkPresetNames() {
 bool IsAnyHostRule(std::string_view rule) {
   if (const size_t blank = rule.find(' '); blank != rule.npos) rule.remove_prefix(blank + 1);
   if (const size_t scheme = rule.find("://"); scheme != rule.npos) rule.remove_prefix(scheme + 3);
-  return rule.starts_with('*') && !rule.starts_with("*.");
+  if (rule.starts_with('*')) return !rule.starts_with("*.");
+  // [RANGE], or RANGE with its digits behind the slash.
+  const bool bracketed = rule.starts_with('[');
+  const size_t slash = rule.find('/');
+  const size_t end = bracketed ? rule.find(']')
+                     : slash == rule.npos
+                         ? slash
+                         : std::min(rule.find_first_not_of("0123456789", slash + 1), rule.size());
+  if (end == rule.npos) return false;
+  const auto range = ParseIpRange(rule.substr(bracketed ? 1 : 0, bracketed ? end - 1 : end));
+  return range && IsMuchOfTheInternet(*range);
 }
 
 }  // namespace cloche

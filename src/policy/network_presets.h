@@ -19,7 +19,8 @@ std::span<const NetworkPreset> NetworkPresets();
 const NetworkPreset* FindNetworkPreset(std::string_view name);  // without the @; null: unknown
 std::string NetworkPresetNames();                               // "@npm, @pypi, ..."
 
-// Every HTTPS host: what a sandbox can read, it can send anywhere.
+// Every HTTPS host, or addresses that are much of the internet: what a sandbox can read, it can
+// send anywhere.
 bool IsAnyHostRule(std::string_view rule);
 
 }  // namespace cloche

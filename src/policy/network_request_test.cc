@@ -44,6 +44,16 @@ TEST(NetworkRequest, APresetIsItsRules) {
   EXPECT_FALSE(IsAnyHostRule("*.example.com"));
 }
 
+TEST(NetworkRequest, ARangeThatIsMuchOfTheInternetIsEveryHost) {
+  for (const char* wide : {"tcp://0.0.0.0/0:443", "tcp://128.0.0.0/1:22", "0.0.0.0/0", "3.0.0.0/8",
+                           "GET http://64.0.0.0/2/v1", "tcp://[::/0]:443", "[2000::/3]:443"})
+    EXPECT_TRUE(IsAnyHostRule(wide)) << wide;
+  for (const char* narrow :
+       {"tcp://10.0.0.0/8:5432", "tcp://127.0.0.0/8:80", "1.2.0.0/16", "tcp://1.1.1.1:53",
+        "[fc00::/7]:443", "[2606:4700::/32]:443", "a.example=0.0.0.0/0", "tcp://a.example:1-65535"})
+    EXPECT_FALSE(IsAnyHostRule(narrow)) << narrow;
+}
+
 TEST(NetworkRequest, IsTheSameAfterTheRegistry) {
   const json body = {{"network",
                       {{"rules", {Allow("a.example:443"), {{"action", "deny"}, {"rule", "b:1"}}}},

@@ -229,6 +229,45 @@ TEST(Plan, DirectoryBase) {
   EXPECT_TRUE(root->plan.spec.root_inside);
 }
 
+TEST(Plan, ADirectoryBaseHidesWhatACopyOfTheHostHides) {
+  const auto hides = [](const Result<Planned>& planned, const char* path) {
+    EXPECT_TRUE(planned) << planned.error().message;
+    return planned && std::ranges::any_of(planned->plan.spec.files, [&](const FileRule& rule) {
+             return rule.kind == FileRuleKind::kHide && rule.path == path;
+           });
+  };
+  for (const Mode mode : {Mode::kSystem, Mode::kRootless}) {
+    SandboxRequest request = InProject();
+    request.base_directory = "/home/anna";
+    const Result<Planned> home = MakePlan(Machine(mode), kAnna, request, "sb_1");
+    EXPECT_TRUE(hides(home, "/.ssh"));
+    EXPECT_TRUE(hides(home, "/.aws"));
+    EXPECT_EQ(WhyHidden(*home, "/**/.env"), "secrets of the project");
+    request.base_directory = "/home";
+    const Result<Planned> above = MakePlan(Machine(mode), kAnna, request, "sb_1");
+    EXPECT_TRUE(hides(above, "/anna/.ssh"));
+    EXPECT_TRUE(hides(above, "/bob"));
+    // Where the caller stands is not what is shown.
+    request.cwd = "/home/anna/.ssh";
+    request.project = "";
+    EXPECT_TRUE(hides(MakePlan(Machine(mode), kAnna, request, "sb_1"), "/anna/.ssh"));
+    request.base_directory = "/etc";
+    EXPECT_TRUE(hides(MakePlan(Machine(mode), kRoot, request, "sb_1"), "/shadow"));
+    for (const char* hidden : {"/home/anna/.ssh", "/home/anna/.aws/sso"}) {
+      request.base_directory = hidden;
+      ExpectRefused(MakePlan(Machine(mode), kAnna, request, "sb_1"), Code::kInvalid, hidden,
+                    "copy what is needed");
+    }
+    request.base_directory = mode == Mode::kSystem ? "/var/lib/cloche/x" : "/run/user/1000/cloche";
+    ExpectRefused(MakePlan(Machine(mode), kAnna, request, "sb_1"), Code::kDenied, "Cloche", " ");
+    // Somebody else's home may hold a base, but no credentials.
+    request.base_directory = "/home/bob";
+    EXPECT_TRUE(hides(MakePlan(Machine(mode), kAnna, request, "sb_1"), "/.ssh"));
+    request.base_directory = "/home/bob/rootfs";
+    EXPECT_TRUE(MakePlan(Machine(mode), kAnna, request, "sb_1"));
+  }
+}
+
 TEST(Plan, Declared) {
   SandboxRequest request = InProject();
   request.declared = DeclaredView{{"/home/anna/project", "/data/in"}, "/home/anna/project/out", {}};

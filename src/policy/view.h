@@ -42,6 +42,8 @@ bool IsGranted(const SandboxRequest& request, std::string_view path);  // at or 
 // Names matching kProjectGlobs below the project, if a whiteout can be made there.
 std::string GlobRoot(const SandboxRequest& request);  // "" = nowhere
 void HideProjectGlobs(const SandboxRequest& request, View& view);
+// .env files and their like below `root`, a path inside.
+void HideGlobsBelow(const std::string& root, View& view);
 // Where promotions keep what they replaced on other file systems than the home's.
 void HideAnnexes(const ViewInput& input, View& view);
 

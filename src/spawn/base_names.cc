@@ -24,6 +24,18 @@ std::string Join(const std::string& above, const std::string& name) {
   return (above == "/" ? "" : above) + "/" + name;
 }
 
+// `path` is what an error is about.
+Outcome<std::string> PathOf(int fd, const std::string& path) {
+  char real[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t size = readlink(link.c_str(), real, sizeof real);
+  // One that has no name of its own cannot be hidden by it.
+  if (size < 0 || static_cast<size_t>(size) == sizeof real)
+    return Failed(SpawnStage::kFiles, "follow links", size < 0 ? errno : ENAMETOOLONG, path);
+  if (size == 0 || real[0] != '/') return std::string();
+  return std::string(real, static_cast<size_t>(size));
+}
+
 }  // namespace
 
 int BaseNames::Open(const std::string& path) const {
@@ -45,14 +57,13 @@ Outcome<std::string> BaseNames::Directory(const std::string& path) const {
       return std::string();
     return Failed(SpawnStage::kFiles, "follow links", error, path);
   }
-  char real[PATH_MAX];
-  const std::string link = "/proc/self/fd/" + std::to_string(opened.get());
-  const ssize_t size = readlink(link.c_str(), real, sizeof real);
-  // One that has no name of its own cannot be hidden by it.
-  if (size < 0 || static_cast<size_t>(size) == sizeof real)
-    return Failed(SpawnStage::kFiles, "follow links", size < 0 ? errno : ENAMETOOLONG, path);
-  if (size == 0 || real[0] != '/') return std::string();
-  return std::string(real, static_cast<size_t>(size));
+  auto real = PathOf(opened.get(), path);
+  if (!real || real->empty() || base_ < 0) return real;
+  // As it is called inside.
+  const auto top = PathOf(base_, "/");
+  if (!top || *top == "/") return top ? real : top;
+  if (*real == *top) return std::string("/");
+  return !top->empty() && real->starts_with(*top + "/") ? real->substr(top->size()) : std::string();
 }
 
 Outcome<std::string> BaseNames::Behind(const std::string& path) {

@@ -160,8 +160,9 @@ class MaskBuilder {
  private:
   Outcome<void> ApplyAt(const FileRule& rule, const std::string& path) {
     auto [mount, rest] = OverlayOf(spec_, path);
-    if (mount < 0 || rest.empty()) return {};
+    if (mount < 0) return {};
     if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
+    if (rest.empty()) return {};
     if (rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead)
       return LayDecoy(mount, rest, rule);
     return Place(mount, rest, rule);
@@ -490,6 +491,7 @@ class MaskBuilder {
     return ApplyToTargets(hide, path);
   }
 
+  // `top` is empty for the whole of a mount.
   Outcome<void> Search(int mount, const FileRule& rule, const std::string& top) {
     const std::vector<std::string> patterns = Lines(rule.content);
     std::deque<std::string> pending = {top};
@@ -498,8 +500,8 @@ class MaskBuilder {
     while (!pending.empty() && entries < kMaxGlobEntries) {
       std::string where = std::move(pending.front());
       pending.pop_front();
-      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)], where.c_str(),
-                                O_RDONLY | O_DIRECTORY, false);
+      int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)],
+                                where.empty() ? "." : where.c_str(), O_RDONLY | O_DIRECTORY, false);
       if (fd < 0 && NothingThere(-fd)) continue;
       if (fd < 0) return Failed(SpawnStage::kFiles, "search", fd, where);
       mask_.watch_.AddDirectory(fd, HostPath(mount, where));
@@ -508,11 +510,12 @@ class MaskBuilder {
       while (const dirent* entry = list.Next()) {
         ++entries;
         const char* name = entry->d_name;
+        const std::string path = where.empty() ? name : where + "/" + name;
         if (Matches(patterns, name))
-          found.push_back(where + "/" + name);
+          found.push_back(path);
         else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
                  !SkippedDirectory(name))
-          pending.push_back(where + "/" + name);
+          pending.push_back(path);
       }
       if (list.error() != 0) return Failed(SpawnStage::kFiles, "search", list.error(), where);
       for (const std::string& path : found) {

@@ -79,6 +79,8 @@ Outcome<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd
     return Failed(SpawnStage::kPlan, "source is the host's root", EPERM, op.source);
   const std::string led = PathOf(fd);
   if (led == op.source) return {};
+  // What is hidden in a base is known by the base's own path.
+  if (is_base) return Failed(SpawnStage::kPlan, "base is a link", EPERM, op.source);
   const auto of_the_system = [&](const char* directory) {
     return led == directory || IsBelow(led, directory);
   };
@@ -87,7 +89,7 @@ Outcome<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd
       std::ranges::any_of(std::initializer_list<const char*>{"/dev", "/proc", "/run", "/sys"},
                           of_the_system) ||
       // Beside a base of its own, nothing tells what the host hides.
-      (!spec.base_is_host && !is_base) || (!is_base && IsClosed(spec, op, led));
+      !spec.base_is_host || IsClosed(spec, op, led);
   if (refused) return Failed(SpawnStage::kPlan, "source is a link", EPERM, op.source);
   return {};
 }

@@ -138,9 +138,18 @@ def test_methods_and_paths(w):
                   ["-X", "DELETE", url + "/v1/x"], [url + "/v1/%61dmin"], [url + "/v1/Admin"],
                   ["-H", "X_HTTP_Method_Override: DELETE", url + "/v1/x"],
                   ["-H", "X-Original-URL: /v1/admin", url + "/v1/x"],
-                  ["-H", "X_Rewrite_Url: /v1/admin", url + "/v1/x"]):
+                  ["-H", "X_Rewrite_Url: /v1/admin", url + "/v1/x"],
+                  ["-H", "X-HTTP-Verb: DELETE", url + "/v1/x"], ["-H", "X-Method: DELETE", url + "/v1/x"],
+                  ["-H", "X-Original-URI: /v1/admin", url + "/v1/x"],
+                  ["-H", "X-Forwarded-Uri: /v1/admin", url + "/v1/x"],
+                  ["-H", "X-Envoy-Original-Path: /v1/admin", url + "/v1/x"],
+                  ["-H", "X-Forwarded-Host: admin.example.test", url + "/v1/x"],
+                  ["-H", "X_Host: admin.example.test", url + "/v1/x"],
+                  ["-H", "Forwarded: for=10.0.0.1;HOST=admin.example.test", url + "/v1/x"]):
         equal(w.curl(*words)[0], 403, words)
     equal(len(w.seen), 1, "what the server saw")
+    equal(w.curl("-H", "Forwarded: for=10.0.0.1", "-H", "X-Forwarded-For: 10.0.0.1", url + "/v1/x")[0], 200,
+          "which name no other host")
 
 
 def careless(w, links):

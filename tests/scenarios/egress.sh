@@ -57,6 +57,17 @@ refused invalid run --allow '*:443' -- true
 check "every host takes a yes" mentions 'every HTTPS host.*--yes'
 try cloche run --yes --allow '*:443' -- true
 check "which may be given at once" exits 0
+refused invalid run --allow "tcp://0.0.0.0/0:$HTTP" -- true
+check "so does a range that is much of the internet" mentions 'much of the internet.*--yes'
+reserved='import os, socket, sys
+proxy = os.environ["CLOCHE_PROXY"].split("//")[-1].strip("/").split(":")
+s = socket.create_connection((proxy[0], int(proxy[1])))
+s.sendall(("CONNECT 127.0.1.1:%s HTTP/1.1\r\nHost: 127.0.1.1:%s\r\n\r\n" % (sys.argv[1], sys.argv[1])).encode())
+print(s.recv(100).split(b"\r\n")[0].decode())'
+try cloche run --yes --allow "tcp://0.0.0.0/0:$HTTP" -- "$PYTHON" -c "$reserved" "$HTTP"
+check "and it names no reserved address" prints "HTTP/1.1 403 Forbidden"
+try cloche run --allow "tcp://127.0.1.1:$HTTP" -- "$PYTHON" -c "$reserved" "$HTTP"
+check "which a rule of its own does" prints "HTTP/1.1 200 Connection established"
 refused invalid run --allow @nowhere -- true
 check "presets are named" mentions '@npm, '
 try cloche net presets

@@ -126,6 +126,10 @@ for link in root-link proc-link; do
   check "--base dir:$link shows nothing" prints_nothing
   check "--base dir:$link: there is a cure" says 'cure: '
 done
+try cloche run --base dir:/ -- true
+cp "$ERR" "$T/by-name"
+try cloche run --base dir:root-link -- true
+check "--base: a link to / is told like / itself" diff "$T/by-name" "$ERR"
 
 # A directory as a base: a small root file system, everything in it static.
 if command -v busybox > /dev/null; then
@@ -148,6 +152,18 @@ if command -v busybox > /dev/null; then
   try cloche stop based
   try cloche exec based -- cat /etc/kept
   check "dir: files survive a stop" prints kept
+  # What a copy of the host hides is hidden in a base that holds it, by whatever name.
+  as_caller sh -c 'mkdir -p ~/bin ~/dotfiles/gh ~/.config ~/app; cp root/bin/busybox ~/bin/busybox; ln -sfn busybox ~/bin/sh
+    echo flag > ~/dotfiles/gh/hosts.yml; ln -sfn ../dotfiles/gh ~/.config/gh; echo flag > ~/app/.env; echo flag > ~/.env; echo seen > ~/app/code'
+  for base in "$CALLER_HOME" home-link; do
+    # shellcheck disable=SC2016
+    try cloche run --base "dir:$base" -- /bin/sh -c 'B=/bin/busybox; $B cat /app/code; $B cat /.ssh/id /.env /app/.env /.config/gh/hosts.yml 2> /dev/null; $B ls -A / | $B grep -xE ".env|.ssh"; $B echo end'
+    check "dir:$base hides what is hidden" prints "seen
+end"
+  done
+  try cloche run --base "dir:$CALLER_HOME/.ssh" -- true
+  check "dir: what is hidden itself is no base" says 'is hidden.*cure: \|cure: '
+  check "dir: and is refused" exits 125
 else
   echo "skipped: dir: bases, there is no busybox"
 fi
