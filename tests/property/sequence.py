@@ -7,7 +7,7 @@ What must hold:
               but where somebody else left something that the sandbox has never taken over. Nothing that somebody
               else left is changed, and nothing outside of the promoted paths.
   refused     Reality and sandbox are as they were, and each conflict is about something that somebody else left,
-              or that a rollback has separated from the base it was made on.
+              that an undo put back, or that a rollback has separated from the base it was made on.
   undone      What that promotion changed is what it was; nothing else is changed, and no sandbox sees a change
               where reality has none. Refused: nothing is changed, and somebody has changed those paths since.
 "Somebody else" is the person, or another sandbox. Which of them left a path as it is now says its mark.
@@ -107,6 +107,7 @@ class World:
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
         self.marks = {}      # by path: who left it as it is, visibly; nothing: it was there from the beginning
         self.touches = {}    # likewise, also where nothing can be seen of it
+        self.returned = set()  # what an undo put back has another time: a refusal is in doubt
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
 
@@ -205,7 +206,8 @@ class World:
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
-        if lost := sorted(changed & visibly) if not how else []:
+        # What somebody deleted may come back as what the sandbox made: nothing tells the two apart.
+        if lost := sorted(changed & visibly & before[0].keys()) if not how else []:
             raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
         if "--ours" not in how:
@@ -230,7 +232,7 @@ class World:
             path = os.path.relpath(os.fsencode(each["path"]), os.fsencode(TOP))
             gone = "it was renamed from" in each["reason"] and (at_all or box.apart)
             part = parts and each["case"].endswith(PARTIAL)
-            if not gone and not part and not box.apart and not related(path, at_all):
+            if not gone and not part and not box.apart and not related(path, at_all | self.returned):
                 raise Wrong(["refused without a reason", each, sorted(at_all), result.stderr[:500]])
         return False
 
@@ -278,6 +280,7 @@ class World:
         changed = differing(before, now)
         if changed - set(was_marked):
             raise Wrong(["undo changed something else", sorted(changed - set(was_marked)), difference(before, now)])
+        self.returned |= was_marked.keys()
         for path, (visible, touch) in was_marked.items():
             self.marks[path], self.touches[path] = visible, touch
         self.moves += 1
