@@ -29,8 +29,8 @@ from tree import difference, seen
 
 WORK, BIN, MODE = sys.argv[1:4]
 TOP = f"{WORK}/tree"
-ROUNDS = int(os.environ.get("CLOCHE_ROUNDS") or 6)
-STEPS = int(os.environ.get("CLOCHE_STEPS") or 14)
+ROUNDS = int(os.environ.get("CLOCHE_ROUNDS") or 10)
+STEPS = int(os.environ.get("CLOCHE_STEPS") or 20)
 MODE_BITS, OWNER, GROUP, ATTRIBUTES, TIME, REST = range(6)
 MOST_BOXES = 3
 # Of a promotion of parts: what it needs is in another part.
