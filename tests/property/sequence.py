@@ -207,13 +207,16 @@ class World:
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
         # What somebody deleted may come back as what the sandbox made: nothing tells the two apart.
-        if lost := sorted(changed & visibly & before[0].keys()) if not how else []:
+        # A directory's own mode or attribute does not keep it from going.
+        is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
+        going = {path for path in before[0] if path not in after[0] and is_directory(path)}
+        if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
             raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
         if "--ours" not in how:
             wrong -= at_all if not how else {path for path in at_all if path not in now}
         else:
-            wrong = {path for path in wrong if not related(path, at_all)}
+            wrong = {path for path in wrong if not related(path, at_all | self.returned)}
         if wrong:
             raise Wrong(["reality is not what the sandbox sees", sorted(wrong), difference(now, after[0]), answer.get("notes")])
         if answer.get("id"):
