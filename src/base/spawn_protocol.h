@@ -46,10 +46,10 @@ enum class SpawnOp : uint32_t {
                   // base, as far as a promotion of some paths concerns them. fds: its plan, the
                   // client's socket, the paths. kFlagLive and kFlagFreeze as kLook
   kForget = 25,   // reality was changed: the overlays of `sandbox` (running) look at it anew. fds:
-                 // its owner's socket; rootless init's mount namespace
-  kReady = 6,   // from spawn, once: `detail` = "" or why it cannot work here
-  kReply = 7,   // from spawn, to the request with the same number
-  kExited = 8,  // from spawn: the init of `sandbox` ended, `value` = wait status
+                  // its owner's socket; rootless init's mount namespace
+  kReady = 6,     // from spawn, once: `detail` = "" or why it cannot work here
+  kReply = 7,     // from spawn, to the request with the same number
+  kExited = 8,    // from spawn: the init of `sandbox` ended, `value` = wait status
 };
 
 inline constexpr uint32_t kFlagSummary = 1;
