@@ -140,7 +140,17 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   if (before->IsDirectory() && !entry.after && !WhyUnsure(*before).empty())
     situation.seen = Seen::kAsNow;
   // Names that came from the sandbox itself change a directory's time, too.
-  if (before->IsDirectory() && HoldsPromoted(path)) situation.seen = Seen::kAsNow;
+  if (before->IsDirectory() && HoldsPromoted(path) &&
+      (!entry.after || !entry.after->IsDirectory() || OnlyEntered(path, before->info)))
+    situation.seen = Seen::kAsNow;
+}
+
+// Nobody but promotions of this sandbox has changed it since.
+bool Past::OnlyEntered(const std::string& path, const struct stat& info) const {
+  const auto entered = wish_.entered.find(path);
+  if (entered == wish_.entered.end() || !entered->second.only_ours) return false;
+  const Identity& left = entered->second.now;
+  return left == WithoutTouches(wish_, IdentityOf(info), left.changed_ns);
 }
 
 // The sandbox saw something there: it was copied from there to be changed, and not moved here from
@@ -187,12 +197,13 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   } else if (origin != copied_.end()) {
     swapped = now->info.st_ino != origin->second && WasThere(parent);
   } else if (entered != wish_.entered.end()) {
-    swapped = now->info.st_ino != entered->second;
+    swapped = now->info.st_ino != entered->second.now.inode;
   } else if (const auto was = base_.DirectoryWas(parent); copied_.empty() && was) {
     swapped = now->info.st_ino != *was;
   } else if (copied_.empty() && !HoldsPromoted(parent)) {
-    // Neither overlayfs nor we noted it: what somebody came to or went from may be another.
-    swapped = WithoutTouches(wish_, IdentityOf(now->info)).changed_ns >= wish_.since_ns;
+    // Neither overlayfs nor we noted it: a rename changes the one time and not the other.
+    swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
+              sys::Nanos(now->info.st_mtim) < wish_.since_ns;
   }
   return swapped_[parent] = swapped;
 }

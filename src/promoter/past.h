@@ -40,6 +40,7 @@ class Past {
   bool TookAway(const std::string& path) const;
   bool WasThere(const std::string& path);
   bool Swapped(const std::string& target, const std::string& path);
+  bool OnlyEntered(const std::string& path, const struct stat& info) const;
   bool Moved(const std::string& path, const struct stat& info) const;
   int64_t BackFor(const struct stat& info) const;
 

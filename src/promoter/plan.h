@@ -29,6 +29,12 @@ struct Promoted {
   uint64_t size = 0;
 };
 
+// A directory that promotions put names into.
+struct Entered {
+  Identity now;            // as the last of them left it
+  bool only_ours = false;  // nobody else had changed it since the sandbox was made
+};
+
 // Each is held in memory until its promotion is over, and a sandbox can make as many as it likes.
 inline constexpr size_t kMostChanges = 1'000'000;
 
@@ -58,7 +64,7 @@ struct Wish {
   // What this sandbox's own took away: by inode, from which path.
   std::unordered_multimap<uint64_t, std::string> taken;
   // Directories this sandbox's own put something into, and which they were.
-  std::unordered_map<std::string, uint64_t> entered;
+  std::unordered_map<std::string, Entered> entered;
   // Names that promotions took away or put back gave the other names of the same file a time, and
   // their undoing the directories: by inode and that time, the one it had before.
   std::map<std::pair<uint64_t, int64_t>, int64_t> touched;

@@ -134,6 +134,19 @@ bool SettledBefore(const Promotion& promotion, int64_t moment_ns) {
          std::ranges::all_of(promotion.parents_settled_ns, before);
 }
 
+void Enter(const Parent& parent, int64_t settled_ns, Wish& wish) {
+  const Identity& before = parent.before;
+  const auto earlier = wish.entered.find(parent.path);
+  const auto known = wish.promoted.find(parent.path);
+  const bool only_ours =
+      WithoutTouches(wish, before).changed_ns < wish.since_ns ||
+      (earlier != wish.entered.end() && earlier->second.only_ours &&
+       earlier->second.now == WithoutTouches(wish, before, earlier->second.now.changed_ns)) ||
+      (known != wish.promoted.end() && known->second.changed_ns < wish.since_ns &&
+       known->second.now == WithoutTouches(wish, before, known->second.now.changed_ns));
+  wish.entered[parent.path] = {{before.device, before.inode, settled_ns}, only_ours};
+}
+
 // What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
 // was taken back is as old as it was before.
 Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) {
@@ -152,7 +165,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     for (size_t i = 0; i < earlier.parents.size() && i < earlier.parents_settled_ns.size(); ++i) {
       const Parent& each = earlier.parents[i];
       if (done)
-        wish.entered[each.path] = each.before.inode;
+        Enter(each, earlier.parents_settled_ns[i], wish);
       else if (earlier.parents_settled_ns[i] != 0)
         wish.touched[{each.before.inode, earlier.parents_settled_ns[i]}] = each.before.changed_ns;
     }

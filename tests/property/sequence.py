@@ -7,7 +7,7 @@ What must hold:
               but where somebody else left something that the sandbox has never taken over. Nothing that somebody
               else left is changed, and nothing outside of the promoted paths.
   refused     Reality and sandbox are as they were, and each conflict is about something that somebody else left,
-              or that a rollback has separated from the base it was made on.
+              that an undo put back, or that a rollback has separated from the base it was made on.
   undone      What that promotion changed is what it was; nothing else is changed, and no sandbox sees a change
               where reality has none. Refused: nothing is changed, and somebody has changed those paths since.
 "Somebody else" is the person, or another sandbox. Which of them left a path as it is now says its mark.
@@ -29,8 +29,8 @@ from tree import difference, seen
 
 WORK, BIN, MODE = sys.argv[1:4]
 TOP = f"{WORK}/tree"
-ROUNDS = int(os.environ.get("CLOCHE_ROUNDS") or 6)
-STEPS = int(os.environ.get("CLOCHE_STEPS") or 14)
+ROUNDS = int(os.environ.get("CLOCHE_ROUNDS") or 10)
+STEPS = int(os.environ.get("CLOCHE_STEPS") or 20)
 MODE_BITS, OWNER, GROUP, ATTRIBUTES, TIME, REST = range(6)
 MOST_BOXES = 3
 # Of a promotion of parts: what it needs is in another part.
@@ -107,6 +107,7 @@ class World:
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
         self.marks = {}      # by path: who left it as it is, visibly; nothing: it was there from the beginning
         self.touches = {}    # likewise, also where nothing can be seen of it
+        self.returned = set()  # what an undo put back has another time: a refusal is in doubt
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
 
@@ -204,13 +205,17 @@ class World:
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
-        if lost := sorted(changed & visibly) if not how else []:
+        # What somebody deleted may come back as what the sandbox made: nothing tells the two apart.
+        # A directory's own mode or attribute does not keep it from going.
+        is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
+        going = {path for path in before[0] if path not in after[0] and is_directory(path)}
+        if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
             raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
         if "--ours" not in how:
             wrong -= at_all if not how else {path for path in at_all if path not in now}
         else:
-            wrong = {path for path in wrong if not related(path, at_all)}
+            wrong = {path for path in wrong if not related(path, at_all | self.returned)}
         if wrong:
             raise Wrong(["reality is not what the sandbox sees", sorted(wrong), difference(now, after[0]), answer.get("notes")])
         if answer.get("id"):
@@ -229,7 +234,7 @@ class World:
             path = os.path.relpath(os.fsencode(each["path"]), os.fsencode(TOP))
             gone = "it was renamed from" in each["reason"] and (at_all or box.apart)
             part = parts and each["case"].endswith(PARTIAL)
-            if not gone and not part and not box.apart and not related(path, at_all):
+            if not gone and not part and not box.apart and not related(path, at_all | self.returned):
                 raise Wrong(["refused without a reason", each, sorted(at_all), result.stderr[:500]])
         return False
 
@@ -277,6 +282,7 @@ class World:
         changed = differing(before, now)
         if changed - set(was_marked):
             raise Wrong(["undo changed something else", sorted(changed - set(was_marked)), difference(before, now)])
+        self.returned |= was_marked.keys()
         for path, (visible, touch) in was_marked.items():
             self.marks[path], self.touches[path] = visible, touch
         self.moves += 1
