@@ -2,8 +2,9 @@
 // traces cloche-spawn while COMMAND asks it for a sandbox: every system call that spawn makes for
 // the launch, then the child, init and the command's process up to its execve, is a step. WHICH is
 // the number of the step that fails, or the name of a kind, all of which fail, or 0 for none.
-// Nothing in the shipped programs knows about it. OUTPUT gets the steps, one "who call" a line;
-// what failed has a "!" in front.
+// Nothing in the shipped programs knows about it. OUTPUT gets the steps, one "who call@place" a
+// line; what failed has a "!" in front. Steps of one place are rounds of one loop: the same call in
+// the same function, at the same depth of the stack.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -95,6 +97,14 @@ class Tracer {
  private:
   void Stopped(pid_t pid, int status) {
     const int event = status >> 16, number = WSTOPSIG(status);
+    if (failed_ && (!tracees_.contains(pid) || tracees_[pid].error == 0)) {
+      // What it does then it does at its own pace.
+      ptrace(PTRACE_DETACH, pid, nullptr, event == 0 && number != (SIGTRAP | 0x80) ? number : 0);
+      tracees_.erase(pid);
+      for (const pid_t early : early_) ptrace(PTRACE_DETACH, early, nullptr, nullptr);
+      early_.clear();
+      return;
+    }
     if (!tracees_.contains(pid)) {  // its parent's report of it is still to come
       early_.insert(pid);
       return;
@@ -148,6 +158,7 @@ class Tracer {
       if (tracee.error != 0) {
         ReturnError(pid, tracee.error);
         tracee.error = 0;
+        failed_ = step_ > 0;
       } else if (pid == spawn_ && last_call_ == SYS_recvmsg && info.exit.rval > 0 && !launched_) {
         armed_ = launched_ = true;  // the request for our sandbox
         daemon_ = received_from_;
@@ -164,7 +175,12 @@ class Tracer {
       SkipCall(pid);
       tracee.error = error_;
     }
-    fprintf(output_, "%s%s\n", fails ? "!" : "", name.c_str());
+    errno = 0;
+    const long caller = ptrace(PTRACE_PEEKDATA, pid, info.stack_pointer, nullptr);
+    const size_t place = std::hash<std::string>()(std::to_string(info.instruction_pointer) + " " +
+                                                  std::to_string(info.stack_pointer) + " " +
+                                                  std::to_string(errno == 0 ? caller : 0));
+    fprintf(output_, "%s%s@%zx\n", fails ? "!" : "", name.c_str(), place);
   }
 
   FILE* output_;
@@ -174,7 +190,7 @@ class Tracer {
   const int error_;
   std::map<pid_t, Tracee> tracees_;
   std::set<pid_t> early_;
-  bool complete_ = false, armed_ = false, launched_ = false, child_seen_ = false,
+  bool failed_ = false, complete_ = false, armed_ = false, launched_ = false, child_seen_ = false,
        command_seen_ = false;
   long last_call_ = -1, count_ = 0;
   unsigned long long received_from_ = 0, daemon_ = 0;

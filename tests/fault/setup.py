@@ -176,6 +176,19 @@ def every(numbers, most):
     return numbers[::-(-len(numbers) // most)]
 
 
+def ends_of(numbers):
+    return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]})
+
+
+def by(steps, name_of):
+    """Their numbers, from 1, by name; those without one are left out."""
+    found = collections.defaultdict(list)
+    for number, step in enumerate(steps, 1):
+        if name_of(step):
+            found[name_of(step)].append(number)
+    return found
+
+
 def inject(host, start, faults, baseline):
     outcomes = collections.Counter()
     for which, error in faults:
@@ -216,10 +229,7 @@ def main():
                  if line not in baseline]
     check("two sandboxes are the same", not different, different)
 
-    by_name = collections.defaultdict(list)
-    for number, name in enumerate(steps, 1):
-        if name.startswith("spawn "):
-            by_name[name].append(number)
+    by_name = by(steps, lambda step: step.split("@")[0] if step.startswith("spawn ") else None)
     sample = [n for numbers in by_name.values() for n in every(numbers, SAMPLE)]
     host, outcomes = inject(host, first_of_its_kind,
                             [(n, errno.ENOMEM) for n in sorted(sample)], baseline)
@@ -231,14 +241,12 @@ def main():
     run(caller("stop", "again"))
     again, steps = start_again(host, 0, 0)
     check("a stopped sandbox has its files", "still here" in again.stdout, again.stdout)
-    by_name.clear()
-    for number, name in enumerate(steps, 1):
-        by_name[name].append(number)
-    # What spawn does for every layer, and the child for every capability, repeats.
-    faults = [(n, errno.ENOMEM) for name, numbers in by_name.items()
-              for n in every(numbers, 8 if re.match("spawn|child prctl", name) else 64)]
+    # Of a loop (over layers, mounts, capabilities) some rounds, the first and the last among them.
+    faults = [(n, errno.ENOMEM) for numbers in by(steps, lambda step: step).values()
+              for n in ends_of(numbers)]
     # A kernel or a container without the call.
-    faults += [(name, errno.ENOSYS) for name in by_name if not name.startswith("spawn ")]
+    faults += [(name, errno.ENOSYS) for name in by(steps, lambda step: step.split("@")[0])
+               if not name.startswith("spawn ")]
     host, more = inject(host, start_again, faults, again.stdout)
     outcomes += more
     print("     " + ", ".join(f"{count} {name}" for name, count in outcomes.items()), flush=True)
