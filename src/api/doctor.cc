@@ -133,11 +133,13 @@ Json DiskCheck(bool system, const HostFacts& facts) {
 // Counted by user, and no namespace has a count of its own.
 Json SharedCheck() {
   const int64_t watches = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/epoll/max_user_watches");
+  const int64_t pages = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/pipe-user-pages-soft");
   return Check(
       "shared counts", "weak",
       fmt::format("sandboxes run as your user: one can use up your {} epoll watches, and programs "
-                  "of yours that want more fail until it ends",
-                  watches),
+                  "of yours that want more fail until it ends; with the {} pages your pipes may "
+                  "have it leaves new pipes of yours two pages each",
+                  watches, pages),
       "sandboxes of a daemon that root started have counts of their own");
 }
 

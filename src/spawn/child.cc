@@ -274,13 +274,13 @@ void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   MustCall(setrlimit(resource, &limit), SpawnStage::kPrivileges, "setrlimit", name);
 }
 
-// Rootless, what is used up inside is charged to the user himself: half of his inotify instances
-// (128 by default) stay outside. In system mode the namespace has an owner of its own.
+// Rootless, all sandboxes share half of the user's inotify instances (128 by default): one gets no
+// more than half of that. In system mode the namespace has an owner of its own.
 void LimitShareOfUser() {
   int file = open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return;
   MustCall(file, SpawnStage::kNamespaces, "open", "max_inotify_instances");
-  MustCall(write(file, "64", 2), SpawnStage::kNamespaces, "write", "max_inotify_instances");
+  MustCall(write(file, "32", 2), SpawnStage::kNamespaces, "write", "max_inotify_instances");
   close(file);
 }
 

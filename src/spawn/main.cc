@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "spawn/child.h"
 #include "spawn/server.h"
@@ -20,9 +21,20 @@
 namespace cloche::spawn {
 namespace {
 
+// What is used up in all sandboxes together is charged to this namespace as well, and to the user
+// himself: half of his inotify instances stay outside.
+Outcome<void> LeaveShareToUser(int64_t instances) {
+  const char* file = "/proc/sys/user/max_inotify_instances";
+  if (instances < 2 || access(file, F_OK) < 0) return {};
+  if (int error = sys::WriteFileAt(AT_FDCWD, file, std::to_string(instances / 2)); error < 0)
+    return Failed(SpawnStage::kNamespaces, "limit inotify", error, file);
+  return {};
+}
+
 // Rootless: root over our own mounts, nobody else's. The map is our uid alone.
 Outcome<void> BecomeOwnRoot() {
   std::string uid = std::to_string(getuid()), gid = std::to_string(getgid());
+  const int64_t instances = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/inotify/max_user_instances");
   if (int error = sys::EnterOwnUserAndMountNamespace(); error < 0)
     return Failed(SpawnStage::kNamespaces, "unshare user namespace", error);
   auto put = [](const char* file, const std::string& value) -> Outcome<void> {
@@ -32,7 +44,8 @@ Outcome<void> BecomeOwnRoot() {
   };
   if (auto done = put("/proc/self/setgroups", "deny"); !done) return done;
   if (auto done = put("/proc/self/uid_map", uid + " " + uid + " 1\n"); !done) return done;
-  return put("/proc/self/gid_map", gid + " " + gid + " 1\n");
+  if (auto done = put("/proc/self/gid_map", gid + " " + gid + " 1\n"); !done) return done;
+  return LeaveShareToUser(instances);
 }
 
 Outcome<std::string> MakeScratch(const std::string& state_path) {

@@ -232,6 +232,24 @@ if [ "$MODE" = rootless ]; then
     test "$(cat "$OUT")" -lt "$(as_caller sh -c 'ulimit -Sn')"
   try cloche doctor
   check "doctor says which counts sandboxes share with their user" mentions 'epoll watches'
+  check "pipes are among them" mentions 'pipes'
+  # All sandboxes together leave half of the inotify instances to their user.
+  hold='import ctypes, sys, time
+libc, count = ctypes.CDLL(None), 0
+while libc.inotify_init1(0) >= 0: count += 1
+print(count, flush=True)
+time.sleep(1000)'
+  holders=()
+  for i in 1 2 3 4 5; do
+    cloche run -- "$PYTHON" -c "$hold" > "$T/held-$i" 2> /dev/null &
+    holders+=($!)
+    until_true test -s "$T/held-$i"
+  done
+  try as_caller "$PYTHON" -c 'import ctypes; libc = ctypes.CDLL(None); print([libc.inotify_init1(0) >= 0 for i in range(16)].count(True))'
+  check "sandboxes leave inotify instances to the user" prints 16
+  check "the second of them has some, too" test "$(cat "$T/held-2")" -gt 0
+  kill "${holders[@]}"
+  wait "${holders[@]}"
 fi
 
 try cloche run --json --wall 1s -- sleep 1000
