@@ -23,6 +23,7 @@ enum class Judge : uint8_t {
   kDocker,         // instructions but labels and the like; an image's tag is data
   kLock,           // where packages come from, and their checksums
   kGitAttributes,  // drivers and filters
+  kPackedRefs,     // replaced objects
   kGitLink,        // a .git that is no directory, or a second repository
   kPathFile,       // *.pth: lines that are code
   kBinDirectory,   // an executable file or a link where commands are looked for
@@ -92,6 +93,9 @@ inline constexpr size_t kMaxJudged = 8 << 20;
 
 // Alarms first. Empty: this file is no trigger.
 std::vector<Trigger> FindTriggers(const FileChange& change, const Roots& roots);
+
+// As a file of this class, whatever its name: another file says what it is.
+std::optional<Trigger> JudgedAs(std::string_view id, const FileChange& change, const Roots& roots);
 
 // Globs of absolute paths: where the home and the system have trigger files, whatever the project.
 std::vector<std::string> TriggerPlaces(const Roots& roots);

@@ -104,6 +104,49 @@ TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
   EXPECT_TRUE(hooks()) << "of a submodule";
 }
 
+TEST_F(LinksOf, AWorkTreeHasTheSettingsOfItsRepository) {
+  const auto config = [&](const fs::path& at, const std::string& text) {
+    fs::create_directories(at.parent_path());
+    Put(at, text);
+  };
+  fs::remove_all(real_ / ".git");
+  const fs::path main = home_ / "main";
+  Put(real_ / ".git", "gitdir: " + (main / ".git/worktrees/w").string() + "\n");
+  config(main / ".git/worktrees/w/commondir", "../..\n");
+  config(main / ".git/config", "[core]\nhooksPath = gh\n");
+  Put(upper_ / "gh/pre-commit", "id", 0755);
+  const auto hooks = [&] { return Alarmed(real_ / "gh/pre-commit", "git-hooks"); };
+  EXPECT_TRUE(hooks()) << "of the repository";
+  config(main / ".git/config", "");
+  EXPECT_FALSE(hooks());
+  config(main / ".git/worktrees/w/config.worktree", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of the work tree";
+  Put(real_ / ".git", "gitdir: " + (main / ".git/modules/s").string() + "\n");
+  EXPECT_FALSE(hooks());
+  config(main / ".git/modules/s/config", "[core]\nworktree = ../../../real\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of a submodule";
+}
+
+TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
+  Put(real_ / "tools/x.sh", "cat", 0755);
+  Put(upper_ / "tools/x.sh", "id; cat", 0755);
+  const auto runs = [&](const std::string& text) {
+    Put(real_ / ".git/config", text);
+    return Alarmed(real_ / "tools/x.sh", "git-hooks");
+  };
+  EXPECT_FALSE(runs("[core]\nbare = false\n"));
+  for (const char* text :
+       {"[filter \"f\"]\nclean = ./tools/x.sh %f\n", "[filter \"a/b\"]\nsmudge = tools/x.sh\n",
+        "[filter \"f\"]\nprocess = sh tools/x.sh\n", "[diff \"f\"]\ntextconv = 'tools/x.sh'\n",
+        "[diff \"f\"]\ncommand = \"tools/x.sh\"\n", "[core]\nfsmonitor = tools/x.sh\n",
+        "[core]\nsshCommand = tools/x.sh -v\n", "[merge \"f\"]\ndriver = tools/x.sh %A %B\n",
+        "[alias]\nup = \"!cd a && ../app/../tools/x.sh;true\"\n", "[alias]\nup = !tools/x.sh\n",
+        "[credential]\nhelper = !tools/x.sh\n", "[pager]\nlog = tools/x.sh\n"})
+    EXPECT_TRUE(runs(text)) << text;
+  EXPECT_TRUE(runs("[core]\neditor = \"" + (real_ / "tools/x.sh").string() + "\"\n"));
+  EXPECT_FALSE(runs("[alias]\nup = log tools/x.sh\n")) << "git's own command";
+}
+
 TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
   Put(real_ / "g/hooks/x", "x");
   fs::remove_all(real_ / ".git");
