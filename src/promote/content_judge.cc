@@ -39,7 +39,9 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
       return ToolCodeParts(text, CommentsIn(rule, name));
     case Judge::kMake:
       if (Lowered(name).ends_with(".d")) return DependencyParts(text);
-      return Lowered(name).ends_with("justfile") ? JustParts(text) : MakeParts(text);
+      return Lowered(name).ends_with("justfile") || Lowered(name).ends_with(".just")
+                 ? JustParts(text)
+                 : MakeParts(text);
     case Judge::kCMake:
       return CMakeParts(text);
     case Judge::kDocker:
@@ -223,6 +225,36 @@ Verdict JudgeKeys(const TriggerClass& rule, std::optional<std::string_view> befo
   return verdict;
 }
 
+bool IsAssignment(std::string_view line) {
+  if (line.starts_with("export ")) line = Trim(line.substr(7));
+  const size_t equals = line.find('=');
+  const std::string_view name = line.substr(0, equals);
+  if (name.empty() || equals == line.npos || name.find_first_of(" \t;|&<>()\"'$") != name.npos)
+    return false;
+  const std::string_view value = line.substr(equals + 1);
+  if (value.starts_with('"') || value.starts_with('\'')) {
+    const size_t end = value.find(value.front(), 1);
+    if (end == value.npos) return false;
+    const std::string_view rest = Trim(value.substr(end + 1));
+    return rest.empty() || rest.starts_with('#');
+  }
+  if (value.find(';') != value.npos) return false;
+  const std::string_view rest =
+      Trim(value.substr(std::min(value.find_first_of(" \t"), value.size())));
+  return rest.empty() || rest.starts_with('#');
+}
+
+// A shell that reads a list of variables runs every line that is something else.
+std::vector<Part> ShellLines(std::string_view text) {
+  std::vector<Part> lines;
+  ForEachLine(text, [&](std::string_view raw) {
+    const std::string_view line = Trim(raw);
+    if (!line.empty() && !line.starts_with('#') && !IsAssignment(line))
+      lines.push_back({std::string(line)});
+  });
+  return lines;
+}
+
 // "" = every tool sees the lines that we see.
 std::string DoubtAboutFile(const TriggerClass& rule, std::string_view name, std::string_view text) {
   std::string doubt = DoubtAbout(text);
@@ -268,7 +300,12 @@ Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
     LockChange compared = CompareLocks(name, before, after);
     return {std::move(compared.alarms), std::move(compared.notices)};
   }
-  if (rule.judge == Judge::kKeys) return JudgeKeys(rule, before, after);
+  if (rule.judge == Judge::kKeys) {
+    Verdict verdict = JudgeKeys(rule, before, after);
+    if (rule.id == "env-file")
+      Append(verdict.alarms, More(ShellLines(after), ShellLines(before.value_or(""))));
+    return verdict;
+  }
   const Parts now = PartsOf(rule, name, after);
   Parts then = PartsOf(rule, name, before.value_or(""));
   // A file that was refused as a whole ran nothing.

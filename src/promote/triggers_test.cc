@@ -41,6 +41,8 @@ constexpr Case kCases[] = {
     {"git-attributes", ".gitattributes", "* text", "* text\n*.c merge=x", "* text\n*.c diff=cpp"},
     {"git-packed-refs", ".git/packed-refs", "1 refs/heads/a", "1 refs/heads/a\n2 refs/replace/3",
      "2 refs/heads/a"},
+    {"cmake-cache", "b/CMakeCache.txt", "A:STRING=1", "A:STRING=2", "\nA:STRING=1"},
+    {"configure", "configure", "echo a", "id", "# x\necho a"},
     {"git-modules", ".gitmodules", "[submodule \"a\"]\nurl = b", "[submodule \"a\"]\nurl = c",
      "[submodule \"a\"]\nurl = b\nbranch = main"},
     {"ci-github", ".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n    - run: make",
