@@ -31,7 +31,8 @@ Comments CommentsIn(const TriggerClass& rule, std::string_view name) {
   return comments;
 }
 
-Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view text) {
+Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view text,
+              std::string_view make_commands) {
   switch (rule.judge) {
     case Judge::kLiteralCode:
       return LiteralCodeParts(text, CommentsIn(rule, name));
@@ -41,7 +42,7 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
       if (Lowered(name).ends_with(".d")) return DependencyParts(text);
       return Lowered(name).ends_with("justfile") || Lowered(name).ends_with(".just")
                  ? JustParts(text)
-                 : MakeParts(text);
+                 : MakeParts(text, make_commands);
     case Judge::kCMake:
       return CMakeParts(text);
     case Judge::kDocker:
@@ -284,7 +285,8 @@ std::vector<std::string> GuardsOf(const TriggerClass& rule, std::string_view tex
 }
 
 Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
-                     std::optional<std::string_view> before, std::string_view after) {
+                     std::optional<std::string_view> before, std::string_view after,
+                     std::string_view make_commands) {
   const std::string now_doubt = DoubtAboutFile(rule, name, after);
   const std::string then_doubt = before ? DoubtAboutFile(rule, name, *before) : "";
   if (!now_doubt.empty() || !then_doubt.empty())
@@ -306,8 +308,8 @@ Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
       Append(verdict.alarms, More(ShellLines(after), ShellLines(before.value_or(""))));
     return verdict;
   }
-  const Parts now = PartsOf(rule, name, after);
-  Parts then = PartsOf(rule, name, before.value_or(""));
+  const Parts now = PartsOf(rule, name, after, make_commands);
+  Parts then = PartsOf(rule, name, before.value_or(""), make_commands);
   // A file that was refused as a whole ran nothing.
   if (rule.judge == Judge::kCMake && CMakeRefuses(before.value_or(""))) then = {};
   if (rule.judge == Judge::kScript) return JudgeScript(then, now);

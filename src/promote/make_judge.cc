@@ -263,7 +263,11 @@ bool SetsAShell(const Logical& line) {
 
 class Makefile {
  public:
-  explicit Makefile(std::vector<Logical> lines) : lines_(std::move(lines)) {
+  Makefile(std::vector<Logical> lines, std::string_view commands) : lines_(std::move(lines)) {
+    AnyWord(commands, [&](auto name) {
+      command_variables_.emplace(name);
+      return false;
+    });
     FindCommandVariables();
     for (const Logical& line : lines_) {
       // Another first character of recipes, or another shell: then '#' may begin a command.
@@ -275,6 +279,16 @@ class Makefile {
   Parts Read() {
     for (const Logical& line : lines_) Take(line);
     return std::move(parts_);
+  }
+  MakeUses Uses() const {
+    MakeUses uses{{command_variables_.begin(), command_variables_.end()}, {}};
+    for (const Logical& line : lines_) {
+      const std::string plain = Plain(line);
+      const std::string_view text = Trim(plain);
+      if (IsOneOf("include -include sinclude", FirstWord(text)))
+        uses.includes.emplace_back(AfterFirstWord(text));
+    }
+    return uses;
   }
 
  private:
@@ -391,7 +405,11 @@ class Makefile {
 
 }  // namespace
 
-Parts MakeParts(std::string_view text) { return Makefile(LogicalLines(text)).Read(); }
+Parts MakeParts(std::string_view text, std::string_view commands) {
+  return Makefile(LogicalLines(text), commands).Read();
+}
+
+MakeUses MakeUsesOf(std::string_view text) { return Makefile(LogicalLines(text), {}).Uses(); }
 
 // Rules without recipes, as compilers write them. Sources in D have the same ending.
 Parts DependencyParts(std::string_view text) {

@@ -384,7 +384,7 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
     return Verdict{{}, {"sets up no package"}};
   const bool was_file = change.before && change.before->type == FileType::kFile;
   return JudgeContent(rule, at.name, was_file ? change.before->content : std::nullopt,
-                      *after.content);
+                      *after.content, change.make_commands);
 }
 
 std::string Cut(std::string line) {

@@ -68,6 +68,8 @@ struct FileChange {
   std::optional<Version> before;
   std::optional<Version> after;
   bool same_content = false;  // known without reading: only modes differ
+  // Variables, in lower case, that recipes of other makefiles start; words.
+  std::string_view make_commands;
 };
 
 struct Roots {
@@ -93,6 +95,14 @@ inline constexpr size_t kMaxJudged = 8 << 20;
 
 // Alarms first. Empty: this file is no trigger.
 std::vector<Trigger> FindTriggers(const FileChange& change, const Roots& roots);
+
+// What a makefile makes of others: the variables that its recipes start, in lower case, and what it
+// includes, as it is written.
+struct MakeUses {
+  std::vector<std::string> commands;
+  std::vector<std::string> includes;
+};
+MakeUses MakeUsesOf(std::string_view text);
 
 // As a file of this class, whatever its name: another file says what it is.
 std::optional<Trigger> JudgedAs(std::string_view id, const FileChange& change, const Roots& roots);

@@ -198,7 +198,8 @@ constexpr Case kCases[] = {
 
 // Judged by more than content; each has a test of its own below.
 const std::set<std::string_view> kOthers = {"git-redirect",       "git-nested",    "build-wrapper",
-                                            "agent-instructions", "bin-directory", "compiled-code"};
+                                            "agent-instructions", "bin-directory", "compiled-code",
+                                            "named-script"};
 
 TEST(Triggers, EachClassKnowsACommandFromAnEverydayEdit) {
   std::set<std::string_view> covered = kOthers;

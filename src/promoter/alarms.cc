@@ -85,6 +85,7 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, Links& links
   file.after = VersionOf(change.new_side, compared.new_text);
   file.same_content = change.old_side && change.new_side && !change.differs.content &&
                       !change.differs.type && !change.differs.target;
+  file.make_commands = links.make_commands();
   const promote::Roots roots{wish.to.empty() ? wish.project : wish.to, wish.home};
   std::vector<Alarm> found;
   for (promote::Trigger& each : promote::FindTriggers(file, roots))

@@ -179,6 +179,15 @@ void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t
   }
 }
 
+// Files that name others which run by themselves, and makefiles, which name anything.
+void Links::SearchNaming(int directory, const char* name, const std::string& path) {
+  if (!NamesOthers(path, name) || path.find("/node_modules/") != path.npos) return;
+  const std::string text = ReadSmall(directory, name);
+  const std::string& top = project_.empty() ? path : project_;
+  for (const std::string& command : named_files_.AddFrom(path, name, text, {path, top}, home_))
+    make_commands_.append(command).append(" ");
+}
+
 // The project may be a part of a repository.
 void Links::SearchAbove(const std::string& project) {
   for (std::string path = project; path.size() > 1;) {
@@ -217,6 +226,7 @@ void Links::Search(int directory, const char* name, const std::string& path, siz
                std::string_view(entry->d_name) != kAnnexName) {
       below.emplace_back(entry->d_name);
     }
+    if (in_project_ && type == DT_REG) SearchNaming(list->fd(), entry->d_name, path);
     if (std::string_view(entry->d_name) == ".git" && type != DT_LNK)
       SearchGit(list->fd(), path, type == DT_DIR);
     if (std::string_view(entry->d_name) == "config" && type != DT_DIR &&
@@ -309,6 +319,7 @@ Status Links::Find(const StateLayout& layout, const Wish& wish) {
   if (!anything_) return {};
   const std::string& project = wish.to.empty() ? wish.project : wish.to;
   in_project_ = true;
+  project_ = project;
   if (!project.empty() && project != "/") {
     Search(AT_FDCWD, project.c_str(), project, kDeepest);
     SearchAbove(project);

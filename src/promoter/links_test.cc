@@ -147,6 +147,43 @@ TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
   EXPECT_FALSE(runs("[alias]\nup = log tools/x.sh\n")) << "git's own command";
 }
 
+TEST_F(LinksOf, WhatAMakefileIncludesIsOne) {
+  Put(real_ / "Makefile",
+      "include config.inc\n-include $(TOP)/mk/*.conf local.mk\nall:\n\t@$(LINTER) a.c\n");
+  Put(real_ / "config.inc", "A=1\n");
+  Put(real_ / "config.mk", "LINTER = true\nLIST = a\n");
+  const auto alarms = [&](const char* path, const char* text) {
+    Put(upper_ / path, text);
+    const bool found = Alarmed(real_ / path, "make");
+    fs::remove(upper_ / path);
+    return found;
+  };
+  EXPECT_TRUE(alarms("config.inc", "A:=$(shell id)\n"));
+  EXPECT_FALSE(alarms("config.inc", "A=2\n"));
+  EXPECT_TRUE(alarms("config.inc.sh", "A:=$(shell id)\n")) << "made by a rule of make itself";
+  EXPECT_TRUE(alarms("mk/a.conf", "A:=$(shell id)\n"));
+  EXPECT_TRUE(alarms("config.mk", "LINTER = id\nLIST = a\n")) << "a recipe elsewhere starts it";
+  EXPECT_FALSE(alarms("config.mk", "LINTER = true\nLIST = a b\n"));
+  EXPECT_FALSE(alarms("other.inc", "A:=$(shell id)\n"));
+}
+
+TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByWhoNamesThem) {
+  Put(real_ / "package.json",
+      R"({"scripts": {"postinstall": "node scripts/post", "test": "sh scripts/test.sh"}})");
+  Put(real_ / ".claude/settings.json",
+      R"({"hooks": {"Stop": [{"hooks": [{"command": "$CLAUDE_PROJECT_DIR/scripts/stop.sh"}]}]}})");
+  Put(real_ / ".pre-commit-config.yaml", "repos:\n- hooks:\n  - entry: ./scripts/pc.sh\n");
+  Put(real_ / ".vscode/tasks.json",
+      R"({"tasks": [{"command": "./scripts/o.sh", "runOptions": {"runOn": "folderOpen"}}]})");
+  Put(real_ / ".envrc", "source_env_if_exists scripts/env.sh\n");
+  for (const char* name : {"post.js", "stop.sh", "pc.sh", "o.sh", "env.sh"}) {
+    Put(upper_ / "scripts" / name, "id");
+    EXPECT_TRUE(Alarmed(real_ / "scripts" / name, "named-script")) << name;
+  }
+  Put(upper_ / "scripts/test.sh", "id");
+  EXPECT_FALSE(Alarmed(real_ / "scripts/test.sh", "named-script")) << "it runs when asked for";
+}
+
 TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
   Put(real_ / "g/hooks/x", "x");
   fs::remove_all(real_ / ".git");

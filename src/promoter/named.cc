@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "promote/glob.h"
+#include "promote/key_values.h"
+#include "promote/triggers.h"
 
 namespace cloche::promoter {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr size_t kMostNamed = 100'000;
+constexpr size_t kMostGlobs = 1000;
 
 // The words of a command, and what stands between quotes as a whole, too. A variable ends a word:
 // what follows it is a path below something.
@@ -75,17 +78,105 @@ void Named::AddCommand(std::string_view command, const std::string& directory,
     while (below.starts_with("../")) below.erase(0, 3);
     while (below.starts_with('/')) below.erase(0, 1);
     if (below.empty() || below == "." || below == "..") continue;
+    if (below.find_first_of("*?") != below.npos && globs_.size() < kMostGlobs)
+      globs_.emplace_back(directory + "/" + below, as);
     Add(directory + "/" + below, as);
-    // node finds these by the name without its end.
-    for (const char* ending : {".js", ".cjs", ".mjs", "/index.js"})
+    // node finds these by the name without its end; make makes `a` of `a.sh`.
+    for (const char* ending : {".js", ".cjs", ".mjs", "/index.js", ".sh"})
       Add(directory + "/" + below + ending, as);
   }
 }
 
-const std::vector<Named::As>& Named::Of(const std::string& path) const {
-  static const std::vector<As> kNothing;
-  const auto found = files_.find(path);
-  return found == files_.end() ? kNothing : found->second;
+std::vector<Named::As> Named::Of(const std::string& path) const {
+  std::vector<As> as;
+  if (const auto found = files_.find(path); found != files_.end()) as = found->second;
+  for (const auto& [glob, each] : globs_)
+    if (promote::GlobMatches(glob, path)) as.push_back(each);
+  return as;
+}
+
+// In each such file, the keys whose values run without being asked for by name.
+struct Naming {
+  std::string_view glob;  // of a path
+  promote::Format format;
+  std::string_view keys;
+};
+
+constexpr Naming kNaming[] = {
+    {"**/package.json", promote::Format::kJson,
+     "scripts.*install scripts.*prepare scripts.prepublish scripts.prepack scripts.postpack"},
+    {"**/.claude/settings*.json", promote::Format::kJson, "hooks* statusline* apikeyhelper"},
+    {"**/.cursor/hooks.json", promote::Format::kJson, "*command*"},
+    {"**/.codex/hooks.json", promote::Format::kJson, "*command*"},
+    {"**/.gemini/settings.json", promote::Format::kJson, "hooks* *command* *args*"},
+    {"**/.mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.cursor/mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/tasks.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/settings.json", promote::Format::kJson, "*path *command* *executable*"},
+    {"**/devcontainer.json", promote::Format::kJson, "*command*"},
+    {"**/composer.json", promote::Format::kJson, "scripts.*install* scripts.*autoload*"},
+    {"**/.pre-commit-config.yaml", promote::Format::kYaml, "*entry *args*"},
+    {"**/.pre-commit-hooks.yaml", promote::Format::kYaml, "*entry *args*"},
+    {"**/lefthook.yml", promote::Format::kYaml, "*run *script*"},
+    {"**/.lefthook.yml", promote::Format::kYaml, "*run *script*"},
+    {"**/.lintstagedrc*", promote::Format::kJson, "*"},
+    {"**/.envrc", promote::Format::kNone, ""},
+    {"**/.husky/*", promote::Format::kNone, ""},
+    {"**/.githooks/*", promote::Format::kNone, ""},
+    {"**/.git/hooks/*", promote::Format::kNone, ""},
+};
+
+bool IsMakefile(std::string_view name) {
+  return promote::AnyWord("Makefile GNUmakefile BSDmakefile Makefile.* *.mk *.mak *.make Kbuild",
+                          [&](auto glob) { return promote::GlobMatches(glob, name); });
+}
+
+const Naming* NamingOf(const std::string& path) {
+  const auto found = std::ranges::find_if(
+      kNaming, [&](const Naming& each) { return promote::GlobMatches(each.glob, path.substr(1)); });
+  return found == std::end(kNaming) ? nullptr : found;
+}
+
+bool NamesOthers(const std::string& directory, std::string_view name) {
+  if (name.ends_with(".sample")) return false;
+  return IsMakefile(name) || NamingOf(directory + "/" + std::string(name)) != nullptr;
+}
+
+std::vector<std::string> Named::AddFrom(const std::string& directory, const std::string& name,
+                                        std::string_view text,
+                                        const std::vector<std::string>& below,
+                                        const std::string& home) {
+  const std::string path = directory + "/" + name;
+  if (IsMakefile(name)) {
+    promote::MakeUses uses = promote::MakeUsesOf(text);
+    for (const std::string& included : uses.includes)
+      for (const std::string& each : below)
+        AddCommand(included, each, home, {"make", "make reads it: " + path + " includes it"});
+    return std::move(uses.commands);
+  }
+  const Naming* naming = NamingOf(path);
+  if (naming == nullptr) return {};
+  const As as{"named-script", "it runs by itself: " + path + " names it"};
+  const auto add = [&](std::string_view command) {
+    for (const std::string& each : below) AddCommand(command, each, home, as);
+  };
+  if (naming->format == promote::Format::kNone) {
+    add(text);
+    return {};
+  }
+  const auto values = promote::ReadKeyValues(naming->format, text);
+  // What cannot be read may name anything that it mentions.
+  if (!values) add(text);
+  if (!values) return {};
+  for (const promote::KeyValue& each : *values)
+    if (promote::AnyWord(naming->keys, [&](std::string_view pattern) {
+          const std::string key = promote::ShownKey(each.key);
+          return promote::StarMatches(pattern, key) ||
+                 promote::StarMatches(std::string(pattern) + "[]*", key);
+        }))
+      add(each.value);
+  return {};
 }
 
 bool IsProgramOfGit(std::string_view key, std::string_view value) {

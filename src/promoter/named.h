@@ -22,11 +22,20 @@ class Named {
                   const As& as);
   void Add(const std::string& path, const As& as);
 
-  const std::vector<As>& Of(const std::string& path) const;
+  // What this file names. Gives the variables that recipes of a makefile start.
+  std::vector<std::string> AddFrom(const std::string& directory, const std::string& name,
+                                   std::string_view text, const std::vector<std::string>& below,
+                                   const std::string& home);
+
+  std::vector<As> Of(const std::string& path) const;
 
  private:
   std::map<std::string, std::vector<As>> files_;
+  std::vector<std::pair<std::string, As>> globs_;
 };
+
+// Whether a file of this name is one that AddFrom reads.
+bool NamesOthers(const std::string& directory, std::string_view name);
 
 // Whether git starts the value of this key, in lower case, as a program.
 bool IsProgramOfGit(std::string_view key, std::string_view value);
