@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "promote/glob.h"
 #include "promote/judges.h"
@@ -10,8 +11,10 @@ using namespace std::string_view_literals;
 
 constexpr auto kRuns =
     "execute_process exec_program add_custom_command add_custom_target try_run cmake_language "
-    "externalproject_add externalproject_add_step fetchcontent_declare cpmaddpackage include "
-    "find_program load_command build_command ctest_start include_external_msproject "
+    "externalproject_add externalproject_add_step fetchcontent_declare cpmaddpackage "
+    "cpmfindpackage cpmdeclarepackage externaldata_add_target ctest_run_script ctest_configure "
+    "ctest_build ctest_test ctest_update include find_program load_command build_command "
+    "ctest_start include_external_msproject "
     "define_property variable_watch"sv;
 // Part of the arguments of set(), option(), set_property() and so on.
 constexpr auto kSteers =
@@ -22,7 +25,8 @@ constexpr auto kSteers =
     "make_rules_override imported_location"sv;
 // Wherever they stand, a compiler loads or starts what they name.
 constexpr auto kLoads =
-    "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -plugin -xclang"sv;
+    "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -plugin -xclang --ld-path "
+    "--gcc-toolchain --gcc-install-dir"sv;
 // file() writes with these.
 constexpr auto kWrites =
     "write append touch touch_nocreate configure copy copy_file install rename remove "
@@ -196,6 +200,113 @@ Calls CallsIn(std::string_view text) {
   return all;
 }
 
+// Of -B the compiler takes its parts.
+bool NamesParts(std::string_view argument) {
+  if (argument.starts_with("SHELL:")) argument.remove_prefix(6);
+  std::string spaced(argument);
+  std::ranges::replace(spaced, '\t', ' ');
+  return AnyWord(spaced, [](auto word) { return word.starts_with("-B"); });
+}
+
+// `CMAKE_C_COMPILER_LAUN${E}CHER`, `CMAKE_${X}`: which name this becomes is not known.
+bool IsHalfName(std::string_view name) {
+  const size_t begin = name.find("${");
+  if (begin == name.npos) return false;
+  const size_t end = name.find('}', begin);
+  if (end == name.npos || end + 1 == name.size()) return true;
+  return (begin > 0 && name[begin - 1] != '_') || name[end + 1] != '_' ||
+         IsHalfName(name.substr(end + 1));
+}
+
+// The name of a property that is only known when it runs.
+bool SetsSomeProperty(const Call& call) {
+  const bool sets_one = call.name == "set_property";
+  if (!sets_one && (!call.name.starts_with("set_") || !call.name.ends_with("_properties")))
+    return false;
+  const auto from = std::ranges::find_if(call.arguments, [&](const std::string& each) {
+    return each == (sets_one ? "PROPERTY" : "PROPERTIES");
+  });
+  if (from == call.arguments.end()) return true;
+  const auto begin = static_cast<size_t>(from - call.arguments.begin()) + 1;
+  for (size_t i = begin; i < call.arguments.size(); i += 2) {
+    if (IsHalfName(call.arguments[i])) return true;
+    if (sets_one) break;
+  }
+  return false;
+}
+
+// What a call starts: the words after COMMAND, or all of an old add_test().
+std::vector<std::vector<std::string>> CommandsOf(const Call& call) {
+  std::vector<std::vector<std::string>> commands;
+  const bool old_test = call.name == "add_test" && !call.arguments.empty() &&
+                        call.arguments.front() != "NAME" && call.arguments.size() > 1;
+  if (old_test) return {{call.arguments.begin() + 1, call.arguments.end()}};
+  bool within = false;
+  for (const std::string& each : call.arguments) {
+    if (each == "COMMAND") {
+      within = true;
+      commands.emplace_back();
+    } else if (AnyWord("WORKING_DIRECTORY COMMENT DEPENDS BYPRODUCTS CONFIGURATIONS",
+                       [&](auto word) { return word == each; })) {
+      within = false;
+    } else if (within) {
+      commands.back().push_back(each);
+    }
+  }
+  return commands;
+}
+
+std::set<std::string> VariablesIn(std::string_view text) {
+  std::set<std::string> names;
+  for (size_t at = text.find("${"); at != text.npos; at = text.find("${", at + 2)) {
+    const size_t end = std::min(text.find('}', at), text.size());
+    names.insert(Lowered(text.substr(at + 2, end - at - 2)));
+  }
+  return names;
+}
+
+// What else in the file decides whether a call runs something.
+struct Surroundings {
+  std::set<std::string> targets;            // programs that this file builds
+  std::set<std::string> command_variables;  // lower case; they stand for a command
+};
+
+Surroundings Look(const std::vector<Call>& calls) {
+  Surroundings found;
+  for (const Call& call : calls) {
+    const auto imported = std::ranges::find(call.arguments, "IMPORTED");
+    if (call.name == "add_executable" && !call.arguments.empty() &&
+        imported == call.arguments.end())
+      found.targets.insert(call.arguments.front());
+    for (const auto& command : CommandsOf(call)) {
+      if (command.empty()) continue;
+      found.command_variables.merge(VariablesIn(command.front()));
+      // A shell or an interpreter: what it is given is a command, too.
+      const std::string first = Lowered(command.front().substr(command.front().rfind('/') + 1));
+      const bool interprets = AnyWord(
+          "sh bash dash zsh env python python3 perl ruby node cmd powershell pwsh xargs "
+          "sudo ${cmake_command} ${python_executable} ${python3_executable} "
+          "${bash_program}",
+          [&](auto each) { return each == first; });
+      if (interprets)
+        for (const std::string& word : command) found.command_variables.merge(VariablesIn(word));
+    }
+  }
+  return found;
+}
+
+// ctest starts it: a program that the file builds is edited elsewhere, any other is a command.
+bool TestRuns(const Call& call, const Surroundings& around) {
+  if (call.name != "add_test") return false;
+  const auto commands = CommandsOf(call);
+  if (commands.empty() || commands.front().empty()) return true;
+  return std::ranges::any_of(commands, [&](const auto& command) {
+    if (command.empty()) return true;
+    const std::string& first = command.front();
+    return !around.targets.contains(first) && !first.starts_with("$<TARGET_FILE:");
+  });
+}
+
 // Most commands write to a variable that they are given; these do not.
 bool MaySet(std::string_view name) {
   return !AnyWord(
@@ -209,8 +320,22 @@ bool IsJudged(const std::string& included) {
   if (included.starts_with('/') || included.find("..") != included.npos ||
       included.find("$env") != included.npos)
     return false;
+  // What a build made is not judged.
+  if (!VariablesIn(included).empty() &&
+      !AnyWord(
+          "${cmake_current_source_dir}/ ${cmake_source_dir}/ ${project_source_dir}/ "
+          "${cmake_current_list_dir}/ ${cmake_root}/",
+          [&](auto top) { return included.starts_with(top) && VariablesIn(included).size() == 1; }))
+    return false;
   return included.ends_with(".cmake") ||
          (!included.empty() && std::ranges::all_of(included, IsNameCharacter));
+}
+
+// A file that is read as commands, or whose name only CMake can compute.
+bool IsCode(const std::string& path) {
+  const std::string plain = WithoutVariables(path);
+  return path.ends_with(".cmake") || path.ends_with("cmakelists.txt") || plain.empty() ||
+         plain.ends_with('/');
 }
 
 // Where a build has nothing to write.
@@ -219,10 +344,17 @@ bool IsElsewhere(const std::string& path) {
          path.find("$env") != path.npos || path.find(".git") != path.npos;
 }
 
-bool Runs(const Call& call) {
+bool Runs(const Call& call, const Surroundings& around) {
   const std::string first = call.arguments.empty() ? "" : Lowered(call.arguments.front());
   if (call.name == "include" && IsJudged(first)) return false;
   if (AnyWord(kRuns, [&](auto name) { return name == call.name; })) return true;
+  if (TestRuns(call, around) || SetsSomeProperty(call)) return true;
+  if (call.name == "fetchcontent_populate" && call.arguments.size() > 1) return true;
+  if (call.name == "set" && first.starts_with("cmake_") && IsHalfName(first)) return true;
+  if (MaySet(call.name) && std::ranges::any_of(call.arguments, [&](const std::string& each) {
+        return around.command_variables.contains(Lowered(each));
+      }))
+    return true;
   // A variable whose name is only known when it runs may be any of those below.
   if (call.name == "set" && !first.empty() && WithoutVariables(first).empty() &&
       call.arguments.size() > 1)
@@ -231,6 +363,9 @@ bool Runs(const Call& call) {
   const bool writes = call.name == "configure_file" ||
                       (call.name == "file" &&
                        AnyWord(kWrites, [&](std::string_view each) { return each == first; }));
+  if (call.name == "file" && writes && call.arguments.size() > 1 &&
+      IsCode(Lowered(call.arguments[1])))
+    return true;
   if (writes && std::ranges::any_of(call.arguments, [](const std::string& each) {
         return IsElsewhere(Lowered(each));
       }))
@@ -239,6 +374,7 @@ bool Runs(const Call& call) {
   for (const std::string& argument : call.arguments) {
     const std::string lower = Lowered(argument);
     if (call.name == "install" && (lower == "code" || lower == "script")) return true;
+    if (NamesParts(argument)) return true;
     if (AnyWord(kLoads, [&](auto part) { return lower.find(part) != lower.npos; })) return true;
     if (MaySet(call.name) && IsCapital(WithoutVariables(argument)) &&
         AnyWord(kSteers, [&](auto part) { return lower.find(part) != lower.npos; }))
@@ -261,7 +397,9 @@ bool CMakeRefuses(std::string_view text) {
 
 Parts CMakeParts(std::string_view text) {
   Parts parts;
-  for (const Call& call : CallsIn(text).calls) {
+  const std::vector<Call> calls = CallsIn(text).calls;
+  const Surroundings around = Look(calls);
+  for (const Call& call : calls) {
     std::string shown = call.name + "(";
     std::string same = shown;
     enum { kCounts, kVersion, kData } next = kCounts;
@@ -279,7 +417,7 @@ Parts CMakeParts(std::string_view text) {
       if (!call.name.starts_with("add_custom_") && AnyWord(kVersions, is_lower)) next = kVersion;
     }
     shown.push_back(')');
-    if (Runs(call)) parts.commands.push_back({std::move(same), shown});
+    if (Runs(call, around)) parts.commands.push_back({std::move(same), shown});
     parts.data.push_back({std::move(shown)});
   }
   return parts;

@@ -101,6 +101,32 @@ constexpr std::array kReachingOut = {"subprocess"sv,
                                      "local_resource"sv,
                                      "session.run"sv,
                                      "invoke"sv,
+                                     "command ="sv,
+                                     "command="sv,
+                                     "command("sv,
+                                     "<exec"sv,
+                                     "<java"sv,
+                                     "<script"sv,
+                                     "<taskdef"sv,
+                                     "<import"sv,
+                                     "sh("sv,
+                                     "ruby("sv,
+                                     "system.cmd"sv,
+                                     "system.shell"sv,
+                                     "port.open"sv,
+                                     "local("sv,
+                                     "run_cmd("sv,
+                                     "os.cmd"sv,
+                                     "os:cmd"sv,
+                                     "execute("sv,
+                                     "exec_program"sv,
+                                     "kernel.system"sv,
+                                     "kernel.spawn"sv,
+                                     "open3"sv,
+                                     "run("sv,
+                                     "execa"sv,
+                                     "zx"sv,
+                                     "vm.runin"sv,
                                      "`"sv};
 
 // A URL beside one of these says where code is taken from.
@@ -124,7 +150,8 @@ bool ReachesOut(std::string_view line) {
 constexpr auto kCommandNames =
     "cmd cmd_bash command commands cmdclass entry_points scripts script source url urls remote "
     "executable distclass ext_modules setup_requires dependency_links git path branch ref "
-    "pre_install post_install post_integrate"sv;
+    "pre_install post_install post_integrate interpreter program entrypoint args argv "
+    "environment env"sv;
 
 bool IsLiteral(std::string_view text) {
   text = Trim(text);

@@ -31,7 +31,8 @@ Comments CommentsIn(const TriggerClass& rule, std::string_view name) {
   return comments;
 }
 
-Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view text) {
+Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view text,
+              std::string_view make_commands) {
   switch (rule.judge) {
     case Judge::kLiteralCode:
       return LiteralCodeParts(text, CommentsIn(rule, name));
@@ -39,7 +40,9 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
       return ToolCodeParts(text, CommentsIn(rule, name));
     case Judge::kMake:
       if (Lowered(name).ends_with(".d")) return DependencyParts(text);
-      return Lowered(name).ends_with("justfile") ? JustParts(text) : MakeParts(text);
+      return Lowered(name).ends_with("justfile") || Lowered(name).ends_with(".just")
+                 ? JustParts(text)
+                 : MakeParts(text, make_commands);
     case Judge::kCMake:
       return CMakeParts(text);
     case Judge::kDocker:
@@ -223,6 +226,36 @@ Verdict JudgeKeys(const TriggerClass& rule, std::optional<std::string_view> befo
   return verdict;
 }
 
+bool IsAssignment(std::string_view line) {
+  if (line.starts_with("export ")) line = Trim(line.substr(7));
+  const size_t equals = line.find('=');
+  const std::string_view name = line.substr(0, equals);
+  if (name.empty() || equals == line.npos || name.find_first_of(" \t;|&<>()\"'$") != name.npos)
+    return false;
+  const std::string_view value = line.substr(equals + 1);
+  if (value.starts_with('"') || value.starts_with('\'')) {
+    const size_t end = value.find(value.front(), 1);
+    if (end == value.npos) return false;
+    const std::string_view rest = Trim(value.substr(end + 1));
+    return rest.empty() || rest.starts_with('#');
+  }
+  if (value.find(';') != value.npos) return false;
+  const std::string_view rest =
+      Trim(value.substr(std::min(value.find_first_of(" \t"), value.size())));
+  return rest.empty() || rest.starts_with('#');
+}
+
+// A shell that reads a list of variables runs every line that is something else.
+std::vector<Part> ShellLines(std::string_view text) {
+  std::vector<Part> lines;
+  ForEachLine(text, [&](std::string_view raw) {
+    const std::string_view line = Trim(raw);
+    if (!line.empty() && !line.starts_with('#') && !IsAssignment(line))
+      lines.push_back({std::string(line)});
+  });
+  return lines;
+}
+
 // "" = every tool sees the lines that we see.
 std::string DoubtAboutFile(const TriggerClass& rule, std::string_view name, std::string_view text) {
   std::string doubt = DoubtAbout(text);
@@ -252,7 +285,8 @@ std::vector<std::string> GuardsOf(const TriggerClass& rule, std::string_view tex
 }
 
 Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
-                     std::optional<std::string_view> before, std::string_view after) {
+                     std::optional<std::string_view> before, std::string_view after,
+                     std::string_view make_commands) {
   const std::string now_doubt = DoubtAboutFile(rule, name, after);
   const std::string then_doubt = before ? DoubtAboutFile(rule, name, *before) : "";
   if (!now_doubt.empty() || !then_doubt.empty())
@@ -268,9 +302,14 @@ Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
     LockChange compared = CompareLocks(name, before, after);
     return {std::move(compared.alarms), std::move(compared.notices)};
   }
-  if (rule.judge == Judge::kKeys) return JudgeKeys(rule, before, after);
-  const Parts now = PartsOf(rule, name, after);
-  Parts then = PartsOf(rule, name, before.value_or(""));
+  if (rule.judge == Judge::kKeys) {
+    Verdict verdict = JudgeKeys(rule, before, after);
+    if (rule.id == "env-file")
+      Append(verdict.alarms, More(ShellLines(after), ShellLines(before.value_or(""))));
+    return verdict;
+  }
+  const Parts now = PartsOf(rule, name, after, make_commands);
+  Parts then = PartsOf(rule, name, before.value_or(""), make_commands);
   // A file that was refused as a whole ran nothing.
   if (rule.judge == Judge::kCMake && CMakeRefuses(before.value_or(""))) then = {};
   if (rule.judge == Judge::kScript) return JudgeScript(then, now);

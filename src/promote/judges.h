@@ -20,7 +20,8 @@ struct Parts {
 Parts ScriptParts(std::string_view text, Comments comments);
 Parts LiteralCodeParts(std::string_view text, Comments comments);
 Parts ToolCodeParts(std::string_view text, Comments comments);
-Parts MakeParts(std::string_view text);
+// `commands`: variables that recipes elsewhere start, as words.
+Parts MakeParts(std::string_view text, std::string_view commands = {});
 Parts DependencyParts(std::string_view text);
 Parts JustParts(std::string_view text);
 Parts CMakeParts(std::string_view text);
@@ -38,7 +39,8 @@ struct Verdict {
 // Compares the states of a file by what it says, where its class's judge looks at content. `before`
 // is absent for a new file. What cannot be read for sure is an alarm.
 Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
-                     std::optional<std::string_view> before, std::string_view after);
+                     std::optional<std::string_view> before, std::string_view after,
+                     std::string_view make_commands = {});
 // Keys that protect from something: deleting their file removes the protection.
 std::vector<std::string> GuardsOf(const TriggerClass& rule, std::string_view text);
 Verdict JudgeScript(const Parts& before, const Parts& after);  // the order counts, too

@@ -17,8 +17,28 @@ constexpr auto kToolVariables =
     ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path ld_audit "
     "gcc_exec_prefix compiler_path pythonpath node_options perl5lib perl5opt bash_env"sv;
 
-// Options by which a compiler or a linker loads or starts something.
-constexpr auto kLoadingOptions = "-fplugin -plugin -wrapper -specs -load -toolexec -fpass-plugin"sv;
+// Programs take these from the environment and start or load what they name; patterns.
+constexpr auto kEnvironment =
+    "git_config* git_exec_path git_ssh* git_proxy_command git_external_diff git_pager git_editor "
+    "git_sequence_editor git_askpass git_dir git_common_dir git_work_tree git_template_dir "
+    "git_attr_* git_object_directory git_alternate_object_directories rustc_* rustdoc* rustflags "
+    "cargo_* perl5* perllib java_tool_options _java_options jdk_java_options maven_opts "
+    "gradle_opts ant_opts sbt_opts rubyopt rubylib pythonstartup pythonhome pythonbreakpoint "
+    "node_path lessopen lessclose editor visual pager manpager browser ld_* dyld_* gcc_* "
+    "compiler_path library_path dependencies_output prompt_command shellopts bashopts env zdotdir "
+    "home xdg_* ccache_* distcc_* sccache_* goflags gotoolchain goproxy goenv cgo_* npm_config_* "
+    "pip_* uv_* tar_options rsync_rsh ssh_askpass sudo_askpass openssl_conf openssl_modules "
+    "openssl_engines gconv_path php_ini_scan_dir phprc lua_* luarocks_* guile_load_path "
+    "emacsloadpath vimruntime viminit exinit docker_host docker_config kubeconfig aws_config_file "
+    "tmpdir make_* gnumakeflags cmake_* ctest_* http_proxy https_proxy all_proxy curl_home "
+    "wgetrc gem_home gem_path bundle_* r_profile* r_environ* julia_* ghcrts msbuild* dotnet_* "
+    "coreclr_* nuget_*"sv;
+
+// Options by which a compiler, a linker or an interpreter loads or starts something.
+constexpr auto kLoadingOptions =
+    "-fplugin -plugin -wrapper -specs -load -toolexec -fpass-plugin -fuse-ld= --ld-path "
+    "--gcc-toolchain --gcc-install-dir -ccc- -iplugindir -Clinker linker= -javaagent -agentlib "
+    "-agentpath --require --import --loader --config"sv;
 
 // A shell still expects a command after these.
 constexpr auto kBeforeCommands =
@@ -218,13 +238,18 @@ bool OnlySays(std::string_view recipe) {
 bool RunsInMake(std::string_view text) {
   for (const std::string_view call :
        {"$(shell"sv, "${shell"sv, "$(eval"sv, "${eval"sv, "$(file"sv, "${file"sv, "$(guile"sv,
-        "${guile"sv, "$(load"sv, "$(call"sv, "${call"sv, "`"sv})
+        "${guile"sv, "$(load"sv, "$(call"sv, "${call"sv, "$$("sv, "$$$"sv, "`"sv})
     if (text.find(call) != text.npos) return true;
   return false;
 }
 
 bool Loads(std::string_view value) {
-  return AnyWord(kLoadingOptions, [&](auto each) { return value.find(each) != value.npos; });
+  if (AnyWord(kLoadingOptions, [&](auto each) { return value.find(each) != value.npos; }))
+    return true;
+  std::string spaced(value);
+  std::ranges::replace(spaced, '\t', ' ');
+  // -B: where the compiler finds its parts; @: a file with more options.
+  return AnyWord(spaced, [](auto word) { return word.starts_with("-B") || word.starts_with('@'); });
 }
 
 // `SHELL := /bin/bash`: a comment of such a shell is one.
@@ -238,7 +263,11 @@ bool SetsAShell(const Logical& line) {
 
 class Makefile {
  public:
-  explicit Makefile(std::vector<Logical> lines) : lines_(std::move(lines)) {
+  Makefile(std::vector<Logical> lines, std::string_view commands) : lines_(std::move(lines)) {
+    AnyWord(commands, [&](auto name) {
+      command_variables_.emplace(name);
+      return false;
+    });
     FindCommandVariables();
     for (const Logical& line : lines_) {
       // Another first character of recipes, or another shell: then '#' may begin a command.
@@ -250,6 +279,16 @@ class Makefile {
   Parts Read() {
     for (const Logical& line : lines_) Take(line);
     return std::move(parts_);
+  }
+  MakeUses Uses() const {
+    MakeUses uses{{command_variables_.begin(), command_variables_.end()}, {}};
+    for (const Logical& line : lines_) {
+      const std::string plain = Plain(line);
+      const std::string_view text = Trim(plain);
+      if (IsOneOf("include -include sinclude", FirstWord(text)))
+        uses.includes.emplace_back(AfterFirstWord(text));
+    }
+    return uses;
   }
 
  private:
@@ -324,21 +363,24 @@ class Makefile {
     if (word == "define") ++defines_;
     if (RunsInMake(text) || IsOneOf("include -include sinclude load -load define .ONESHELL:", word))
       return Command(whole, "statement");
+    // `target: prerequisite ; recipe`, and what a shell acts upon when a list is part of a recipe.
+    if (text.find(';') != text.npos) return Command(whole, "statement");
     if (const auto assignment = AssignmentOf(text)) {
       const auto matches = [&](std::string_view name) {
         return StarMatches(assignment->name, name);
       };
       const bool computed = assignment->name.find('*') != std::string::npos;
       if (computed) looked_ += assignment->name.size() * (command_variables_.size() + 1);
-      const bool names_tool = looked_ > kMostLooks || AnyWord(kToolVariables, matches) ||
+      const bool steers = AnyWord(kEnvironment, [&](std::string_view pattern) {
+        return StarMatches(pattern, assignment->name);
+      });
+      const bool names_tool = looked_ > kMostLooks || steers || AnyWord(kToolVariables, matches) ||
                               (computed ? std::ranges::any_of(command_variables_, matches)
                                         : command_variables_.contains(assignment->name));
       // What a list of files does not have, a shell acts upon when the list is part of a recipe.
       if (names_tool || assignment->shell || Loads(assignment->value) ||
-          assignment->value.find_first_of(";|&<>") != std::string_view::npos)
+          assignment->value.find_first_of("|&<>") != std::string_view::npos)
         return Command(whole, "statement");
-    } else if (text.find(';') != text.npos) {
-      return Command(whole, "statement");  // target: prerequisite ; recipe
     }
     parts_.data.push_back({std::string(whole)});
   }
@@ -363,7 +405,11 @@ class Makefile {
 
 }  // namespace
 
-Parts MakeParts(std::string_view text) { return Makefile(LogicalLines(text)).Read(); }
+Parts MakeParts(std::string_view text, std::string_view commands) {
+  return Makefile(LogicalLines(text), commands).Read();
+}
+
+MakeUses MakeUsesOf(std::string_view text) { return Makefile(LogicalLines(text), {}).Uses(); }
 
 // Rules without recipes, as compilers write them. Sources in D have the same ending.
 Parts DependencyParts(std::string_view text) {
@@ -389,7 +435,8 @@ Parts JustParts(std::string_view text) {
     parts.data.push_back(part);
     const bool indented = line.starts_with(' ') || line.starts_with('\t');
     const bool plain = !trimmed.starts_with('#') && OnlySays(trimmed);
-    if ((indented && !plain) || RunsInMake(trimmed) || trimmed.find('\\') != trimmed.npos ||
+    if ((indented && !plain) || RunsInMake(trimmed) || trimmed.find("shell(") != trimmed.npos ||
+        trimmed.find("env(") != trimmed.npos || trimmed.find('\\') != trimmed.npos ||
         IsOneOf("set import import? mod mod? export", FirstWord(trimmed)) ||
         trimmed.find_first_of(";|&<>`") != trimmed.npos)
       parts.commands.push_back(part);

@@ -37,6 +37,8 @@ std::string_view JudgeText(Judge judge) {
       return "a new source; a checksum that is gone, or differs for the same version";
     case kGitAttributes:
       return "a driver or filter that git does not have itself";
+    case kPackedRefs:
+      return "a new ref below `refs/replace/`";
     case kGitLink:
       return "a new repository below the project; a `.git` that is a file or a link";
     case kPathFile:

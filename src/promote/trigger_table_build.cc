@@ -14,15 +14,21 @@ constexpr TriggerClass kTable[] = {
         "gnu.org/software/make/manual; just.systems",
         "**/Makefile **/GNUmakefile **/Makefile.am **/Makefile.in **/*.mk **/*.mak **/Kbuild "
         "**/justfile **/.justfile **/*.make **/BSDmakefile **/*.just **/Makefile.* **/*.d "
-        "**/.depend **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo !**/Makefile.toml "
+        "**/.depend **/*.mk.* **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo !**/Makefile.toml "
         "!**/Makefile.PL !**/Makefile.md !**/*.d/**",
         kMake},
     TriggerClass{
         "cmake",
         "Commands that run when the project is configured, built or installed.",
         "cmake.org/cmake/help/latest/manual/cmake-commands.7.html",
-        "**/CMakeLists.txt **/*.cmake **/*.cmake.in",
+        "**/CMakeLists.txt **/CMakeLists.txt.* **/*.cmake **/*.cmake.in !**/CMakeLists.txt.user",
         kCMake},
+    TriggerClass{
+        "cmake-cache",
+        "What a build was configured with: compilers, launchers and programs of the next one.",
+        "cmake.org/cmake/help/latest/manual/cmake.1.html, The CMake Cache",
+        "**/CMakeCache.txt",
+        kScript},
     TriggerClass{
         "cmake-presets",
         "Chooses compilers, launchers and the environment of the build.",
@@ -230,7 +236,7 @@ constexpr TriggerClass kTable[] = {
         "The program that builds the project, as the project brings it.",
         "docs.gradle.org, Wrapper; maven.apache.org/wrapper and /configure.html; bazel.build, "
         "tools/bazel; build-server-protocol.github.io, .bsp (argv); scala-sbt.org, .sbtopts",
-        "**/gradlew **/gradlew.bat **/mvnw **/mvnw.cmd **/.mvn/jvm.config **/.mvn/maven.config "
+        "**/gradlew **/gradlew.bat **/config.status **/libtool **/mvnw **/mvnw.cmd **/.mvn/jvm.config **/.mvn/maven.config "
         "**/.mvn/extensions.xml **/gradle-wrapper.jar **/maven-wrapper.jar "
         "**/MavenWrapperDownloader.java **/tools/bazel **/.mvn/wrapper/** "
         "**/gradle/wrapper/*.jar **/.jvmopts **/.sbtopts **/.mill-jvm-opts **/.mill-opts "
@@ -282,9 +288,15 @@ constexpr TriggerClass kTable[] = {
         "developer.hashicorp.com/terraform, local-exec, external and CLI configuration; "
         "terragrunt.gruntwork.io, hooks and run_cmd; developer.hashicorp.com/packer; "
         "docs.docker.com/build/bake",
-        "**/*.tf **/*.tofu **/*.pkr.hcl **/terragrunt.hcl **/root.hcl **/*.nomad **/*.nomad.hcl "
-        "**/docker-bake.hcl **/.tflint.hcl **/.terraformrc **/terraform.rc ~/.tofurc",
+        "**/*.tf **/*.tofu **/*.pkr.hcl **/*.hcl !**/.terraform.lock.hcl **/*.nomad "
+        "**/.terraformrc **/terraform.rc ~/.tofurc",
         kLiteralCode},
+    TriggerClass{
+        "configure",
+        "A script that is started before each build.",
+        "gnu.org/software/autoconf/manual",
+        "**/configure **/configure.sh **/autogen.sh **/bootstrap.sh **/config.guess **/config.sub",
+        kScript},
     TriggerClass{
         "tool-code",
         "Code that a tool loads and runs whenever it is used.",
@@ -295,7 +307,7 @@ constexpr TriggerClass kTable[] = {
         "Boost.Build, ninja, autoconf, Vagrant, Tilt",
         "**/conftest.py **/noxfile.py **/tasks.py **/fabfile.py **/dodo.py **/SConstruct "
         "**/SConscript **/wscript **/meson.build **/gulpfile.* **/Gruntfile.* **/jest.setup.* "
-        "**/karma.conf.* **/esbuild.* **/*.gemspec **/Rakefile **/*.rake **/configure "
+        "**/karma.conf.* **/esbuild.* **/*.gemspec **/Rakefile **/*.rake "
         "**/configure.ac **/*.m4 **/Vagrantfile **/Tiltfile **/mix.exs **/rebar.config "
         "**/build.sbt **/build.zig **/build.xml **/Build.PL **/Makefile.PL **/hatch_build.py "
         "**/_build.py **/Snakefile **/xmake.lua **/premake5.lua **/*.config.js **/*.config.cjs "

@@ -78,6 +78,13 @@ constexpr TriggerClass kTable[] = {
         "**/*.kdev4 **/*.geany **/*.cbp **/*.sublime-settings **/*.sublime-commands",
         kScript},
     TriggerClass{
+        "named-script",
+        "A file that runs by itself names this script.",
+        "docs.npmjs.com, Life cycle scripts; code.claude.com/docs, Hooks; pre-commit.com; "
+        "code.visualstudio.com/docs, Tasks; direnv.net",
+        "",
+        kScript},
+    TriggerClass{
         "devcontainer",
         "Commands and rights of the container that the editor starts, one of them on the machine "
         "itself.",

@@ -41,7 +41,8 @@ constexpr TriggerClass kTable[] = {
         "GOPROXY GONOSUM* GOTOOLCHAIN CMAKE_* LDFLAGS CFLAGS CXXFLAGS MAVEN_* GRADLE_* DOTNET_* "
         "COMPlus_* SSL_* *_CA_BUNDLE REQUESTS_* CURL_* ANSIBLE_* TF_* DJANGO_SETTINGS_MODULE "
         "FLASK_APP OPENSSL_* PSQL* LESS* MANPAGER BROWSER VISUAL IFS PS4 BASHOPTS SHELLOPTS "
-        "ZDOTDIR XDG_* HOME SSH_* SUDO_* WATCHFILES_* UVICORN_* GUNICORN_* *=*$(* *=*`*"},
+        "ZDOTDIR XDG_* HOME SSH_* SUDO_* WATCHFILES_* UVICORN_* GUNICORN_* *=*$(* *=*`* "
+        "*=*${shell* *=*${eval* *=*${call* *=*${file* *=*${guile* *=*<(*"},
     TriggerClass{
         "tool-versions",
         "Says which version of a tool runs here, or which file it is.",

@@ -16,6 +16,8 @@ constexpr TriggerClass kTable[] = {
         "**/.husky/** **/hooks/pre-commit **/hooks/post-commit **/hooks/prepare-commit-msg "
         "**/hooks/commit-msg **/hooks/post-checkout **/hooks/post-merge **/hooks/pre-push "
         "**/hooks/pre-rebase **/hooks/post-rewrite **/hooks/fsmonitor-watchman **/hooks/update "
+        "**/hooks/post-update **/hooks/push-to-checkout **/hooks/proc-receive "
+        "**/hooks/sendemail-validate "
         "**/hooks/pre-receive **/hooks/post-receive **/hooks/reference-transaction "
         "**/hooks/post-index-change **/hooks/pre-auto-gc **/hooks/pre-merge-commit "
         "**/hooks/applypatch-msg **/hooks/pre-applypatch **/hooks/post-applypatch",
@@ -26,7 +28,7 @@ constexpr TriggerClass kTable[] = {
         "git-config(1); git-lfs-config(5); gitcredentials(7)",
         "**/.git/config **/.git/config.worktree **/.git/modules/**/config "
         "**/.git/worktrees/**/config.worktree **/*.git/config **/.gitconfig ~/.config/git/config "
-        "/etc/gitconfig **/.lfsconfig",
+        "/etc/gitconfig **/.lfsconfig **/config **/config.worktree",
         kKeys, kGitConfig,
         "core.hookspath core.fsmonitor core.sshcommand core.pager core.editor core.askpass "
         "core.gitproxy core.worktree core.attributesfile core.alternaterefscommand "
@@ -48,7 +50,7 @@ constexpr TriggerClass kTable[] = {
         "git-attributes",
         "Attributes choose the filters and drivers that git starts for a file.",
         "gitattributes(5)",
-        "**/.gitattributes **/.git/info/attributes ~/.config/git/attributes /etc/gitattributes",
+        "**/.gitattributes **/info/attributes ~/.config/git/attributes /etc/gitattributes",
         kGitAttributes},
     TriggerClass{
         "git-modules",
@@ -60,12 +62,18 @@ constexpr TriggerClass kTable[] = {
     TriggerClass{
         "git-redirect",
         "Makes git read objects and settings from another place.",
-        "gitrepository-layout(5); git-worktree(1)",
-        "**/objects/info/alternates **/objects/info/http-alternates **/.git/commondir "
-        "**/.git/modules/**/commondir **/*.git/commondir **/.git/gitdir "
-        "**/.git/worktrees/**/commondir **/.git/worktrees/**/gitdir "
-        "**/.git/info/grafts **/.git/shallow",
+        "gitrepository-layout(5); git-worktree(1); git-replace(1); git-fetch(1), remotes and branches",
+        "**/objects/info/alternates **/objects/info/http-alternates **/commondir **/.git/gitdir "
+        "**/.git/worktrees/**/gitdir **/info/grafts **/.git/shallow **/refs/replace/** "
+        "**/.git/remotes/** **/.git/branches/** **/*.git/remotes/** **/*.git/branches/** "
+        "**/.git/modules/**/remotes/* **/.git/modules/**/branches/*",
         kAny},
+    TriggerClass{
+        "git-packed-refs",
+        "git reads a replacement in the place of the object that it is named after.",
+        "git-replace(1); git-pack-refs(1)",
+        "**/packed-refs",
+        kPackedRefs},
     TriggerClass{
         "git-todo",
         "What a rebase, a merge or a cherry-pick that is under way does next, commands among it.",

@@ -6,6 +6,7 @@
 
 #include "promote/glob.h"
 #include "promote/judges.h"
+#include "promote/key_values.h"
 
 namespace cloche::promote {
 namespace {
@@ -263,13 +264,29 @@ Verdict JudgeGitLink(const Location& at, const FileChange& change) {
     return verdict;
   }
   // HEAD: what makes a folder a repository, .git or not.
-  const bool own = at.nearest == ".git/HEAD" || at.nearest.find(".git/refs/") != at.nearest.npos ||
-                   at.nearest.find(".git/logs/") != at.nearest.npos ||
-                   at.nearest.find(".git/modules/") != at.nearest.npos ||
-                   at.nearest.find(".git/worktrees/") != at.nearest.npos;
+  const bool own = at.nearest == ".git/HEAD" ||
+                   AnyWord(
+                       "**/.git/refs/remotes/*/HEAD **/.git/logs/** **/.git/modules/** "
+                       "**/.git/worktrees/**",
+                       [&](auto glob) { return GlobMatches(glob, at.nearest); });
   if (own || !MakesARepository(after) || (change.before && MakesARepository(*change.before)))
     return verdict;
   verdict.alarms.emplace_back("a repository of its own, with its own hooks and settings");
+  return verdict;
+}
+
+// Replaced objects are read in the place of others; other refs move every day.
+std::optional<Verdict> JudgePackedRefs(const FileChange& change) {
+  const auto replaced = [](std::string_view text) {
+    std::vector<Part> parts;
+    ForEachLine(text, [&](std::string_view line) {
+      if (line.find("refs/replace/") != line.npos) parts.push_back({std::string(line)});
+    });
+    return parts;
+  };
+  const auto then = change.before ? change.before->content : std::nullopt;
+  Verdict verdict{More(replaced(*change.after->content), replaced(then.value_or(""))), {}};
+  if (verdict.alarms.empty()) return std::nullopt;
   return verdict;
 }
 
@@ -280,6 +297,24 @@ Verdict JudgeDeleted(const TriggerClass& rule) {
   return {{}, {"deleted"}};
 }
 
+// A file that may be the settings of a repository: whether a HEAD is beside it is not known here.
+bool IsAnyConfig(const Location& at) {
+  return Lowered(at.name).starts_with("config") && !GlobMatches("**/*.git/**", at.nearest) &&
+         !at.absolute.ends_with("/git/config");
+}
+
+// What git refuses to read makes it do nothing.
+std::optional<Verdict> JudgeAnyConfig(const TriggerClass& rule, const Location& at,
+                                      const FileChange& change) {
+  const std::string_view after = *change.after->content;
+  auto before = change.before ? change.before->content : std::nullopt;
+  if (!ReadGitConfig(after)) return std::nullopt;
+  if (before && !ReadGitConfig(*before)) before.reset();
+  Verdict verdict = JudgeContent(rule, at.name, before, after);
+  if (verdict.alarms.empty()) return std::nullopt;
+  return verdict;
+}
+
 bool SetsUpAPackage(std::string_view text) {
   return AnyWord("setuptools distutils setup( Cython skbuild cffi numpy",
                  [&](auto word) { return text.find(word) != text.npos; });
@@ -288,6 +323,7 @@ bool SetsUpAPackage(std::string_view text) {
 std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
                                    const FileChange& change) {
   if (!change.after) {
+    if (rule.id == "git-config" && IsAnyConfig(at)) return std::nullopt;
     Verdict deleted = JudgeDeleted(rule);
     if (deleted.notices.empty()) return std::nullopt;
     const bool was_file = change.before->type == FileType::kFile && change.before->content;
@@ -338,6 +374,8 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
     if (IsBinaryProgram(*after.content)) verdict.alarms = {"another binary"};
     return verdict;
   }
+  if (rule.judge == Judge::kPackedRefs) return JudgePackedRefs(change);
+  if (rule.id == "git-config" && IsAnyConfig(at)) return JudgeAnyConfig(rule, at, change);
   // git runs hooks by their exact names only.
   if (rule.id == "git-hooks" && at.name.ends_with(".sample")) return Verdict{{}, {"a sample"}};
   // Deep in a tree, a setup.py that never speaks of packages is anything.
@@ -346,7 +384,7 @@ std::optional<Verdict> JudgeChange(const TriggerClass& rule, const Location& at,
     return Verdict{{}, {"sets up no package"}};
   const bool was_file = change.before && change.before->type == FileType::kFile;
   return JudgeContent(rule, at.name, was_file ? change.before->content : std::nullopt,
-                      *after.content);
+                      *after.content, change.make_commands);
 }
 
 std::string Cut(std::string line) {
@@ -388,6 +426,14 @@ void FindParentLink(const Location& at, const Version& link, std::vector<Trigger
     }
 }
 
+FileChange WithSameContent(FileChange change) {
+  if (!change.before || !change.after || change.before->type != change.after->type)
+    change.same_content = false;
+  else if (change.before->content && change.before->content == change.after->content)
+    change.same_content = true;
+  return change;
+}
+
 }  // namespace
 
 std::vector<std::string> TriggerPlaces(const Roots& roots) {
@@ -402,14 +448,22 @@ std::vector<std::string> TriggerPlaces(const Roots& roots) {
   return places;
 }
 
+std::optional<Trigger> JudgedAs(std::string_view id, const FileChange& told, const Roots& roots) {
+  if (told.path.empty() || (!told.before && !told.after)) return std::nullopt;
+  const FileChange change = WithSameContent(told);
+  for (const Rule& rule : Rules()) {
+    if (rule.trigger->id != id) continue;
+    auto verdict = JudgeChange(*rule.trigger, Locate(change.path, roots), change);
+    if (!verdict) return std::nullopt;
+    return TriggerOf(*rule.trigger, std::move(*verdict));
+  }
+  return std::nullopt;
+}
+
 std::vector<Trigger> FindTriggers(const FileChange& told, const Roots& roots) {
   std::vector<Trigger> found;
-  FileChange change = told;
-  if (change.path.empty() || (!change.before && !change.after)) return found;
-  if (!change.before || !change.after || change.before->type != change.after->type)
-    change.same_content = false;
-  else if (change.before->content && change.before->content == change.after->content)
-    change.same_content = true;
+  if (told.path.empty() || (!told.before && !told.after)) return found;
+  const FileChange change = WithSameContent(told);
   const Location at = Locate(change.path, roots);
   for (const Rule& rule : Rules()) {
     if (!RuleHolds(rule, at)) continue;

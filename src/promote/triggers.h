@@ -23,6 +23,7 @@ enum class Judge : uint8_t {
   kDocker,         // instructions but labels and the like; an image's tag is data
   kLock,           // where packages come from, and their checksums
   kGitAttributes,  // drivers and filters
+  kPackedRefs,     // replaced objects
   kGitLink,        // a .git that is no directory, or a second repository
   kPathFile,       // *.pth: lines that are code
   kBinDirectory,   // an executable file or a link where commands are looked for
@@ -67,6 +68,8 @@ struct FileChange {
   std::optional<Version> before;
   std::optional<Version> after;
   bool same_content = false;  // known without reading: only modes differ
+  // Variables, in lower case, that recipes of other makefiles start; words.
+  std::string_view make_commands;
 };
 
 struct Roots {
@@ -92,6 +95,17 @@ inline constexpr size_t kMaxJudged = 8 << 20;
 
 // Alarms first. Empty: this file is no trigger.
 std::vector<Trigger> FindTriggers(const FileChange& change, const Roots& roots);
+
+// What a makefile makes of others: the variables that its recipes start, in lower case, and what it
+// includes, as it is written.
+struct MakeUses {
+  std::vector<std::string> commands;
+  std::vector<std::string> includes;
+};
+MakeUses MakeUsesOf(std::string_view text);
+
+// As a file of this class, whatever its name: another file says what it is.
+std::optional<Trigger> JudgedAs(std::string_view id, const FileChange& change, const Roots& roots);
 
 // Globs of absolute paths: where the home and the system have trigger files, whatever the project.
 std::vector<std::string> TriggerPlaces(const Roots& roots);

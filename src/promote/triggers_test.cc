@@ -39,6 +39,10 @@ constexpr Case kCases[] = {
     {"git-config", ".git/config", "[core]\nbare = false", "[core]\nhooksPath = x",
      "[core]\nbare = true"},
     {"git-attributes", ".gitattributes", "* text", "* text\n*.c merge=x", "* text\n*.c diff=cpp"},
+    {"git-packed-refs", ".git/packed-refs", "1 refs/heads/a", "1 refs/heads/a\n2 refs/replace/3",
+     "2 refs/heads/a"},
+    {"cmake-cache", "b/CMakeCache.txt", "A:STRING=1", "A:STRING=2", "\nA:STRING=1"},
+    {"configure", "configure", "echo a", "id", "# x\necho a"},
     {"git-modules", ".gitmodules", "[submodule \"a\"]\nurl = b", "[submodule \"a\"]\nurl = c",
      "[submodule \"a\"]\nurl = b\nbranch = main"},
     {"ci-github", ".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n    - run: make",
@@ -194,7 +198,8 @@ constexpr Case kCases[] = {
 
 // Judged by more than content; each has a test of its own below.
 const std::set<std::string_view> kOthers = {"git-redirect",       "git-nested",    "build-wrapper",
-                                            "agent-instructions", "bin-directory", "compiled-code"};
+                                            "agent-instructions", "bin-directory", "compiled-code",
+                                            "named-script"};
 
 TEST(Triggers, EachClassKnowsACommandFromAnEverydayEdit) {
   std::set<std::string_view> covered = kOthers;

@@ -56,6 +56,19 @@ void FindByOtherNames(const promote::FileChange& file, const promote::Roots& roo
       alarms.push_back(AlarmOf(path, std::move(each)));
     }
   }
+  for (size_t i = 0; i <= names.paths.size(); ++i) {
+    for (const Named::As& as : links.named().Of(i == 0 ? path : names.paths[i - 1])) {
+      auto trigger = promote::JudgedAs(as.id, file, roots);
+      if (!trigger) continue;
+      const bool alarm = trigger->severity == promote::Severity::kAlarm;
+      if (std::ranges::any_of(alarms, [&](const Alarm& known) {
+            return known.path == path && known.kind == trigger->id && known.alarm >= alarm;
+          }))
+        continue;
+      trigger->effective.insert(trigger->effective.begin(), as.why);
+      alarms.push_back(AlarmOf(path, std::move(*trigger)));
+    }
+  }
   if (!names.all)
     alarms.insert(alarms.begin() + static_cast<ptrdiff_t>(own),
                   {path, "links", "Links lead to it by more names than are looked at.", true, {}});
@@ -72,6 +85,7 @@ void FindAlarms(const differ::Compared& compared, const Wish& wish, Links& links
   file.after = VersionOf(change.new_side, compared.new_text);
   file.same_content = change.old_side && change.new_side && !change.differs.content &&
                       !change.differs.type && !change.differs.target;
+  file.make_commands = links.make_commands();
   const promote::Roots roots{wish.to.empty() ? wish.project : wish.to, wish.home};
   std::vector<Alarm> found;
   for (promote::Trigger& each : promote::FindTriggers(file, roots))

@@ -121,13 +121,26 @@ Status Links::TakeTheSandboxs(const StateLayout& layout, const Wish& wish) {
 
 void Links::SearchGit(int directory, const std::string& path, bool is_directory) {
   const std::string git = path + "/.git";
-  if (!is_directory) {
-    if (std::string target = GitDirectory(ReadSmall(directory, ".git")); !target.empty())
-      Add(git, std::move(target));
-    return;
-  }
   const GitNames names{git, path};
-  for (const char* own : {"/config", "/config.worktree"}) ReadGitConfig(git + own, names, 0);
+  std::string own = git;
+  if (!is_directory) {
+    const std::string target = GitDirectory(ReadSmall(directory, ".git"));
+    if (target.empty()) return;
+    Add(git, target);
+    // What the settings name is found below the name of this file, too.
+    plain_.insert(git);
+    own = Joined(path, target, "");
+    // A further work tree has its settings and hooks from the repository it belongs to.
+    std::string common = ReadSmall(AT_FDCWD, (own + "/commondir").c_str(), 0);
+    common.resize(std::min(common.find_first_of("\r\n"), common.size()));
+    if (!common.empty()) {
+      common = Joined(own, common, "");
+      Add(git + "/hooks", common + "/hooks");
+      plain_.insert(git + "/hooks");
+      ReadGitConfig(common + "/config", names, 0);
+    }
+  }
+  for (const char* file : {"/config", "/config.worktree"}) ReadGitConfig(own + file, names, 0);
   ReadGitConfig("/etc/gitconfig", names, 0);
   if (home_.empty()) return;
   for (const char* global : {"/.gitconfig", "/.config/git/config"})
@@ -159,7 +172,31 @@ void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t
       const std::string target = Joined(Above(file), each.value, home_);
       lead(names.directory + "/config", target);
       ReadGitConfig(target, names, depth + 1);
+    } else if (IsProgramOfGit(each.key, each.value)) {
+      named_files_.AddCommand(each.value, top, home_,
+                              {"git-hooks", "git starts it: " + each.key + " in " + file});
     }
+  }
+}
+
+// Files that name others which run by themselves, and makefiles, which name anything.
+void Links::SearchNaming(int directory, const char* name, const std::string& path) {
+  if (!NamesOthers(path, name) || path.find("/node_modules/") != path.npos) return;
+  const std::string text = ReadSmall(directory, name);
+  const std::string& top = project_.empty() ? path : project_;
+  for (const std::string& command : named_files_.AddFrom(path, name, text, {path, top}, home_))
+    make_commands_.append(command).append(" ");
+}
+
+// The project may be a part of a repository.
+void Links::SearchAbove(const std::string& project) {
+  for (std::string path = project; path.size() > 1;) {
+    path = Above(path);
+    struct stat info;
+    const std::string git = (path == "/" ? "" : path) + "/.git";
+    if (lstat(git.c_str(), &info) < 0 || S_ISLNK(info.st_mode)) continue;
+    const sys::Fd directory(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (directory.valid()) SearchGit(directory.get(), path, S_ISDIR(info.st_mode));
   }
 }
 
@@ -189,6 +226,7 @@ void Links::Search(int directory, const char* name, const std::string& path, siz
                std::string_view(entry->d_name) != kAnnexName) {
       below.emplace_back(entry->d_name);
     }
+    if (in_project_ && type == DT_REG) SearchNaming(list->fd(), entry->d_name, path);
     if (std::string_view(entry->d_name) == ".git" && type != DT_LNK)
       SearchGit(list->fd(), path, type == DT_DIR);
     if (std::string_view(entry->d_name) == "config" && type != DT_DIR &&
@@ -281,7 +319,11 @@ Status Links::Find(const StateLayout& layout, const Wish& wish) {
   if (!anything_) return {};
   const std::string& project = wish.to.empty() ? wish.project : wish.to;
   in_project_ = true;
-  if (!project.empty() && project != "/") Search(AT_FDCWD, project.c_str(), project, kDeepest);
+  project_ = project;
+  if (!project.empty() && project != "/") {
+    Search(AT_FDCWD, project.c_str(), project, kDeepest);
+    SearchAbove(project);
+  }
   in_project_ = false;
   for (const std::string& place : promote::TriggerPlaces({project, wish.home}))
     if (IsSearched(place, wish.home)) Expand("", std::string_view(place).substr(1));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/state_layout.h"
+#include "promoter/named.h"
 #include "promoter/plan.h"
 
 namespace cloche::promoter {
@@ -31,12 +32,16 @@ class Links {
   // Of a link also those that pass it. Of many paths together there is a bound, too.
   Names NamesOf(const std::string& path, bool is_link);
 
+  const Named& named() const { return named_files_; }
+  const std::string& make_commands() const { return make_commands_; }  // as FileChange has them
   bool whole() const { return whole_; }  // false: there is more than was looked at
 
  private:
   Status TakeTheSandboxs(const StateLayout& layout, const Wish& wish);
   void Search(int directory, const char* name, const std::string& path, size_t levels);
   void SearchGit(int directory, const std::string& path, bool is_directory);
+  void SearchNaming(int directory, const char* name, const std::string& path);
+  void SearchAbove(const std::string& project);
   // The names that what a file of settings leads to has by it.
   struct GitNames {
     std::string directory;  // of the repository
@@ -56,6 +61,9 @@ class Links {
   std::unordered_map<std::string, std::set<std::string>> hops_;   // a link: those that pass it
   std::set<std::pair<std::string, std::string>> settings_;        // of git: repository and file
   std::unordered_map<std::string, std::vector<std::string>> lists_;
+  Named named_files_;
+  std::string make_commands_;
+  std::string project_;
   std::string home_;
   size_t seen_ = 0, seen_hops_ = 0, steps_ = 0, named_ = 0;
   bool in_project_ = false;  // what is searched

@@ -104,6 +104,86 @@ TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
   EXPECT_TRUE(hooks()) << "of a submodule";
 }
 
+TEST_F(LinksOf, AWorkTreeHasTheSettingsOfItsRepository) {
+  const auto config = [&](const fs::path& at, const std::string& text) {
+    fs::create_directories(at.parent_path());
+    Put(at, text);
+  };
+  fs::remove_all(real_ / ".git");
+  const fs::path main = home_ / "main";
+  Put(real_ / ".git", "gitdir: " + (main / ".git/worktrees/w").string() + "\n");
+  config(main / ".git/worktrees/w/commondir", "../..\n");
+  config(main / ".git/config", "[core]\nhooksPath = gh\n");
+  Put(upper_ / "gh/pre-commit", "id", 0755);
+  const auto hooks = [&] { return Alarmed(real_ / "gh/pre-commit", "git-hooks"); };
+  EXPECT_TRUE(hooks()) << "of the repository";
+  config(main / ".git/config", "");
+  EXPECT_FALSE(hooks());
+  config(main / ".git/worktrees/w/config.worktree", "[core]\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of the work tree";
+  Put(real_ / ".git", "gitdir: " + (main / ".git/modules/s").string() + "\n");
+  EXPECT_FALSE(hooks());
+  config(main / ".git/modules/s/config", "[core]\nworktree = ../../../real\nhooksPath = gh\n");
+  EXPECT_TRUE(hooks()) << "of a submodule";
+}
+
+TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
+  Put(real_ / "tools/x.sh", "cat", 0755);
+  Put(upper_ / "tools/x.sh", "id; cat", 0755);
+  const auto runs = [&](const std::string& text) {
+    Put(real_ / ".git/config", text);
+    return Alarmed(real_ / "tools/x.sh", "git-hooks");
+  };
+  EXPECT_FALSE(runs("[core]\nbare = false\n"));
+  for (const char* text :
+       {"[filter \"f\"]\nclean = ./tools/x.sh %f\n", "[filter \"a/b\"]\nsmudge = tools/x.sh\n",
+        "[filter \"f\"]\nprocess = sh tools/x.sh\n", "[diff \"f\"]\ntextconv = 'tools/x.sh'\n",
+        "[diff \"f\"]\ncommand = \"tools/x.sh\"\n", "[core]\nfsmonitor = tools/x.sh\n",
+        "[core]\nsshCommand = tools/x.sh -v\n", "[merge \"f\"]\ndriver = tools/x.sh %A %B\n",
+        "[alias]\nup = \"!cd a && ../app/../tools/x.sh;true\"\n", "[alias]\nup = !tools/x.sh\n",
+        "[credential]\nhelper = !tools/x.sh\n", "[pager]\nlog = tools/x.sh\n"})
+    EXPECT_TRUE(runs(text)) << text;
+  EXPECT_TRUE(runs("[core]\neditor = \"" + (real_ / "tools/x.sh").string() + "\"\n"));
+  EXPECT_FALSE(runs("[alias]\nup = log tools/x.sh\n")) << "git's own command";
+}
+
+TEST_F(LinksOf, WhatAMakefileIncludesIsOne) {
+  Put(real_ / "Makefile",
+      "include config.inc\n-include $(TOP)/mk/*.conf local.mk\nall:\n\t@$(LINTER) a.c\n");
+  Put(real_ / "config.inc", "A=1\n");
+  Put(real_ / "config.mk", "LINTER = true\nLIST = a\n");
+  const auto alarms = [&](const char* path, const char* text) {
+    Put(upper_ / path, text);
+    const bool found = Alarmed(real_ / path, "make");
+    fs::remove(upper_ / path);
+    return found;
+  };
+  EXPECT_TRUE(alarms("config.inc", "A:=$(shell id)\n"));
+  EXPECT_FALSE(alarms("config.inc", "A=2\n"));
+  EXPECT_TRUE(alarms("config.inc.sh", "A:=$(shell id)\n")) << "made by a rule of make itself";
+  EXPECT_TRUE(alarms("mk/a.conf", "A:=$(shell id)\n"));
+  EXPECT_TRUE(alarms("config.mk", "LINTER = id\nLIST = a\n")) << "a recipe elsewhere starts it";
+  EXPECT_FALSE(alarms("config.mk", "LINTER = true\nLIST = a b\n"));
+  EXPECT_FALSE(alarms("other.inc", "A:=$(shell id)\n"));
+}
+
+TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByWhoNamesThem) {
+  Put(real_ / "package.json",
+      R"({"scripts": {"postinstall": "node scripts/post", "test": "sh scripts/test.sh"}})");
+  Put(real_ / ".claude/settings.json",
+      R"({"hooks": {"Stop": [{"hooks": [{"command": "$CLAUDE_PROJECT_DIR/scripts/stop.sh"}]}]}})");
+  Put(real_ / ".pre-commit-config.yaml", "repos:\n- hooks:\n  - entry: ./scripts/pc.sh\n");
+  Put(real_ / ".vscode/tasks.json",
+      R"({"tasks": [{"command": "./scripts/o.sh", "runOptions": {"runOn": "folderOpen"}}]})");
+  Put(real_ / ".envrc", "source_env_if_exists scripts/env.sh\n");
+  for (const char* name : {"post.js", "stop.sh", "pc.sh", "o.sh", "env.sh"}) {
+    Put(upper_ / "scripts" / name, "id");
+    EXPECT_TRUE(Alarmed(real_ / "scripts" / name, "named-script")) << name;
+  }
+  Put(upper_ / "scripts/test.sh", "id");
+  EXPECT_FALSE(Alarmed(real_ / "scripts/test.sh", "named-script")) << "it runs when asked for";
+}
+
 TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
   Put(real_ / "g/hooks/x", "x");
   fs::remove_all(real_ / ".git");

@@ -1,0 +1,195 @@
+#include "promoter/named.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "promote/glob.h"
+#include "promote/key_values.h"
+#include "promote/triggers.h"
+
+namespace cloche::promoter {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr size_t kMostNamed = 100'000;
+constexpr size_t kMostGlobs = 1000;
+
+// The words of a command, and what stands between quotes as a whole, too. A variable ends a word:
+// what follows it is a path below something.
+std::vector<std::string> WordsOf(std::string_view command) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto flush = [&] {
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  };
+  for (size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '$') {
+      flush();
+      if (i + 1 < command.size() && command[i + 1] == '{')
+        i = std::min(command.find('}', i), command.size());
+      else
+        while (i + 1 < command.size() &&
+               (isalnum(static_cast<unsigned char>(command[i + 1])) != 0 || command[i + 1] == '_'))
+          ++i;
+    } else if (" \t\r\n;|&<>()`\"'=,![]{}"sv.find(c) != std::string_view::npos) {
+      flush();
+    } else if (c == '\\') {
+      if (i + 1 < command.size()) word.push_back(command[++i]);
+    } else {
+      word.push_back(c);
+    }
+  }
+  flush();
+  for (const char quote : {'"', '\''})
+    for (size_t at = command.find(quote); at != command.npos;) {
+      const size_t end = command.find(quote, at + 1);
+      if (end == command.npos) break;
+      words.emplace_back(command.substr(at + 1, end - at - 1));
+      at = command.find(quote, end + 1);
+    }
+  return words;
+}
+
+std::string Clean(const std::string& path) {
+  std::string clean = std::filesystem::path(path).lexically_normal();
+  while (clean.size() > 1 && clean.ends_with('/')) clean.pop_back();
+  return clean;
+}
+
+}  // namespace
+
+void Named::Add(const std::string& path, const As& as) {
+  if (files_.size() >= kMostNamed) return;
+  std::vector<As>& known = files_[Clean(path)];
+  if (std::ranges::none_of(known, [&](const As& each) { return each.id == as.id; }))
+    known.push_back(as);
+}
+
+void Named::AddCommand(std::string_view command, const std::string& directory,
+                       const std::string& home, const As& as) {
+  for (const std::string& word : WordsOf(command)) {
+    if (word.starts_with('/')) Add(word, as);
+    if (word.starts_with("~/")) Add(home + word.substr(1), as);
+    // A command may change the directory, and a variable may stand before the path.
+    std::string below = Clean(word);
+    while (below.starts_with("../")) below.erase(0, 3);
+    while (below.starts_with('/')) below.erase(0, 1);
+    if (below.empty() || below == "." || below == "..") continue;
+    if (below.find_first_of("*?") != below.npos && globs_.size() < kMostGlobs)
+      globs_.emplace_back(directory + "/" + below, as);
+    Add(directory + "/" + below, as);
+    // node finds these by the name without its end; make makes `a` of `a.sh`.
+    for (const char* ending : {".js", ".cjs", ".mjs", "/index.js", ".sh"})
+      Add(directory + "/" + below + ending, as);
+  }
+}
+
+std::vector<Named::As> Named::Of(const std::string& path) const {
+  std::vector<As> as;
+  if (const auto found = files_.find(path); found != files_.end()) as = found->second;
+  for (const auto& [glob, each] : globs_)
+    if (promote::GlobMatches(glob, path)) as.push_back(each);
+  return as;
+}
+
+// In each such file, the keys whose values run without being asked for by name.
+struct Naming {
+  std::string_view glob;  // of a path
+  promote::Format format;
+  std::string_view keys;
+};
+
+constexpr Naming kNaming[] = {
+    {"**/package.json", promote::Format::kJson,
+     "scripts.*install scripts.*prepare scripts.prepublish scripts.prepack scripts.postpack"},
+    {"**/.claude/settings*.json", promote::Format::kJson, "hooks* statusline* apikeyhelper"},
+    {"**/.cursor/hooks.json", promote::Format::kJson, "*command*"},
+    {"**/.codex/hooks.json", promote::Format::kJson, "*command*"},
+    {"**/.gemini/settings.json", promote::Format::kJson, "hooks* *command* *args*"},
+    {"**/.mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.cursor/mcp.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/tasks.json", promote::Format::kJson, "*command* *args*"},
+    {"**/.vscode/settings.json", promote::Format::kJson, "*path *command* *executable*"},
+    {"**/devcontainer.json", promote::Format::kJson, "*command*"},
+    {"**/composer.json", promote::Format::kJson, "scripts.*install* scripts.*autoload*"},
+    {"**/.pre-commit-config.yaml", promote::Format::kYaml, "*entry *args*"},
+    {"**/.pre-commit-hooks.yaml", promote::Format::kYaml, "*entry *args*"},
+    {"**/lefthook.yml", promote::Format::kYaml, "*run *script*"},
+    {"**/.lefthook.yml", promote::Format::kYaml, "*run *script*"},
+    {"**/.lintstagedrc*", promote::Format::kJson, "*"},
+    {"**/.envrc", promote::Format::kNone, ""},
+    {"**/.husky/*", promote::Format::kNone, ""},
+    {"**/.githooks/*", promote::Format::kNone, ""},
+    {"**/.git/hooks/*", promote::Format::kNone, ""},
+};
+
+bool IsMakefile(std::string_view name) {
+  return promote::AnyWord("Makefile GNUmakefile BSDmakefile Makefile.* *.mk *.mak *.make Kbuild",
+                          [&](auto glob) { return promote::GlobMatches(glob, name); });
+}
+
+const Naming* NamingOf(const std::string& path) {
+  const auto found = std::ranges::find_if(
+      kNaming, [&](const Naming& each) { return promote::GlobMatches(each.glob, path.substr(1)); });
+  return found == std::end(kNaming) ? nullptr : found;
+}
+
+bool NamesOthers(const std::string& directory, std::string_view name) {
+  if (name.ends_with(".sample")) return false;
+  return IsMakefile(name) || NamingOf(directory + "/" + std::string(name)) != nullptr;
+}
+
+std::vector<std::string> Named::AddFrom(const std::string& directory, const std::string& name,
+                                        std::string_view text,
+                                        const std::vector<std::string>& below,
+                                        const std::string& home) {
+  const std::string path = directory + "/" + name;
+  if (IsMakefile(name)) {
+    promote::MakeUses uses = promote::MakeUsesOf(text);
+    for (const std::string& included : uses.includes)
+      for (const std::string& each : below)
+        AddCommand(included, each, home, {"make", "make reads it: " + path + " includes it"});
+    return std::move(uses.commands);
+  }
+  const Naming* naming = NamingOf(path);
+  if (naming == nullptr) return {};
+  const As as{"named-script", "it runs by itself: " + path + " names it"};
+  const auto add = [&](std::string_view command) {
+    for (const std::string& each : below) AddCommand(command, each, home, as);
+  };
+  if (naming->format == promote::Format::kNone) {
+    add(text);
+    return {};
+  }
+  const auto values = promote::ReadKeyValues(naming->format, text);
+  // What cannot be read may name anything that it mentions.
+  if (!values) add(text);
+  if (!values) return {};
+  for (const promote::KeyValue& each : *values)
+    if (promote::AnyWord(naming->keys, [&](std::string_view pattern) {
+          const std::string key = promote::ShownKey(each.key);
+          return promote::StarMatches(pattern, key) ||
+                 promote::StarMatches(std::string(pattern) + "[]*", key);
+        }))
+      add(each.value);
+  return {};
+}
+
+bool IsProgramOfGit(std::string_view key, std::string_view value) {
+  if (promote::StarMatches("alias.*", key)) return value.starts_with('!') || value.starts_with('-');
+  return promote::AnyWord(
+      "core.fsmonitor core.sshcommand core.pager core.editor core.askpass core.gitproxy "
+      "core.alternaterefscommand sequence.editor gpg*.program gpg*.defaultkeycommand "
+      "credential.* *.textconv diff.external diff.*.command merge.*.driver filter.* pager.* "
+      "interactive.difffilter *.cmd difftool.*.path mergetool.*.path man.*.path browser.*.path "
+      "sendemail.* tar.*.command trailer.*.command uploadpack.packobjectshook submodule.*.update "
+      "hook.*.command remote.*.uploadpack remote.*.receivepack gc.recentobjectshook imap.tunnel "
+      "web.browser instaweb.* lfs.* svn.authorsprog",
+      [&](auto pattern) { return promote::StarMatches(pattern, key); });
+}
+
+}  // namespace cloche::promoter
