@@ -253,11 +253,14 @@ class Engine {
                                          Client client, Look& look);
   Task<Result<std::string>> PrepareLook(std::shared_ptr<Look> look, const LookRequest& request);
   Result<sys::Fd> PlanOfLook(const Sandbox& sandbox, const Client& client);
-  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked, std::string snapshot,
-                       Client client);
-  Task<Status> CopyRenamed(std::shared_ptr<Look> look, LookRequest asked, std::string snapshot,
-                           Client client);
-  Sandboxes OthersOf(const Sandbox& sandbox) const;  // of the same owner, with files of their own
+  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked,
+                       std::vector<std::string> states, Client client);
+  Task<Status> CopyRenamed(std::shared_ptr<Look> look, LookRequest asked,
+                           std::vector<std::string> states, Client client);
+  // Of the same owner: what may show the content of a directory that `promoted` takes away.
+  // Snapshots, and "" for what a sandbox holds now.
+  std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
+  bool HasOthers(const Sandbox& sandbox) const;
   Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, Json directories, Client client);
   Status SendLook(Look& look, const LookRequest& request, const Client& client,
                   const std::string& state, const std::string& other);

@@ -199,7 +199,7 @@ Status Engine::SendLook(Look& look, const LookRequest& request, const Client& cl
       {"birth", noted ? sandbox.birth_note : Json()},
       {"service_data", DataOf(sandbox.request.services)},
       {"others", !request.promote.is_null() && mode_ == Mode::kSystem &&
-                     !request.others_flattened && !OthersOf(sandbox).empty()},
+                     !request.others_flattened && HasOthers(sandbox)},
       {"project_file", request.promote.is_null() ? "" : sandbox.request.project_file},
       {"promote", request.promote}};
   const std::string text = question.dump();
@@ -300,17 +300,17 @@ Task<Status> Engine::FinishLook(std::shared_ptr<Look> look) {
 }
 
 // A promotion moves what renamed directories inside still show of reality: it is copied first.
-// `snapshot`: what is promoted instead of its present state; both show it. It may take long, so it
-// ends like a diff, when the client goes or the sandbox is stopped.
+// `states`: snapshots, and "" for what the sandbox holds now. It may take long, so it ends like a
+// diff, when the client goes or the sandbox is stopped.
 Task<Status> Engine::Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked,
-                             std::string snapshot, Client client) {
+                             std::vector<std::string> states, Client client) {
   auto look = std::make_shared<Look>(io_);
   look->sandbox = sandbox;
   looks_.push_back(look);
   WatchClient(look, client);
   look->in_turn = true;
   look->turn.emplace(co_await TakeTurn(sandbox));
-  const Status copied = co_await CopyRenamed(look, std::move(asked), std::move(snapshot), client);
+  const Status copied = co_await CopyRenamed(look, std::move(asked), std::move(states), client);
   boost::system::error_code ignored;
   (void)look->client.close(ignored);
   Release(*look);
@@ -318,30 +318,27 @@ Task<Status> Engine::Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked
 }
 
 Task<Status> Engine::CopyRenamed(std::shared_ptr<Look> look, LookRequest asked,
-                                 std::string snapshot, Client client) {
+                                 std::vector<std::string> states, Client client) {
   const auto& sandbox = look->sandbox;
   auto plan = PlanOfLook(*sandbox, client);
   if (!plan) co_return std::unexpected(plan.error());
   const sys::Fd paths = PathsOf(asked);
-  const bool running = sandbox->state == Sandbox::State::kRunning;
-  auto paused = co_await sandbox->Pause();
-  if (!paused) co_return std::unexpected(paused.error());
-  look->paused = *paused;
   const int fds[] = {plan->get(), client.socket, paths.get()};
-  SpawnRequest request{};
-  request.op = SpawnOp::kFlatten;
-  if (running) request.flags = kFlagLive | kFlagFreeze;
-  strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
-  for (const bool of_snapshot : {false, true}) {
-    if (of_snapshot && snapshot.empty()) break;
-    if (look->ended) co_return std::unexpected(*look->ended);
-    if (of_snapshot) {
-      if (std::exchange(look->paused, false)) sandbox->Resume();
-      request.flags = 0;
-      strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
+  for (const std::string& state : states) {
+    SpawnRequest request{};
+    request.op = SpawnOp::kFlatten;
+    strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
+    strncpy(request.snapshot, state.c_str(), sizeof request.snapshot - 1);
+    if (state.empty()) {
+      auto paused = co_await sandbox->Pause();
+      if (!paused) co_return std::unexpected(paused.error());
+      look->paused = *paused;
+      if (sandbox->state == Sandbox::State::kRunning) request.flags = kFlagLive | kFlagFreeze;
     }
+    if (look->ended) co_return std::unexpected(*look->ended);
     look->waiting = spawn_.Send(request, fds);
     const SpawnAnswer answer = co_await SpawnLink::Finish(look->waiting);
+    if (std::exchange(look->paused, false)) sandbox->Resume();
     if (look->ended) co_return std::unexpected(*look->ended);
     if (answer.reply.value != 0) co_return std::unexpected(Explained(answer));
   }
@@ -369,12 +366,12 @@ Task<Result<Engine::Said>> Engine::Ask(std::shared_ptr<Sandbox> sandbox, LookReq
       co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
     }
     if ((*look)->renamed && request.flattened++ < kMostFlattened) {
-      std::string snapshot;
+      std::vector<std::string> states(1);  // both show it
       RollbackRequest wanted;
       wanted.snapshot = request.snapshot;
       if (!request.snapshot.empty())
-        if (const auto chosen = ChooseSnapshot(*sandbox, wanted)) snapshot = chosen->id;
-      const Status flattened = co_await Flatten(sandbox, request, std::move(snapshot), client);
+        if (const auto chosen = ChooseSnapshot(*sandbox, wanted)) states.push_back(chosen->id);
+      const Status flattened = co_await Flatten(sandbox, request, std::move(states), client);
       if (!flattened) co_return std::unexpected(flattened.error());
       co_return co_await Ask(std::move(sandbox), std::move(request), client, most);
     }

@@ -50,30 +50,39 @@ Task<Result<Engine::Said>> Engine::Promote(std::shared_ptr<Sandbox> sandbox, Loo
   }
 }
 
-Engine::Sandboxes Engine::OthersOf(const Sandbox& sandbox) const {
-  Sandboxes others;
-  for (const auto& [id, each] : sandboxes_) {
-    const bool there =
-        each->state == Sandbox::State::kRunning || each->state == Sandbox::State::kStopped;
-    if (each.get() != &sandbox && each->owner == sandbox.owner && each->keep && there &&
-        each->request.base_directory.empty() && CheckReadable(*each))
-      others.push_back(each);
-  }
-  return others;
+bool Engine::HasOthers(const Sandbox& sandbox) const {
+  return std::ranges::any_of(
+      sandboxes_, [&](const auto& each) { return !OtherStatesOf(*each.second, sandbox).empty(); });
 }
 
-// The promotion takes these directories away. What other sandboxes renamed shows their content.
+std::vector<std::string> Engine::OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const {
+  std::vector<std::string> states;
+  if (each.owner != promoted.owner || !each.keep || !each.request.base_directory.empty() ||
+      !CheckReadable(each))
+    return states;
+  const bool there =
+      each.state == Sandbox::State::kRunning || each.state == Sandbox::State::kStopped;
+  if (there && &each != &promoted) states.emplace_back();
+  for (const Snapshot& snapshot : SnapshotsOf(each))
+    if (CheckReadable(snapshot)) states.push_back(snapshot.id);
+  return states;
+}
+
+// The promotion takes these directories away. What other states renamed shows their content.
 Task<Status> Engine::FlattenOthers(std::shared_ptr<Sandbox> sandbox, Json directories,
                                    Client client) {
-  for (const auto& other : OthersOf(*sandbox)) {
+  const auto all = sandboxes_;
+  for (const auto& [id, other] : all) {
+    std::vector<std::string> states = OtherStatesOf(*other, *sandbox);
+    if (states.empty()) continue;
     LookRequest asked;
     asked.promote = {{"paths", directories}};
-    const Status copied = co_await Flatten(other, std::move(asked), "", client);
-    if (copied || !sandboxes_.contains(other->id)) continue;
+    const Status copied = co_await Flatten(other, std::move(asked), std::move(states), client);
+    if (copied || !sandboxes_.contains(id)) continue;
     Error error = copied.error();
     error.message = fmt::format(
         "promote: it takes away a directory that was renamed in {}, which could not be copied: {}",
-        other->name.empty() ? other->id : other->name, error.message);
+        other->name.empty() ? id : other->name, error.message);
     co_return std::unexpected(std::move(error));
   }
   co_return Status();

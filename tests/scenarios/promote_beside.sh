@@ -17,7 +17,6 @@ anew() {
   local name
   for name in lib/f1 lib/f2 lib/deep/f3 other/f1; do echo "$name" > "$name"; done
   [ "$MODE" = system ] || chown -R -h "$CALLER_UID:$CALLER_UID" "$WORK/p"
-  sleep 0.02  # a sandbox is made after what it is a copy of
 }
 
 # A directory that a sandbox made and closed to itself.
@@ -132,3 +131,28 @@ try cloche promote back --yes
 check "another running sandbox sees what was promoted" is "$(work two 'cat lib/f1; test -e lib/f2 || echo gone')" \
   "$(printf 'new\ngone')"
 cloche rm --all > /dev/null 2>&1
+
+# ... and what a snapshot shows by another name: of this sandbox, or of another.
+for promoted in own other; do
+  anew
+  cloche new --name kept > /dev/null
+  cloche new --name child > /dev/null
+  work kept 'mv lib core; echo mine > core/mine'
+  saw=$(work kept 'find core | sort; cat core/f1 core/deep/f3')
+  cloche snapshot kept --name renamed > /dev/null
+  work kept 'rm -r core'
+  work child 'mv lib moved'
+  [ $promoted = own ] && box=kept || box=child
+  try cloche promote $box --yes --allow-triggers
+  check "$promoted: promoted" is "$status $(test -e lib && echo there)" "0 "
+  cloche rollback kept renamed > /dev/null 2>&1
+  check "$promoted: a rollback brings back what was saved" \
+    is "$(work kept 'find core | sort; cat core/f1 core/deep/f3')" "$saw"
+  cloche fork "$(cloche snapshots kept --json | "$PYTHON" -c 'import json,sys
+print([each["id"] for each in json.load(sys.stdin) if each["name"] == "renamed"][0])')" --name twin > /dev/null
+  check "$promoted: and so does a fork" is "$(work twin 'find core | sort; cat core/f1 core/deep/f3')" "$saw"
+  work kept true
+  saw=$(inside kept)
+  try cloche promote kept --yes --allow-triggers
+  [ $promoted = other ] || check "rolled back, it is promoted" is "$status $(outside)" "0 $saw"
+done
