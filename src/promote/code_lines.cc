@@ -55,6 +55,8 @@ bool IsSpacedHashComment(std::string_view trimmed) {
 }
 
 bool IsComment(std::string_view trimmed, Comments comments) {
+  // Templates are filled in before anybody looks for comments.
+  if (trimmed.find("<%") != trimmed.npos || trimmed.find("?>") != trimmed.npos) return false;
   if (comments == Comments::kHash) return IsHashComment(trimmed);
   if (comments == Comments::kSpacedHash) return IsSpacedHashComment(trimmed);
   // Within a block comment "*/" ends it, and code may follow.
@@ -195,6 +197,18 @@ Comments CommentsOf(std::string_view name) {
           "configure.ac .iml .sublime-project .sublime-build .kt"))
     return Comments::kNone;
   return Comments::kHash;
+}
+
+bool IsHashLanguage(std::string_view name) {
+  const std::string lower = Lowered(name);
+  return EndsWithAny(
+      lower,
+      ".sh .bash .zsh .ksh .fish .rb .rake .gemspec rakefile gemfile vagrantfile podfile fastfile "
+      "dangerfile brewfile guardfile capfile berksfile .yml .yaml .toml .cfg .conf .ini "
+      ".properties .tf .hcl .rspec .rspec-local .irbrc .pryrc .gdbinit .gdbearlyinit .pdbrc "
+      ".lldbinit .ninja .proverc .yardopts .replit .htaccess procfile latexmkrc .perldb .r .nims "
+      ".jam jamfile jamroot .tcl .ctags matplotlibrc .valgrindrc .gitlint .ccls .mspec "
+      "compile_flags.txt bashrc zshrc .profile .octaverc .gdb .rsp");
 }
 
 bool IsHashComment(std::string_view trimmed) {

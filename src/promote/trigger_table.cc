@@ -45,6 +45,9 @@ std::string_view JudgeText(Judge judge) {
       return "a new line that begins with `import`";
     case kBinDirectory:
       return "a new or changed executable file or link";
+    case kAgentText:
+      return "a new line with `` !`command` ``; a new key before the text that is more than a name "
+             "or a description";
     case kAny:
       return "any change";
     case kNotice:

@@ -261,7 +261,8 @@ constexpr TriggerClass kTable[] = {
         "*executable *argument *arguments *command* *commandline* *plugin.artifactId "
         "*plugin.groupId *configuration.target* *exec *script* *repository.url "
         "*pluginRepository.url *mirror.url *systemPath *extension.artifactId *goal *compilerArg* "
-        "*annotationProcessor* *java.home* *jdkHome"},
+        "*annotationProcessor* *java.home* *jdkHome *argLine* *relativePath "
+        "*module=*.* *jvmArg* *jvmArguments* *agent*"},
     TriggerClass{
         "container-build",
         "Runs when the image is built or started.",

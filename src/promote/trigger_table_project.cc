@@ -257,7 +257,8 @@ constexpr TriggerClass kTable[] = {
         "scripts.* bin bin.* husky.* gitHooks.* simple-git-hooks.* pre-commit* lint-staged* "
         "@packageManager *dependencies.*=*/* overrides*=*/* resolutions*=*/* *overrides.*=*/* "
         "pnpm.onlyBuiltDependencies* pnpm.patchedDependencies* trustedDependencies* gypfile "
-        "publishConfig.registry *dependencies.*=file:* exports.*=/* nx.targets.* "
+        "publishConfig.registry *dependencies.*=file:* *dependencies.*=*.tgz "
+        "*dependencies.*=*.tar* *dependencies.*=.* *dependencies.*=~* exports.*=/* nx.targets.* "
         "*dependencies.*=npm:* overrides*=npm:* resolutions*=npm:* *overrides.*=npm:* "
         "*dependencies.*=link:* *dependencies.*=portal:* *dependencies.*=patch:* jest* mocha* "
         "ava* nyc* c8* tap* eslintConfig* prettier* babel* stylelint* remarkConfig* "
@@ -308,7 +309,7 @@ constexpr TriggerClass kTable[] = {
         "*hooks* *run.* *shell *env.* *find-links* *trusted* *cert* *plugin* "
         "*virtualenvs.prefer* *system-git* *python-path *loader* *activation* *build* "
         "*no-build-isolation* *git *path *channels* *allow-insecure* *define* *serve.static* "
-        "*auth* *proxy*"},
+        "*auth* *proxy* *file"},
     TriggerClass{
         "nuget",
         "Says from where .NET takes packages, and which tools it starts.",
@@ -344,7 +345,7 @@ constexpr TriggerClass kTable[] = {
         "options.cmdclass* *cmdclass* easy_install.* install.* develop.* options.scripts* "
         "aliases.* distutils.* mypy.plugins mypy.python_executable *pylint* flake8* *addopts[] "
         "*addopts*=*-p* *addopts*=*plugin* *pythonpath* *required_plugins* *nosetests* "
-        "build_ext.* egg_info.*"},
+        "build_ext.* egg_info.* *=attr:* *install_requires*=*://* *extras_require*=*://*"},
     TriggerClass{
         "python-project",
         "Names the code that builds the package, and commands to be installed.",
@@ -360,7 +361,9 @@ constexpr TriggerClass kTable[] = {
         "*load-plugins* *load_plugins* tool.mypy.*plugins* *python_executable *mypy_path* "
         "*.index* *find-links* *no-build-isolation* tool.setuptools.*build* *activation* "
         "*local-plugins* *.env.* *python_interpreter *venvs* tool.commitizen.* "
-        "tool.semantic_release.* tool.bumpversion.*hooks* *.run tool.cibuildwheel.*"},
+        "tool.semantic_release.* tool.bumpversion.*hooks* *.run tool.cibuildwheel.* "
+        "tool.setuptools.dynamic* tool.hatch.version.source=code tool.hatch.*code* "
+        "*dependencies*=*://* *dependencies.*.path *dependencies.*.file *dependencies*=*@*/*"},
     TriggerClass{
         "rust-build-script",
         "cargo builds and runs it before the package itself.",
@@ -376,7 +379,8 @@ constexpr TriggerClass kTable[] = {
         "package.build package.links *dependencies.*.git *dependencies.*.registry "
         "*dependencies.*.path=/* patch.* replace.* *.proc-macro *registry-index "
         "*dependencies.*.package package.metadata.*command* package.metadata.*hook* "
-        "package.metadata.*script* *.plugin"},
+        "package.metadata.*script* *.plugin *crate-type*=*proc* *crate_type*=*proc* "
+        "*crate-type=*proc*"},
     TriggerClass{
         "rust-settings",
         "Names programs that cargo starts instead of, or around, its own.",
@@ -438,7 +442,9 @@ constexpr TriggerClass kTable[] = {
         "*ToolPath *CompilerPath *RunCommand *RunArguments *StartProgram *StartAction "
         "*Downloadfile@ *DataCollector@ *TestAdaptersPaths *CscToolPath *CscToolExe "
         "*Project@=*Sdk*/* *Delete@ *Copy@ *WriteLinesToFile@ *RoslynCodeTaskFactory* "
-        "*ResultsDirectory"},
+        "*ResultsDirectory *CustomAfter* *CustomBefore* *ProjectReference@*=*.xml* "
+        "*ProjectReference@*=*.txt* *ProjectReference@*=*.dat* *AfterTargets* *BeforeTargets* "
+        "*DirectoryBuild*Path *Extensions*Path *AdditionalLibPaths*"},
     TriggerClass{
         "dotnet-files",
         "MSBuild and its tools read these by their names.",
@@ -467,7 +473,7 @@ constexpr TriggerClass kTable[] = {
         "**/package-lock.json **/npm-shrinkwrap.json **/yarn.lock **/pnpm-lock.yaml **/bun.lock "
         "**/Cargo.lock **/poetry.lock **/uv.lock **/pdm.lock **/Pipfile.lock **/composer.lock "
         "**/Gemfile.lock **/Podfile.lock **/go.sum **/go.mod **/go.work **/flake.lock "
-        "**/Package.resolved **/requirements*.txt **/constraints*.txt **/requirements/*.txt "
+        "**/Package.resolved **/*requirements*.txt **/*requirements*.in **/constraints*.txt **/requirements/*.txt **/requirements/*.in "
         "**/gradle-wrapper.properties **/maven-wrapper.properties **/gradle.lockfile "
         "**/deno.lock **/pylock.toml **/mix.lock **/pubspec.lock **/pixi.lock "
         "**/.terraform.lock.hcl **/packages.lock.json **/shard.lock **/rebar.lock "

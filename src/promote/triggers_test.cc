@@ -43,6 +43,8 @@ constexpr Case kCases[] = {
      "2 refs/heads/a"},
     {"cmake-cache", "b/CMakeCache.txt", "A:STRING=1", "A:STRING=2", "\nA:STRING=1"},
     {"configure", "configure", "echo a", "id", "# x\necho a"},
+    {"agent-commands", ".claude/commands/a.md", "a", "a\n!`id`", "a\nb"},
+    {"python-shadow", "pip.py", "a = 1", "id()", "# x\na = 1"},
     {"git-modules", ".gitmodules", "[submodule \"a\"]\nurl = b", "[submodule \"a\"]\nurl = c",
      "[submodule \"a\"]\nurl = b\nbranch = main"},
     {"ci-github", ".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n    - run: make",
