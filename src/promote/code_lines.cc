@@ -117,8 +117,13 @@ class PythonLines {
   void Take(std::string_view line) {
     const bool fresh = quote_.empty() && !continues_;
     const std::string_view trimmed = Trim(line);
-    if (sure_ && fresh && (trimmed.empty() || trimmed.starts_with('#'))) return;
+    // A block of comments from `# /// script` to `# ///` says what is installed before it runs.
+    const bool was_metadata = metadata_;
+    if (trimmed.starts_with("# ///")) metadata_ = !metadata_;
+    const bool comment = trimmed.starts_with('#') && !metadata_ && !was_metadata;
+    if (sure_ && fresh && (trimmed.empty() || comment)) return;
     CodeLine code;
+    code.odd = metadata_ || was_metadata;
     continues_ = false;
     const bool begins_in_string = !quote_.empty();
     bool field = false;  // of an f-string
@@ -174,6 +179,7 @@ class PythonLines {
   bool formatted_ = false;
   bool continues_ = false;
   bool sure_ = true;
+  bool metadata_ = false;
   std::vector<CodeLine> out_;
 };
 

@@ -201,7 +201,9 @@ Lock FromLines(std::string_view text, bool module_sums) {
       for (const auto& [key, value] : flow) collector.Set(FieldOf(key), value);
     } else if (field == Field::kVersion || field == Field::kChecksum) {
       collector.Set(field, Unquoted(rest));
-    } else if (IncludesAnother(line)) {
+    } else if (IncludesAnother(line) || line.starts_with("index-url") ||
+               line.starts_with("extra-index-url") || line.starts_with("find-links") ||
+               line.starts_with("-i ") || line.starts_with("-f ")) {
       collector.Bare(line);
     } else if (line.starts_with("trusted-host")) {
       collector.Bare(line);

@@ -9,8 +9,8 @@ using enum Judge;
 std::span<const TriggerClass> TriggerTable() {
   static const std::vector<TriggerClass> table = [] {
     std::vector<TriggerClass> all;
-    for (const auto part :
-         {ProjectTriggers(), BuildTriggers(), EditorTriggers(), HomeTriggers(), SystemTriggers()})
+    for (const auto part : {ProjectTriggers(), BuildTriggers(), EditorTriggers(), OtherTriggers(),
+                            HomeTriggers(), SystemTriggers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -14,8 +14,8 @@ constexpr TriggerClass kTable[] = {
         "gnu.org/software/make/manual; just.systems",
         "**/Makefile **/GNUmakefile **/Makefile.am **/Makefile.in **/*.mk **/*.mak **/Kbuild "
         "**/justfile **/.justfile **/*.make **/BSDmakefile **/*.just **/Makefile.* **/*.d "
-        "**/.depend **/*.mk.* **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo !**/Makefile.toml "
-        "!**/Makefile.PL !**/Makefile.md !**/*.d/**",
+        "**/.depend **/*.mk.* **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo "
+        "!**/Makefile.toml !**/Makefile.PL !**/Makefile.md !**/*.d/**",
         kMake},
     TriggerClass{
         "cmake",
@@ -236,9 +236,9 @@ constexpr TriggerClass kTable[] = {
         "The program that builds the project, as the project brings it.",
         "docs.gradle.org, Wrapper; maven.apache.org/wrapper and /configure.html; bazel.build, "
         "tools/bazel; build-server-protocol.github.io, .bsp (argv); scala-sbt.org, .sbtopts",
-        "**/gradlew **/gradlew.bat **/config.status **/libtool **/mvnw **/mvnw.cmd **/.mvn/jvm.config **/.mvn/maven.config "
-        "**/.mvn/extensions.xml **/gradle-wrapper.jar **/maven-wrapper.jar "
-        "**/MavenWrapperDownloader.java **/tools/bazel **/.mvn/wrapper/** "
+        "**/gradlew **/gradlew.bat **/config.status **/libtool **/mvnw **/mvnw.cmd "
+        "**/.mvn/jvm.config **/.mvn/maven.config **/.mvn/extensions.xml **/gradle-wrapper.jar "
+        "**/maven-wrapper.jar **/MavenWrapperDownloader.java **/tools/bazel **/.mvn/wrapper/** "
         "**/gradle/wrapper/*.jar **/.jvmopts **/.sbtopts **/.mill-jvm-opts **/.mill-opts "
         "**/.bsp/*.json **/.bloop/*.json **/project/build.properties",
         kAny},

@@ -161,8 +161,8 @@ constexpr TriggerClass kTable[] = {
         "**/.claude/** **/.codex/** **/.cursor/** **/.gemini/** **/.opencode/** **/.openhands/** "
         "**/.factory/** **/.kiro/** **/.amazonq/** **/.roo/** **/.augment/** **/.qwen/** "
         "**/.amp/** **/.pi/** **/.agents/** **/.claude-plugin/** **/.clinerules/hooks/** "
-        "**/.kilocode/** **/.github/skills/** **/.github/hooks/** **/.cline/hooks/** !**/*.md !**/*.mdc !**/*.json "
-        "!**/*.jsonc !**/*.toml !**/*.yaml !**/*.yml !**/*.txt",
+        "**/.kilocode/** **/.github/skills/** **/.github/hooks/** **/.cline/hooks/** !**/*.md "
+        "!**/*.mdc !**/*.json !**/*.jsonc !**/*.toml !**/*.yaml !**/*.yml !**/*.txt",
         kScript},
     TriggerClass{
         "agent-commands",
