@@ -363,12 +363,12 @@ constexpr TriggerClass kTable[] = {
         "docs.python.org/3/reference/import.html, Cached bytecode invalidation; ld.so(8); "
         "nodejs.org/api/addons.html; docs.oracle.com, java(1), class path; zshbuiltins(1), "
         "zcompile; emacs, Byte compilation",
-        "**/*.pyc **/*.pyo **/*.pyd **/*.so **/*.so.* **/*.dylib **/*.dll **/*.node **/*.class "
-        "**/*.jar **/*.war **/*.phar **/.yarn/cache/*.zip **/bun.lockb **/*.whl **/*.egg **/*.gem "
-        "**/*.nupkg **/*.vsix **/*.elc "
-        "**/*.luac **/*.beam **/*.rlib **/*.ko **/*.zwc **/*.fasl !**/build/** !**/target/** "
-        "!**/dist/** !**/out/** !**/obj/** !**/_build/** !**/cmake-build-*/** !**/bazel-*/** "
-        "!**/.gradle/** !**/zig-out/**",
+        "**/*.o **/*.a **/*.lo **/*.obj **/*.pyc **/*.pyo **/*.pyd **/*.so **/*.so.* **/*.dylib "
+        "**/*.dll **/*.node **/*.class **/*.jar **/*.war **/*.phar **/.yarn/cache/*.zip "
+        "**/bun.lockb **/*.whl **/*.egg **/*.gem **/*.nupkg **/*.vsix **/*.elc **/*.luac "
+        "**/*.beam **/*.rlib **/*.ko **/*.zwc **/*.fasl !**/build/** !**/target/** !**/dist/** "
+        "!**/out/** !**/obj/** !**/_build/** !**/cmake-build-*/** !**/bazel-*/** !**/.gradle/** "
+        "!**/zig-out/**",
         kAny},
 };
 // clang-format on
