@@ -120,6 +120,14 @@ bool HasComponents(std::string_view path, std::string_view components) {
   return false;
 }
 
+// Made again by the next build, which would take a newer one for its own.
+bool IsObject(std::string_view rest) {
+  const std::string_view name = rest.substr(rest.rfind('/') + 1);
+  for (const std::string_view ending : {".o", ".a", ".lo", ".obj"})
+    if (name.size() > ending.size() && name.ends_with(ending)) return true;
+  return false;
+}
+
 // `path` as seen from `top`, which it is within: "" or "/...".
 std::string_view Below(std::string_view path, std::string_view top) {
   return top == "/" ? path : path.substr(top.size());
@@ -168,6 +176,7 @@ Group Classify(std::string_view path, std::string_view project, std::string_view
     if (in_project && length <= (project == "/" ? 0 : project.size())) continue;
     return row.group;
   }
+  if (in_project && IsObject(inner)) return kCaches;
   return in_project || in_home ? kReal : kSystem;
 }
 

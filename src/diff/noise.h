@@ -41,8 +41,8 @@ struct NoiseRow {
 std::span<const NoiseRow> NoiseTable();
 
 // All three are clean absolute paths; `project` and `home` may be "" (there is none). The project
-// wins: in it a row holds only when it is of any place, or names something below the project (a
-// home's caches when the whole home is the project).
+// wins: objects of its builds (*.o, *.a) are caches, and in it a row holds only when it is of any
+// place, or names something below the project (a home's caches when the whole home is the project).
 Group Classify(std::string_view path, std::string_view project, std::string_view home);
 
 }  // namespace cloche::diff

@@ -76,6 +76,15 @@ TEST(Noise, HomeMayLieAnywhereOrBeMissing) {
   EXPECT_EQ(Classify("/tmp/x", "", "/"), Group::kTemporary);
 }
 
+TEST(Noise, ObjectsOfABuildAreMadeAgain) {
+  for (const char* path : {"/p/a.o", "/p/src/lib.a", "/p/a.lo", "/p/x/a.obj"})
+    EXPECT_EQ(Classify(path, "/p", "/h"), Group::kCaches) << path;
+  EXPECT_EQ(Classify("/p/a.c", "/p", "/h"), Group::kReal);
+  EXPECT_EQ(Classify("/p/.o", "/p", "/h"), Group::kReal);
+  EXPECT_EQ(Classify("/p/x.o/a.c", "/p", "/h"), Group::kReal);
+  EXPECT_EQ(Classify("/p/a.o", "/p/a.o", "/h"), Group::kReal) << "by its own name";
+}
+
 TEST(NoiseTable, EveryRowIsReachedAndSaysWhy) {
   for (const NoiseRow& row : NoiseTable()) {
     EXPECT_FALSE(row.why.empty()) << row.path;

@@ -127,6 +127,27 @@ constexpr std::array kReachingOut = {"subprocess"sv,
                                      "execa"sv,
                                      "zx"sv,
                                      "vm.runin"sv,
+                                     "exec.command"sv,
+                                     "addsystemcommand"sv,
+                                     "shellhook"sv,
+                                     "pre_hooks"sv,
+                                     "post_hooks"sv,
+                                     "shell:"sv,
+                                     "(shell"sv,
+                                     "(run"sv,
+                                     "(system"sv,
+                                     "qmake_post_link"sv,
+                                     "qmake_pre_link"sv,
+                                     "\".!"sv,
+                                     "\".!!"sv,
+                                     "'actions'"sv,
+                                     "\"actions\""sv,
+                                     "$(shell"sv,
+                                     "provider ="sv,
+                                     "buildfilename"sv,
+                                     "apply(from"sv,
+                                     "initializeonload"sv,
+                                     "/// script"sv,
                                      "`"sv};
 
 // A URL beside one of these says where code is taken from.
@@ -211,7 +232,8 @@ bool IsLiteralLine(std::string_view line) {
            while (!rest.empty()) {
              const size_t comma = rest.find(',');
              const std::string_view item = rest.substr(0, comma);
-             if (!Trim(item).empty() && (!IsLiteral(item) || LooksLikeEntryPoint(item)))
+             if (!Trim(item).empty() &&
+                 (!IsLiteral(item) || LooksLikeEntryPoint(item) || item.find("://") != item.npos))
                return false;
              rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
            }
@@ -351,6 +373,40 @@ Parts PathFileParts(std::string_view text) {
     const bool code = line.starts_with("import ") || line.starts_with("import\t");
     (code ? parts.commands : parts.data).push_back({std::string(line)});
   }
+  return parts;
+}
+
+// Between two lines of "---" keys may name hooks, servers and tools; an agent runs !`command` and
+// blocks of "```!" before it reads the rest.
+Parts AgentTextParts(std::string_view text) {
+  constexpr auto kPlainKeys =
+      "name description argument-hint model color globs alwaysapply paths version license tags "
+      "title author applyto metadata"sv;
+  Parts parts;
+  enum { kStart, kKeys, kText } place = kStart;
+  bool plain = false;  // the key that is open
+  bool block = false;
+  ForEachLine(text, [&](std::string_view line) {
+    const std::string_view trimmed = Trim(line);
+    if (trimmed.empty()) return;
+    const bool fence = trimmed.starts_with("---");
+    bool runs = line.find("!`") != line.npos || line.find("!{") != line.npos || block;
+    if (place == kKeys && !fence) {
+      const bool top = !line.starts_with(' ') && !line.starts_with('\t') && !line.starts_with('-');
+      const std::string key = Lowered(Unquoted(trimmed.substr(0, trimmed.find(':'))));
+      if (top) plain = AnyWord(kPlainKeys, [&](auto each) { return each == key; });
+      runs = runs || !plain;
+    }
+    if (fence)
+      place = place == kStart ? kKeys : kText;
+    else if (place == kStart)
+      place = kText;
+    if (trimmed.starts_with("```") || trimmed.starts_with("~~~")) {
+      block = !block && trimmed.size() > 3 && trimmed[3] == '!';
+      runs = runs || block;
+    }
+    (runs ? parts.commands : parts.data).push_back({std::string(trimmed)});
+  });
   return parts;
 }
 

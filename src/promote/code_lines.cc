@@ -55,6 +55,8 @@ bool IsSpacedHashComment(std::string_view trimmed) {
 }
 
 bool IsComment(std::string_view trimmed, Comments comments) {
+  // Templates are filled in before anybody looks for comments.
+  if (trimmed.find("<%") != trimmed.npos || trimmed.find("?>") != trimmed.npos) return false;
   if (comments == Comments::kHash) return IsHashComment(trimmed);
   if (comments == Comments::kSpacedHash) return IsSpacedHashComment(trimmed);
   // Within a block comment "*/" ends it, and code may follow.
@@ -115,8 +117,13 @@ class PythonLines {
   void Take(std::string_view line) {
     const bool fresh = quote_.empty() && !continues_;
     const std::string_view trimmed = Trim(line);
-    if (sure_ && fresh && (trimmed.empty() || trimmed.starts_with('#'))) return;
+    // A block of comments from `# /// script` to `# ///` says what is installed before it runs.
+    const bool was_metadata = metadata_;
+    if (trimmed.starts_with("# ///")) metadata_ = !metadata_;
+    const bool comment = trimmed.starts_with('#') && !metadata_ && !was_metadata;
+    if (sure_ && fresh && (trimmed.empty() || comment)) return;
     CodeLine code;
+    code.odd = metadata_ || was_metadata;
     continues_ = false;
     const bool begins_in_string = !quote_.empty();
     bool field = false;  // of an f-string
@@ -172,6 +179,7 @@ class PythonLines {
   bool formatted_ = false;
   bool continues_ = false;
   bool sure_ = true;
+  bool metadata_ = false;
   std::vector<CodeLine> out_;
 };
 
@@ -195,6 +203,18 @@ Comments CommentsOf(std::string_view name) {
           "configure.ac .iml .sublime-project .sublime-build .kt"))
     return Comments::kNone;
   return Comments::kHash;
+}
+
+bool IsHashLanguage(std::string_view name) {
+  const std::string lower = Lowered(name);
+  return EndsWithAny(
+      lower,
+      ".sh .bash .zsh .ksh .fish .rb .rake .gemspec rakefile gemfile vagrantfile podfile fastfile "
+      "dangerfile brewfile guardfile capfile berksfile .yml .yaml .toml .cfg .conf .ini "
+      ".properties .tf .hcl .rspec .rspec-local .irbrc .pryrc .gdbinit .gdbearlyinit .pdbrc "
+      ".lldbinit .ninja .proverc .yardopts .replit .htaccess procfile latexmkrc .perldb .r .nims "
+      ".jam jamfile jamroot .tcl .ctags matplotlibrc .valgrindrc .gitlint .ccls .mspec "
+      "compile_flags.txt bashrc zshrc .profile .octaverc .gdb .rsp");
 }
 
 bool IsHashComment(std::string_view trimmed) {

@@ -17,8 +17,10 @@ enum class Comments : uint8_t {
   kPython,      // '#', found by reading the strings
 };
 
-// By the name of the file.
+// By the name of the file; kHash for every name that says nothing.
 Comments CommentsOf(std::string_view name);
+// Whether the name says that '#' begins a comment.
+bool IsHashLanguage(std::string_view name);
 
 struct CodeLine {
   std::string text;

@@ -28,6 +28,12 @@ Comments CommentsIn(const TriggerClass& rule, std::string_view name) {
   // sudoers and apt have directives that begin with '#'.
   if (comments == Comments::kHash && (rule.id == "access" || rule.id == "package-manager"))
     return Comments::kSpacedHash;
+  // Files of every language: '#' is a comment only where that is known.
+  const bool mixed = AnyWord(
+      "tool-code project-startup dotnet-files language-startup named-script agent-scripts "
+      "package-hooks other-tools",
+      [&](auto id) { return id == rule.id; });
+  if (comments == Comments::kHash && mixed && !IsHashLanguage(name)) return Comments::kNone;
   return comments;
 }
 
@@ -49,6 +55,8 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
       return DockerParts(text);
     case Judge::kGitAttributes:
       return GitAttributeParts(text);
+    case Judge::kAgentText:
+      return AgentTextParts(text);
     case Judge::kPathFile:
       return PathFileParts(text);
     default:
@@ -256,6 +264,17 @@ std::vector<Part> ShellLines(std::string_view text) {
   return lines;
 }
 
+// Some tools fill in templates before they read a file, in comments, too: ERB, and Go templates
+// with a function that starts programs.
+std::vector<Part> TemplateLines(std::string_view text) {
+  std::vector<Part> lines;
+  ForEachLine(text, [&](std::string_view line) {
+    const bool go = line.find("{{") != line.npos && line.find("exec") != line.npos;
+    if (go || line.find("<%") != line.npos) lines.push_back({std::string(Trim(line))});
+  });
+  return lines;
+}
+
 // "" = every tool sees the lines that we see.
 std::string DoubtAboutFile(const TriggerClass& rule, std::string_view name, std::string_view text) {
   std::string doubt = DoubtAbout(text);
@@ -304,6 +323,7 @@ Verdict JudgeContent(const TriggerClass& rule, std::string_view name,
   }
   if (rule.judge == Judge::kKeys) {
     Verdict verdict = JudgeKeys(rule, before, after);
+    Append(verdict.alarms, More(TemplateLines(after), TemplateLines(before.value_or(""))));
     if (rule.id == "env-file")
       Append(verdict.alarms, More(ShellLines(after), ShellLines(before.value_or(""))));
     return verdict;

@@ -29,6 +29,7 @@ bool CMakeRefuses(std::string_view text);  // a string, bracket or parenthesis n
 Parts DockerParts(std::string_view text);
 Parts GitAttributeParts(std::string_view text);
 Parts PathFileParts(std::string_view text);
+Parts AgentTextParts(std::string_view text);
 
 // What a judge found: reasons for an alarm, and the rest of the change.
 struct Verdict {

@@ -53,6 +53,17 @@ Field FieldOf(std::string_view key) {
   return Field::kNone;
 }
 
+// A package that is a file beside this one, or further down the disk.
+bool IsLocalPackage(std::string_view value) {
+  value = Unquoted(value);
+  if (value.starts_with("file:") || value.starts_with("./") || value.starts_with("../") ||
+      value.starts_with('/') || value.starts_with("~/"))
+    return true;
+  value = value.substr(0, value.find_first_of("#?"));
+  return AnyWord(".tgz .tar.gz .tar.bz2 .tar.xz .tar .zip .whl .egg .gem .crate .jar",
+                 [&](auto ending) { return Lowered(value).ends_with(ending); });
+}
+
 class Collector {
  public:
   void Begin(std::string name) {
@@ -70,6 +81,7 @@ class Collector {
   }
   void Source(std::string_view value) {
     std::string source = SourceOf(value);
+    if (source.empty() && IsLocalPackage(value)) Bare(value);
     if (source.empty()) return;
     if (lock_.entries.empty()) Begin("");
     ++lock_.sources[source];
@@ -133,6 +145,22 @@ std::vector<std::string> WholeLines(std::string_view text) {
   return whole;
 }
 
+// `-r other.txt` of pip: one that is named as such lists are is judged itself.
+bool IncludesAnother(std::string_view line) {
+  for (const std::string_view option :
+       {"-r"sv, "requirement "sv, "requirement="sv, "-c"sv, "constraint "sv, "constraint="sv,
+        "-e"sv, "editable "sv, "editable="sv}) {
+    if (!line.starts_with(option)) continue;
+    const std::string name = Lowered(Trim(line.substr(option.size())));
+    const bool judged =
+        (name.ends_with(".txt") || name.ends_with(".in")) &&
+        (name.find("requirements") != name.npos || name.find("constraints") != name.npos);
+    const bool here = option.find('e') == 1 && name == ".";
+    return !judged && !here && name.find("://") == name.npos;
+  }
+  return false;
+}
+
 // yarn.lock, pnpm-lock.yaml, Gemfile.lock, go.sum, requirements.txt, *.properties: by lines.
 Lock FromLines(std::string_view text, bool module_sums) {
   Collector collector;
@@ -173,6 +201,10 @@ Lock FromLines(std::string_view text, bool module_sums) {
       for (const auto& [key, value] : flow) collector.Set(FieldOf(key), value);
     } else if (field == Field::kVersion || field == Field::kChecksum) {
       collector.Set(field, Unquoted(rest));
+    } else if (IncludesAnother(line) || line.starts_with("index-url") ||
+               line.starts_with("extra-index-url") || line.starts_with("find-links") ||
+               line.starts_with("-i ") || line.starts_with("-f ")) {
+      collector.Bare(line);
     } else if (line.starts_with("trusted-host")) {
       collector.Bare(line);
     } else {

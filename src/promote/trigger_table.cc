@@ -9,8 +9,8 @@ using enum Judge;
 std::span<const TriggerClass> TriggerTable() {
   static const std::vector<TriggerClass> table = [] {
     std::vector<TriggerClass> all;
-    for (const auto part :
-         {ProjectTriggers(), BuildTriggers(), EditorTriggers(), HomeTriggers(), SystemTriggers()})
+    for (const auto part : {ProjectTriggers(), BuildTriggers(), EditorTriggers(), OtherTriggers(),
+                            HomeTriggers(), SystemTriggers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
@@ -45,6 +45,9 @@ std::string_view JudgeText(Judge judge) {
       return "a new line that begins with `import`";
     case kBinDirectory:
       return "a new or changed executable file or link";
+    case kAgentText:
+      return "a new line with `` !`command` ``; a new key before the text that is more than a name "
+             "or a description";
     case kAny:
       return "any change";
     case kNotice:

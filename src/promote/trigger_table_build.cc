@@ -14,8 +14,8 @@ constexpr TriggerClass kTable[] = {
         "gnu.org/software/make/manual; just.systems",
         "**/Makefile **/GNUmakefile **/Makefile.am **/Makefile.in **/*.mk **/*.mak **/Kbuild "
         "**/justfile **/.justfile **/*.make **/BSDmakefile **/*.just **/Makefile.* **/*.d "
-        "**/.depend **/*.mk.* **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo !**/Makefile.toml "
-        "!**/Makefile.PL !**/Makefile.md !**/*.d/**",
+        "**/.depend **/*.mk.* **/*.dep **/.deps/*.Po **/.deps/*.Plo **/.deps/*.TPo "
+        "!**/Makefile.toml !**/Makefile.PL !**/Makefile.md !**/*.d/**",
         kMake},
     TriggerClass{
         "cmake",
@@ -236,9 +236,9 @@ constexpr TriggerClass kTable[] = {
         "The program that builds the project, as the project brings it.",
         "docs.gradle.org, Wrapper; maven.apache.org/wrapper and /configure.html; bazel.build, "
         "tools/bazel; build-server-protocol.github.io, .bsp (argv); scala-sbt.org, .sbtopts",
-        "**/gradlew **/gradlew.bat **/config.status **/libtool **/mvnw **/mvnw.cmd **/.mvn/jvm.config **/.mvn/maven.config "
-        "**/.mvn/extensions.xml **/gradle-wrapper.jar **/maven-wrapper.jar "
-        "**/MavenWrapperDownloader.java **/tools/bazel **/.mvn/wrapper/** "
+        "**/gradlew **/gradlew.bat **/config.status **/libtool **/mvnw **/mvnw.cmd "
+        "**/.mvn/jvm.config **/.mvn/maven.config **/.mvn/extensions.xml **/gradle-wrapper.jar "
+        "**/maven-wrapper.jar **/MavenWrapperDownloader.java **/tools/bazel **/.mvn/wrapper/** "
         "**/gradle/wrapper/*.jar **/.jvmopts **/.sbtopts **/.mill-jvm-opts **/.mill-opts "
         "**/.bsp/*.json **/.bloop/*.json **/project/build.properties",
         kAny},
@@ -261,7 +261,8 @@ constexpr TriggerClass kTable[] = {
         "*executable *argument *arguments *command* *commandline* *plugin.artifactId "
         "*plugin.groupId *configuration.target* *exec *script* *repository.url "
         "*pluginRepository.url *mirror.url *systemPath *extension.artifactId *goal *compilerArg* "
-        "*annotationProcessor* *java.home* *jdkHome"},
+        "*annotationProcessor* *java.home* *jdkHome *argLine* *relativePath "
+        "*module=*.* *jvmArg* *jvmArguments* *agent*"},
     TriggerClass{
         "container-build",
         "Runs when the image is built or started.",
@@ -362,12 +363,12 @@ constexpr TriggerClass kTable[] = {
         "docs.python.org/3/reference/import.html, Cached bytecode invalidation; ld.so(8); "
         "nodejs.org/api/addons.html; docs.oracle.com, java(1), class path; zshbuiltins(1), "
         "zcompile; emacs, Byte compilation",
-        "**/*.pyc **/*.pyo **/*.pyd **/*.so **/*.so.* **/*.dylib **/*.dll **/*.node **/*.class "
-        "**/*.jar **/*.war **/*.phar **/.yarn/cache/*.zip **/bun.lockb **/*.whl **/*.egg **/*.gem "
-        "**/*.nupkg **/*.vsix **/*.elc "
-        "**/*.luac **/*.beam **/*.rlib **/*.ko **/*.zwc **/*.fasl !**/build/** !**/target/** "
-        "!**/dist/** !**/out/** !**/obj/** !**/_build/** !**/cmake-build-*/** !**/bazel-*/** "
-        "!**/.gradle/** !**/zig-out/**",
+        "**/*.o **/*.a **/*.lo **/*.obj **/*.pyc **/*.pyo **/*.pyd **/*.so **/*.so.* **/*.dylib "
+        "**/*.dll **/*.node **/*.class **/*.jar **/*.war **/*.phar **/.yarn/cache/*.zip "
+        "**/bun.lockb **/*.whl **/*.egg **/*.gem **/*.nupkg **/*.vsix **/*.elc **/*.luac "
+        "**/*.beam **/*.rlib **/*.ko **/*.zwc **/*.fasl !**/build/** !**/target/** !**/dist/** "
+        "!**/out/** !**/obj/** !**/_build/** !**/cmake-build-*/** !**/bazel-*/** !**/.gradle/** "
+        "!**/zig-out/**",
         kAny},
 };
 // clang-format on

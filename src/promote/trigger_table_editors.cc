@@ -160,9 +160,20 @@ constexpr TriggerClass kTable[] = {
         "docs.openhands.dev; cursor.com/docs, Hooks",
         "**/.claude/** **/.codex/** **/.cursor/** **/.gemini/** **/.opencode/** **/.openhands/** "
         "**/.factory/** **/.kiro/** **/.amazonq/** **/.roo/** **/.augment/** **/.qwen/** "
-        "**/.amp/** **/.pi/** **/.agents/** **/.claude-plugin/** !**/*.md !**/*.mdc !**/*.json "
-        "!**/*.jsonc !**/*.toml !**/*.yaml !**/*.yml !**/*.txt",
+        "**/.amp/** **/.pi/** **/.agents/** **/.claude-plugin/** **/.clinerules/hooks/** "
+        "**/.kilocode/** **/.github/skills/** **/.github/hooks/** **/.cline/hooks/** !**/*.md "
+        "!**/*.mdc !**/*.json !**/*.jsonc !**/*.toml !**/*.yaml !**/*.yml !**/*.txt",
         kScript},
+    TriggerClass{
+        "agent-commands",
+        "Instructions that an AI agent on the machine reads together with commands it runs first.",
+        "code.claude.com/docs, Slash commands, Skills, Subagents and Plugins; opencode.ai/docs, "
+        "Commands; geminicli.com/docs, Custom commands; cursor.com/docs, Commands",
+        "**/.claude/**/*.md **/SKILL.md **/.opencode/**/*.md **/.agents/**/*.md "
+        "**/.cursor/**/*.md **/.github/agents/** **/.github/prompts/** **/.codex/**/*.md "
+        "**/.factory/**/*.md **/.kilocode/**/*.md **/.roo/**/*.md **/.qwen/**/*.md "
+        "**/.gemini/**/*.md **/.claude-plugin/**/*.md",
+        kAgentText},
     TriggerClass{
         "agent-instructions",
         "Read as instructions by AI agents that run on the machine.",

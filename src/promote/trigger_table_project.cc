@@ -62,7 +62,8 @@ constexpr TriggerClass kTable[] = {
     TriggerClass{
         "git-redirect",
         "Makes git read objects and settings from another place.",
-        "gitrepository-layout(5); git-worktree(1); git-replace(1); git-fetch(1), remotes and branches",
+        "gitrepository-layout(5); git-worktree(1); git-replace(1); git-fetch(1), remotes and "
+        "branches",
         "**/objects/info/alternates **/objects/info/http-alternates **/commondir **/.git/gitdir "
         "**/.git/worktrees/**/gitdir **/info/grafts **/.git/shallow **/refs/replace/** "
         "**/.git/remotes/** **/.git/branches/** **/*.git/remotes/** **/*.git/branches/** "
@@ -126,8 +127,8 @@ constexpr TriggerClass kTable[] = {
         "ci-gitlab",
         "Runs on the forge with the project's secrets.",
         "docs.gitlab.com/ci/yaml",
-        "**/.gitlab-ci.yml **/.gitlab-ci.yaml **/*.gitlab-ci.yml **/*.gitlab-ci.yaml ci/**/*.yml "
-        "**/.ci/**/*.yml .gitlab/**/*.yml .gitlab/**/*.yaml .gitlab-ci/**",
+        "**/.gitlab-ci.yml **/.gitlab-ci.yaml **/*.gitlab-ci.yml **/*.gitlab-ci.yaml "
+        "**/ci/**/*.yml **/.ci/**/*.yml **/.gitlab/**/*.yml **/.gitlab/**/*.yaml **/.gitlab-ci/**",
         kKeys, kYaml,
         "*script @*image include @*services *entrypoint *command *trigger *.run *.LD_PRELOAD "
         "*.BASH_ENV"},
@@ -135,22 +136,22 @@ constexpr TriggerClass kTable[] = {
         "ci-circle",
         "Runs on the build service with the project's secrets.",
         "circleci.com/docs/configuration-reference",
-        ".circleci/**/*.yml .circleci/**/*.yaml",
+        "**/.circleci/**/*.yml **/.circleci/**/*.yaml",
         kKeys, kYaml,
         "*run *command @*image @orbs *entrypoint *shell"},
     TriggerClass{
         "ci-azure",
         "Runs on the build service with the project's secrets.",
         "learn.microsoft.com/azure/devops/pipelines/yaml-schema",
-        "**/azure-pipelines*.yml **/azure-pipelines*.yaml .azure-pipelines/** .azure/**/*.yml "
-        ".azuredevops/**/*.yml .pipelines/**/*.yml",
+        "**/azure-pipelines*.yml **/azure-pipelines*.yaml **/.azure-pipelines/** "
+        "**/.azure/**/*.yml **/.azuredevops/**/*.yml **/.pipelines/**/*.yml",
         kKeys, kYaml,
         "*script *bash *pwsh *powershell @*task @*container *template *inputs.* *repository"},
     TriggerClass{
         "ci-buildkite",
         "Runs on the build service with the project's secrets.",
         "buildkite.com/docs/pipelines",
-        "buildkite.yml buildkite.yaml .buildkite/**/*.yml .buildkite/**/*.yaml",
+        "**/buildkite.yml **/buildkite.yaml **/.buildkite/**/*.yml **/.buildkite/**/*.yaml",
         kKeys, kYaml,
         "*command *commands @*plugins *plugins.* @*image"},
     TriggerClass{
@@ -165,8 +166,8 @@ constexpr TriggerClass kTable[] = {
         "ci-jenkins",
         "Runs on the build server with the project's secrets.",
         "jenkins.io/doc/book/pipeline/jenkinsfile",
-        "**/Jenkinsfile **/Jenkinsfile.* **/*.jenkinsfile **/Jenkinsfile-* vars/*.groovy "
-        "jenkins/**/*.groovy **/.drone.star **/.drone.jsonnet",
+        "**/Jenkinsfile **/Jenkinsfile.* **/*.jenkinsfile **/Jenkinsfile-* **/vars/*.groovy "
+        "**/jenkins/**/*.groovy **/.drone.star **/.drone.jsonnet",
         kLiteralCode},
     TriggerClass{
         "ci-other",
@@ -174,13 +175,15 @@ constexpr TriggerClass kTable[] = {
         "the reference of each service: Travis CI, Bitbucket Pipelines, AppVeyor, Cloud Build, "
         "Cirrus, Codemagic, Semaphore, CodeBuild, Render, Read the Docs, Tekton, builds.sr.ht, "
         "Zuul, Bitrise, Codefresh, Amplify, JitPack, Packit, Upsun, Harness, azd",
-        ".travis.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml "
-        "cloudbuild.yml .cirrus.yml codemagic.yaml .semaphore/*.yml buildspec.yml render.yaml "
-        "app.yaml fly.yaml .readthedocs.yaml .readthedocs.yml .tekton/*.yaml .tekton/*.yml "
-        ".builds/*.yml .build.yml .zuul.yaml zuul.yaml .zuul.d/*.yaml zuul.d/*.yaml bitrise.yml "
-        "codefresh.yml amplify.yml jitpack.yml wercker.yml .packit.yaml .semaphore/*.yaml "
-        ".cirrus.yaml .travis.yaml .platform.app.yaml .upsun/*.yaml .gitpod.yaml "
-        ".harness/**/*.yaml azure.yaml",
+        "**/.travis.yml **/bitbucket-pipelines.yml **/appveyor.yml **/.appveyor.yml "
+        "**/cloudbuild.yaml **/cloudbuild.yml **/.cirrus.yml **/codemagic.yaml "
+        "**/.semaphore/*.yml **/buildspec.yml **/render.yaml **/app.yaml **/fly.yaml "
+        "**/.readthedocs.yaml **/.readthedocs.yml **/.tekton/*.yaml **/.tekton/*.yml "
+        "**/.builds/*.yml **/.build.yml **/.zuul.yaml **/zuul.yaml **/.zuul.d/*.yaml "
+        "**/zuul.d/*.yaml **/bitrise.yml **/codefresh.yml **/amplify.yml **/jitpack.yml "
+        "**/wercker.yml **/.packit.yaml **/.semaphore/*.yaml **/.cirrus.yaml **/.travis.yaml "
+        "**/.platform.app.yaml **/.upsun/*.yaml **/.gitpod.yaml **/.harness/**/*.yaml "
+        "**/azure.yaml",
         kKeys, kYaml,
         "*script *_script *install before_* after_* *commands *command *.run *args *entrypoint "
         "@*image *pipe @*name=*/* *post_* *pre_* *Command *jobs[] build.commands *hook* "
@@ -202,9 +205,10 @@ constexpr TriggerClass kTable[] = {
         "Started by a build service before or after its steps.",
         "buildkite.com/docs/agent/hooks; jetbrains.com/help/teamcity, Kotlin DSL; "
         "devcenter.heroku.com, Procfile; docs.openhands.dev",
-        ".circleci/*.sh .github/scripts/** .github/actions/**/*.sh Procfile .teamcity/** "
-        ".buildkite/hooks/** .cirrus.star .openhands/*.sh .github/actions/**/*.js "
-        ".github/actions/**/*.py bin/post_compile bin/pre_compile",
+        "**/.circleci/*.sh **/.github/scripts/** **/.github/actions/**/*.sh **/Procfile "
+        "**/.teamcity/** **/.buildkite/hooks/** **/.cirrus.star **/.openhands/*.sh "
+        "**/.github/actions/**/*.js **/.github/actions/**/*.py **/bin/post_compile "
+        "**/bin/pre_compile",
         kScript},
     TriggerClass{
         "commit-checks",
@@ -212,12 +216,12 @@ constexpr TriggerClass kTable[] = {
         "pre-commit.com; lefthook.dev; github.com/sds/overcommit; "
         "github.com/lint-staged/lint-staged; github.com/phpro/grumphp",
         "**/.pre-commit-config.yaml **/.pre-commit-hooks.yaml **/lefthook.yml **/lefthook.yaml "
-        "**/.lefthook.yml .overcommit.yml **/.lintstagedrc **/.lintstagedrc.json "
+        "**/.lefthook.yml **/.overcommit.yml **/.lintstagedrc **/.lintstagedrc.json "
         "**/.lintstagedrc.yml **/.lintstagedrc.yaml **/.lefthook.yaml **/lefthook-local.yml "
         "**/lefthook-local.yaml "
         "**/.lefthook-local.yml **/.lefthook-local.yaml **/.config/lefthook.yml "
         "**/.pre-commit-config.yml **/.huskyrc **/.huskyrc.yml **/grumphp.yml "
-        "**/grumphp.yml.dist .overcommit.yaml",
+        "**/grumphp.yml.dist **/.overcommit.yaml",
         kKeys, kYaml,
         "*repo *entry *.id *language *run *script *command *_command *.js *.ts "
         "*additional_dependencies* *extends* *remotes* *scripts* *source_dir* *rc "
@@ -257,7 +261,8 @@ constexpr TriggerClass kTable[] = {
         "scripts.* bin bin.* husky.* gitHooks.* simple-git-hooks.* pre-commit* lint-staged* "
         "@packageManager *dependencies.*=*/* overrides*=*/* resolutions*=*/* *overrides.*=*/* "
         "pnpm.onlyBuiltDependencies* pnpm.patchedDependencies* trustedDependencies* gypfile "
-        "publishConfig.registry *dependencies.*=file:* exports.*=/* nx.targets.* "
+        "publishConfig.registry *dependencies.*=file:* *dependencies.*=*.tgz "
+        "*dependencies.*=*.tar* *dependencies.*=.* *dependencies.*=~* exports.*=/* nx.targets.* "
         "*dependencies.*=npm:* overrides*=npm:* resolutions*=npm:* *overrides.*=npm:* "
         "*dependencies.*=link:* *dependencies.*=portal:* *dependencies.*=patch:* jest* mocha* "
         "ava* nyc* c8* tap* eslintConfig* prettier* babel* stylelint* remarkConfig* "
@@ -308,7 +313,7 @@ constexpr TriggerClass kTable[] = {
         "*hooks* *run.* *shell *env.* *find-links* *trusted* *cert* *plugin* "
         "*virtualenvs.prefer* *system-git* *python-path *loader* *activation* *build* "
         "*no-build-isolation* *git *path *channels* *allow-insecure* *define* *serve.static* "
-        "*auth* *proxy*"},
+        "*auth* *proxy* *file"},
     TriggerClass{
         "nuget",
         "Says from where .NET takes packages, and which tools it starts.",
@@ -344,7 +349,7 @@ constexpr TriggerClass kTable[] = {
         "options.cmdclass* *cmdclass* easy_install.* install.* develop.* options.scripts* "
         "aliases.* distutils.* mypy.plugins mypy.python_executable *pylint* flake8* *addopts[] "
         "*addopts*=*-p* *addopts*=*plugin* *pythonpath* *required_plugins* *nosetests* "
-        "build_ext.* egg_info.*"},
+        "build_ext.* egg_info.* *=attr:* *install_requires*=*://* *extras_require*=*://*"},
     TriggerClass{
         "python-project",
         "Names the code that builds the package, and commands to be installed.",
@@ -360,7 +365,9 @@ constexpr TriggerClass kTable[] = {
         "*load-plugins* *load_plugins* tool.mypy.*plugins* *python_executable *mypy_path* "
         "*.index* *find-links* *no-build-isolation* tool.setuptools.*build* *activation* "
         "*local-plugins* *.env.* *python_interpreter *venvs* tool.commitizen.* "
-        "tool.semantic_release.* tool.bumpversion.*hooks* *.run tool.cibuildwheel.*"},
+        "tool.semantic_release.* tool.bumpversion.*hooks* *.run tool.cibuildwheel.* "
+        "tool.setuptools.dynamic* tool.hatch.version.source=code tool.hatch.*code* "
+        "*dependencies*=*://* *dependencies.*.path *dependencies.*.file *dependencies*=*@*/*"},
     TriggerClass{
         "rust-build-script",
         "cargo builds and runs it before the package itself.",
@@ -376,7 +383,8 @@ constexpr TriggerClass kTable[] = {
         "package.build package.links *dependencies.*.git *dependencies.*.registry "
         "*dependencies.*.path=/* patch.* replace.* *.proc-macro *registry-index "
         "*dependencies.*.package package.metadata.*command* package.metadata.*hook* "
-        "package.metadata.*script* *.plugin"},
+        "package.metadata.*script* *.plugin *crate-type*=*proc* *crate_type*=*proc* "
+        "*crate-type=*proc*"},
     TriggerClass{
         "rust-settings",
         "Names programs that cargo starts instead of, or around, its own.",
@@ -438,7 +446,9 @@ constexpr TriggerClass kTable[] = {
         "*ToolPath *CompilerPath *RunCommand *RunArguments *StartProgram *StartAction "
         "*Downloadfile@ *DataCollector@ *TestAdaptersPaths *CscToolPath *CscToolExe "
         "*Project@=*Sdk*/* *Delete@ *Copy@ *WriteLinesToFile@ *RoslynCodeTaskFactory* "
-        "*ResultsDirectory"},
+        "*ResultsDirectory *CustomAfter* *CustomBefore* *ProjectReference@*=*.xml* "
+        "*ProjectReference@*=*.txt* *ProjectReference@*=*.dat* *AfterTargets* *BeforeTargets* "
+        "*DirectoryBuild*Path *Extensions*Path *AdditionalLibPaths*"},
     TriggerClass{
         "dotnet-files",
         "MSBuild and its tools read these by their names.",
@@ -467,12 +477,12 @@ constexpr TriggerClass kTable[] = {
         "**/package-lock.json **/npm-shrinkwrap.json **/yarn.lock **/pnpm-lock.yaml **/bun.lock "
         "**/Cargo.lock **/poetry.lock **/uv.lock **/pdm.lock **/Pipfile.lock **/composer.lock "
         "**/Gemfile.lock **/Podfile.lock **/go.sum **/go.mod **/go.work **/flake.lock "
-        "**/Package.resolved **/requirements*.txt **/constraints*.txt **/requirements/*.txt "
-        "**/gradle-wrapper.properties **/maven-wrapper.properties **/gradle.lockfile "
-        "**/deno.lock **/pylock.toml **/mix.lock **/pubspec.lock **/pixi.lock "
-        "**/.terraform.lock.hcl **/packages.lock.json **/shard.lock **/rebar.lock "
-        "**/cabal.project.freeze **/stack.yaml.lock **/conan.lock **/Chart.lock **/buf.lock "
-        "**/gems.locked **/mise.lock !**/node_modules/**",
+        "**/Package.resolved **/*requirements*.txt **/*requirements*.in **/constraints*.txt "
+        "**/requirements/*.txt **/requirements/*.in **/gradle-wrapper.properties "
+        "**/maven-wrapper.properties **/gradle.lockfile **/deno.lock **/pylock.toml **/mix.lock "
+        "**/pubspec.lock **/pixi.lock **/.terraform.lock.hcl **/packages.lock.json **/shard.lock "
+        "**/rebar.lock **/cabal.project.freeze **/stack.yaml.lock **/conan.lock **/Chart.lock "
+        "**/buf.lock **/gems.locked **/mise.lock !**/node_modules/**",
         kLock},
 };
 // clang-format on

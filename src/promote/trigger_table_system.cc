@@ -186,6 +186,16 @@ constexpr TriggerClass kTable[] = {
         "**/*.pth",
         kPathFile},
     TriggerClass{
+        "python-shadow",
+        "`python -m` in this folder runs it in place of the tool of this name.",
+        "docs.python.org/3/using/cmdline.html, -m",
+        "**/pip.py **/pip/__init__.py **/pip/__main__.py **/venv.py **/ensurepip.py "
+        "**/setuptools.py **/setuptools/__init__.py **/pytest.py **/virtualenv.py **/pipx.py "
+        "**/black.py **/mypy.py **/flake8.py **/tox.py **/nox.py **/pdb.py **/unittest.py "
+        "**/timeit.py **/compileall.py **/zipapp.py **/wheel.py **/twine.py **/poetry.py "
+        "!**/site-packages/** !**/dist-packages/**",
+        kScript},
+    TriggerClass{
         "python-startup",
         "Python imports it at every start.",
         "docs.python.org/3/library/site.html",

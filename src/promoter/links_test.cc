@@ -176,6 +176,9 @@ TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByWhoNamesThem) {
   Put(real_ / ".vscode/tasks.json",
       R"({"tasks": [{"command": "./scripts/o.sh", "runOptions": {"runOn": "folderOpen"}}]})");
   Put(real_ / ".envrc", "source_env_if_exists scripts/env.sh\n");
+  Put(real_ / ".gitlab-ci.yml", "include:\n  - local: /scripts/ci.yml\n");
+  Put(upper_ / "scripts/ci.yml", "a:\n  script: id\n");
+  EXPECT_TRUE(Alarmed(real_ / "scripts/ci.yml", "ci-gitlab"));
   for (const char* name : {"post.js", "stop.sh", "pc.sh", "o.sh", "env.sh"}) {
     Put(upper_ / "scripts" / name, "id");
     EXPECT_TRUE(Alarmed(real_ / "scripts" / name, "named-script")) << name;

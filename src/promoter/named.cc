@@ -100,6 +100,7 @@ struct Naming {
   std::string_view glob;  // of a path
   promote::Format format;
   std::string_view keys;
+  std::string_view id = "named-script";
 };
 
 constexpr Naming kNaming[] = {
@@ -121,6 +122,7 @@ constexpr Naming kNaming[] = {
     {"**/lefthook.yml", promote::Format::kYaml, "*run *script*"},
     {"**/.lefthook.yml", promote::Format::kYaml, "*run *script*"},
     {"**/.lintstagedrc*", promote::Format::kJson, "*"},
+    {"**/.gitlab-ci.yml", promote::Format::kYaml, "include*", "ci-gitlab"},
     {"**/.envrc", promote::Format::kNone, ""},
     {"**/.husky/*", promote::Format::kNone, ""},
     {"**/.githooks/*", promote::Format::kNone, ""},
@@ -157,7 +159,7 @@ std::vector<std::string> Named::AddFrom(const std::string& directory, const std:
   }
   const Naming* naming = NamingOf(path);
   if (naming == nullptr) return {};
-  const As as{"named-script", "it runs by itself: " + path + " names it"};
+  const As as{std::string(naming->id), "it runs by itself: " + path + " names it"};
   const auto add = [&](std::string_view command) {
     for (const std::string& each : below) AddCommand(command, each, home, as);
   };

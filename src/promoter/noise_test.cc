@@ -39,6 +39,20 @@ TEST_F(Noise, WhatDiffDoesNotShowIsNotPromoted) {
   EXPECT_TRUE(again->conflicts.empty());
 }
 
+TEST_F(Noise, AnObjectOfABuildIsOneAndAnAlarmByItsName) {
+  Put(real_ / "app/a.o", "old code");
+  Put(upper_ / "app/a.o", "evil code");
+  auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(Text(real_ / "app/a.o"), "old code");
+  Wish wish = Named({"app/a.o"});
+  wish.allow_triggers = false;
+  done = Run(wish);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->alarms.size(), 1u);
+  EXPECT_EQ(Text(real_ / "app/a.o"), "old code");
+}
+
 TEST_F(Noise, NamingWhatItLiesInIsNotNamingIt) {
   const auto done = Run(Named({"app"}));
   ASSERT_TRUE(done) << done.error().message;
