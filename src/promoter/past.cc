@@ -40,7 +40,6 @@ const Promoted* Past::Made(const std::string& path) const {
   return found != wish_.promoted.end() && found->second.made ? &found->second : nullptr;
 }
 
-// It is missing from reality because a promotion of this sandbox deleted it.
 bool Past::TookAway(const std::string& path) const {
   const auto found = wish_.promoted.find(path);
   return found != wish_.promoted.end() && !found->second.now.exists();

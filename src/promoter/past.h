@@ -34,10 +34,11 @@ class Past {
   const Promoted* Known(const std::string& path, const struct stat& info) const;
   // The record of what this sandbox promoted there, unless it was undone; reality may differ now.
   const Promoted* Made(const std::string& path) const;
+  // The last promotion of this sandbox that was about it deleted it.
+  bool TookAway(const std::string& path) const;
 
  private:
   static void SeeText(const BaseFile& file, Situation& situation);
-  bool TookAway(const std::string& path) const;
   bool WasThere(const std::string& path);
   bool Swapped(const std::string& target, const std::string& path);
   bool OnlyEntered(const std::string& path, const struct stat& info) const;

@@ -182,8 +182,11 @@ bool Planner::IsForeign(const differ::Entry& entry) {
 }
 
 // The content of a file was changed in reality since this sandbox put it there, and not in the
-// sandbox.
+// sandbox; or somebody made a file anew that this sandbox had deleted.
 bool Planner::IsOnlyTheirs(const differ::Entry& entry, const diff::Change& change) const {
+  if (wish_.to.empty() && entry.before && !entry.before->IsDirectory() && !entry.after &&
+      past_.TookAway(entry.path))
+    return true;
   const Promoted* made = past_.Made(entry.path);
   if (!made || !made->merged_from.empty() || !wish_.to.empty() || !entry.before || !entry.after ||
       !entry.before->IsFile() || !entry.after->IsFile())

@@ -79,6 +79,14 @@ check "with what was in it" is "$(cat lib/f2)" changed
 rm lib/f2
 try cloche promote home --yes
 check "deleted by somebody else it is a conflict" exits 4
+cloche exec -q home -- sh -c 'rm lib/f2 other/g' < /dev/null
+cloche promote home --yes > /dev/null 2>&1
+as_caller sh -c 'echo theirs > other/g'
+cloche exec -q home -- sh -c 'echo on > lib/f1' < /dev/null
+try cloche promote home --yes
+check "a file that somebody made anew stays, and the rest is promoted" \
+  is "$status $(cat other/g lib/f1 | tr '\n' ' ')" "0 theirs on "
+check "which is said" mentions 'other/g: reality has changed it since it was promoted'
 
 anew
 cloche new --name stopped > /dev/null
