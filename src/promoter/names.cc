@@ -36,7 +36,7 @@ std::optional<std::vector<uint64_t>> Numbers(const std::string& text) {
   const auto bytes = diff::FromBase64(text);
   if (!bytes || bytes->size() % sizeof(uint64_t) != 0) return std::nullopt;
   std::vector<uint64_t> numbers(bytes->size() / sizeof(uint64_t));
-  memcpy(numbers.data(), bytes->data(), bytes->size());
+  if (!bytes->empty()) memcpy(numbers.data(), bytes->data(), bytes->size());
   return numbers;
 }
 
