@@ -7,7 +7,7 @@ namespace {
 
 Result<std::string> NameIn(const Call& call) {
   if (IsValidSecretName(call.Part(1))) return call.Part(1);
-  return Fail(Code::kInvalid, "secrets: that is no name of one",
+  return Fail(Code::kInvalid, "secrets: not a valid name",
               "use 1 to 64 letters, digits, -, _ and .");
 }
 

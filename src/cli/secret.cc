@@ -174,7 +174,7 @@ Status CheckWords(const std::vector<std::string>& words) {
                 "cloche secret --help");
   for (size_t i = 1; i < words.size(); ++i)
     if (!IsValidSecretName(words[i]))
-      return Fail(Code::kInvalid, fmt::format("secret {}: that is no name of one", action),
+      return Fail(Code::kInvalid, fmt::format("secret {}: not a valid name", action),
                   "use 1 to 64 letters, digits, -, _ and ., such as github-token");
   return {};
 }

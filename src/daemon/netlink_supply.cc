@@ -59,7 +59,7 @@ Task<bool> NetlinkSupply::HearInit() {
   co_return true;
 }
 
-// The errno the caller gets; 0: he was answered.
+// The errno for the caller; 0: the caller has been answered.
 Task<int> NetlinkSupply::Answer(const sys::SeccompNotification& call) {
   const auto type = sys::ReadNetlinkType(call.arguments[1]);
   if (!type) co_return EINVAL;

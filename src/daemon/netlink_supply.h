@@ -16,9 +16,9 @@ namespace cloche::daemon {
 inline constexpr long kMostNetlinkSockets = 64;
 
 // The netlink sockets of a sandbox. No control group counts what waits in one to be read (up to
-// 700 KiB), so their number is limited. No filter can count, and what the caller made himself
+// 700 KiB), so their number is limited. No filter can count, and a socket the caller makes itself
 // could not be counted in time. So seccomp hands us every such call, init makes the socket, and
-// the caller finds it among his descriptors.
+// the caller finds it among its descriptors.
 class NetlinkSupply : public std::enable_shared_from_this<NetlinkSupply> {
  public:
   struct Surroundings {

@@ -130,7 +130,7 @@ Result<std::vector<promote::Glob>> ReadGlobs(const nlohmann::json& asked, const 
   return globs;
 }
 
-// As JSON has them: where a name is no text, the directory it is in.
+// As JSON can hold them: a path that is not valid UTF-8 becomes the directory it is in.
 std::vector<std::string> Readable(std::vector<std::string> paths) {
   for (std::string& path : paths)
     while (!IsUtf8(path)) path.resize(std::max<size_t>(path.find_last_of('/'), 1));

@@ -21,8 +21,8 @@
 namespace cloche::spawn {
 namespace {
 
-// What is used up in all sandboxes together is charged to this namespace as well, and to the user
-// himself: half of his inotify instances stay outside.
+// The kernel charges what all sandboxes use to this namespace, and to the account too: half of its
+// inotify instances stay outside.
 Outcome<void> LeaveShareToUser(int64_t instances) {
   const char* file = "/proc/sys/user/max_inotify_instances";
   if (instances < 2 || access(file, F_OK) < 0) return {};
