@@ -289,6 +289,11 @@ bool IsUtf8(std::string_view text) {
 size_t DisplayWidth(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {
+    if (static_cast<unsigned char>(text[0]) < 0x80) {
+      ++width;
+      text.remove_prefix(1);
+      continue;
+    }
     const auto [c, length] = DecodeFirst(text);
     width += Contains(kCombining, c) ? 0 : Contains(kWide, c) ? 2 : 1;
     text.remove_prefix(std::max<size_t>(length, 1));

@@ -24,14 +24,19 @@ std::string ShortName(const std::string& name, size_t width) {
   const bool far = end.size() > 16 * width;
   if (far) end.remove_prefix(end.size() - 16 * width);
   const auto drop_one = [&end] {
+    const std::string_view before = end;
     do end.remove_prefix(1);
     while (!end.empty() && (static_cast<unsigned char>(end[0]) & 0xc0) == 0x80);
+    return DisplayWidth(before.substr(0, before.size() - end.size()));
   };
   if (far) drop_one();
   if (!far && DisplayWidth(end) <= width) return name;
   constexpr std::string_view kDots = "...";
   const size_t left = width > kDots.size() ? width - kDots.size() : 0;
-  while (DisplayWidth(end) > left) drop_one();
+  for (size_t shown = DisplayWidth(end); shown > left && !end.empty();) {
+    const size_t dropped = drop_one();
+    shown -= std::min(shown, dropped);
+  }
   if (const size_t slash = end.find('/'); slash != std::string_view::npos) end.remove_prefix(slash);
   return std::string(kDots).append(end);
 }
