@@ -41,7 +41,8 @@ Task<void> WriteFailure(Socket& socket, const Error& error, bool patch, bool cut
 }
 
 // `piece` is how it begins.
-Task<std::optional<Response>> PassOn(Engine& engine, std::shared_ptr<Engine::Look> look,
+Task<std::optional<Response>> PassOn(Daemon& daemon,
+                                     std::shared_ptr<daemon::ChangeReader::Reading> look,
                                      std::string piece, const char* type, bool patch,
                                      Socket& socket) {
   bool begun = false, heard = true, cut = false;
@@ -62,7 +63,7 @@ Task<std::optional<Response>> PassOn(Engine& engine, std::shared_ptr<Engine::Loo
     if (error) break;
     piece.resize(size);
   }
-  const Status status = co_await engine.FinishLook(look);
+  const Status status = co_await daemon.changes.Finish(look);
   if (!status && !begun) co_return ErrorResponse(status.error());
   if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
   if (status && heard) {
@@ -79,22 +80,23 @@ Task<std::optional<Response>> ReadChanges(Call& call) {
   if (!parsed) co_return ErrorResponse(parsed.error());
   const bool patch = parsed->patch;
   const char* type = patch ? "text/x-diff" : "application/x-ndjson";
-  auto look = co_await call.engine.StartLook(call.sandbox, std::move(*parsed), call.client);
+  auto look = co_await call.daemon.changes.Start(call.sandbox, std::move(*parsed), call.client);
   if (!look) co_return ErrorResponse(look.error());
-  co_return co_await PassOn(call.engine, *look, "", type, patch, call.socket);
+  co_return co_await PassOn(call.daemon, *look, "", type, patch, call.socket);
 }
 
 Task<std::optional<Response>> Promote(Call& call) {
   auto parsed = ParseBody(call.request, ParsePromoteRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto said = co_await call.engine.Promote(call.sandbox, std::move(*parsed), call.client);
+  auto said =
+      co_await call.daemon.promotions.Promote(call.sandbox, std::move(*parsed), call.client);
   if (!said) co_return ErrorResponse(said.error());
   if (!said->rest) {
     Response whole;
     whole.body = std::move(said->text);
     co_return whole;
   }
-  co_return co_await PassOn(call.engine, said->rest, std::move(said->text), "application/json",
+  co_return co_await PassOn(call.daemon, said->rest, std::move(said->text), "application/json",
                             true, call.socket);
 }
 

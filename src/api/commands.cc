@@ -67,13 +67,13 @@ Task<Response> RunCommand(Call& call) {
   std::shared_ptr<daemon::Sandbox> sandbox = call.sandbox, twin;
   if (parsed->fresh) {
     SandboxRequest fresh = TwinOf(sandbox->request);
-    auto made = co_await call.engine.Create(std::move(fresh), false, call.client);
+    auto made = co_await call.daemon.lifecycle.Create(std::move(fresh), false, call.client);
     if (!made) co_return ErrorResponse(made.error());
     sandbox = twin = *made;
   }
-  auto command = co_await call.engine.Start(sandbox, std::move(*parsed), call.client);
+  auto command = co_await call.daemon.lifecycle.Start(sandbox, std::move(*parsed), call.client);
   if (!command) {
-    if (twin) (void)co_await call.engine.Discard(twin);
+    if (twin) (void)co_await call.daemon.lifecycle.Discard(twin);
     co_return ErrorResponse(command.error());
   }
   if (background) {
@@ -81,9 +81,9 @@ Task<Response> RunCommand(Call& call) {
     co_return JsonResponse((*command)->ToJson(), 202);
   }
   while (!(*command)->ended()) co_await (*command)->ended_event().Wait();
-  co_await call.engine.NoteFull(sandbox, *command);
+  co_await call.daemon.commands.NoteFull(sandbox, *command);
   Json result = WithOutput(**command, (*command)->output().Frames());
-  if (twin) (void)co_await call.engine.Discard(twin);
+  if (twin) (void)co_await call.daemon.lifecycle.Discard(twin);
   co_return JsonResponse(result);
 }
 

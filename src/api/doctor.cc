@@ -77,8 +77,14 @@ Json UserCheck() {
       fmt::format("make install makes the user cloche; then end the daemon: kill {}", getpid()));
 }
 
-Json CgroupCheck(const Engine& engine) {
-  switch (engine.cgroups().version) {
+Json UnreadableRecords(const Daemon& daemon, const Client& client) {
+  Json list = daemon.sandboxes.UnreadableJson(client);
+  for (Json& each : daemon.snapshots.UnreadableJson(client)) list.push_back(std::move(each));
+  return list;
+}
+
+Json CgroupCheck(const Daemon& daemon) {
+  switch (daemon.machine.cgroups().version) {
     case sys::CgroupVersion::kV2:
       return Check("cgroup", "ok", "v2: CPU, memory and process limits are enforced");
     case sys::CgroupVersion::kV1:
@@ -86,9 +92,9 @@ Json CgroupCheck(const Engine& engine) {
     default:
       return Check(
           "cgroup", "weak",
-          engine.cgroups().why_not +
+          daemon.machine.cgroups().why_not +
               ": --memory and --cpu are refused, processes are limited by RLIMIT_NPROC",
-          engine.mode() == Mode::kSystem
+          daemon.machine.mode() == Mode::kSystem
               ? "boot with the memory, cpu and pids controllers of cgroup v2"
               : fmt::format("kill {}; systemctl --user enable --now cloched.socket (the unit comes "
                             "with make install), or run as root",
@@ -210,9 +216,9 @@ Json EndsCheck(const std::string& directory) {
 }  // namespace
 
 Task<Response> ShowDoctor(Call& call) {
-  Engine& engine = call.engine;
-  const HostFacts& facts = engine.FreshFacts();
-  const bool system = engine.mode() == Mode::kSystem;
+  Daemon& daemon = call.daemon;
+  const HostFacts& facts = daemon.machine.FreshFacts();
+  const bool system = daemon.machine.mode() == Mode::kSystem;
   const KernelVersion version =
       UpstreamVersion(ReadLine("/proc/sys/kernel/osrelease"), ReadLine("/proc/sys/kernel/version"));
   Json checks = Json::array();
@@ -221,17 +227,17 @@ Task<Response> ShowDoctor(Call& call) {
   checks.push_back(KernelBugCheck(BugsBelow(version)));
   checks.push_back(Check("sandbox", "ok", "cloche-spawn is ready"));
   if (system) checks.push_back(UserCheck());
-  checks.push_back(CgroupCheck(engine));
+  checks.push_back(CgroupCheck(daemon));
   checks.push_back(LandlockCheck());
   checks.push_back(Check("seccomp", "ok",
                          fmt::format("allowlist of {} BPF instructions, denials are reported",
                                      sys::CompileSandboxFilter().code.size())));
-  checks.push_back(AppArmorCheck(engine.spawn_flags()));
+  checks.push_back(AppArmorCheck(daemon.spawn.ready_flags()));
   checks.push_back(DiskCheck(system, facts));
   if (!system) checks.push_back(SharedCheck());
   checks.push_back(NetworkCheck());
-  checks.push_back(RecordCheck(engine.UnreadableJson(call.client)));
-  checks.push_back(EndsCheck(engine.state_directory() + "/daemon"));
+  checks.push_back(RecordCheck(UnreadableRecords(daemon, call.client)));
+  checks.push_back(EndsCheck(daemon.machine.state_directory() + "/daemon"));
   const Json answer = {{"id", "doctor"},
                        {"mode", system ? "system" : "rootless"},
                        {"version", CLOCHE_VERSION},

@@ -52,7 +52,7 @@ void TurnAway(Socket& socket) {
 
 // `presence`: a daemon with a client does not leave. One that went with an exception counts as
 // gone.
-Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket,
+Task<void> ServeOne(Daemon& daemon, Crowd& crowd, size_t most, Socket socket,
                     [[maybe_unused]] std::shared_ptr<const void> presence) {
   Client client;
   client.socket = socket.native_handle();
@@ -60,13 +60,13 @@ Task<void> ServeOne(Engine& engine, Crowd& crowd, size_t most, Socket socket,
   const auto guest = GuestOf(crowd, client.peer.uid);
   if (client.peer.uid != 0 && guest->connections >= most) co_return TurnAway(socket);
   Place place(guest);
-  Session session(engine, std::move(socket), client, guest);
+  Session session(daemon, std::move(socket), client, guest);
   co_await session.Serve();
 }
 
 }  // namespace
 
-Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& acceptor) {
+Task<void> Listen(Daemon& daemon, asio::local::stream_protocol::acceptor& acceptor) {
   static Crowd crowd;  // outlives those it counts
   const size_t most = std::min<size_t>(sys::RaiseFileLimit() / 4, Guest::kMostConnections);
   for (;;) {
@@ -74,14 +74,13 @@ Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& accept
     if (!acceptor.is_open()) co_return;
     if (error) {
       // Out of descriptors, most likely: those who are connected go on, newcomers wait.
-      asio::steady_timer pause(engine.io(), std::chrono::milliseconds(50));
+      asio::steady_timer pause(daemon.io, std::chrono::milliseconds(50));
       co_await pause.async_wait(daemon::kAwait);
       continue;
     }
     // Counted from here on, and not when its turn comes.
-    auto presence = engine.ClientCame();
-    asio::co_spawn(engine.io(),
-                   ServeOne(engine, crowd, most, std::move(socket), std::move(presence)),
+    auto presence = daemon.housekeeping.ClientCame();
+    asio::co_spawn(daemon.io, ServeOne(daemon, crowd, most, std::move(socket), std::move(presence)),
                    daemon::kDetached);
   }
 }

@@ -5,6 +5,6 @@
 namespace cloche::api {
 
 // Accepts on an already bound socket until it is closed; one coroutine per connection.
-Task<void> Listen(Engine& engine, asio::local::stream_protocol::acceptor& acceptor);
+Task<void> Listen(Daemon& daemon, asio::local::stream_protocol::acceptor& acceptor);
 
 }  // namespace cloche::api

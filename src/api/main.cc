@@ -15,6 +15,7 @@
 #include "api/listener.h"
 #include "daemon/last_words.h"
 #include "daemon/place.h"
+#include "daemon/spawn_link.h"
 #include "policy/cures.h"
 #include "sys/children.h"
 #include "sys/watch_reserve.h"
@@ -57,7 +58,7 @@ Status Serve(const Options& options, bool& announced) {
     return Fail(Code::kInternal, fmt::format("forbid core dumps: {}", strerror(-error)));
 
   std::unique_ptr<daemon::Registry> registry;
-  std::unique_ptr<daemon::Engine> engine;
+  std::unique_ptr<daemon::Daemon> daemon;
   asio::local::stream_protocol::acceptor acceptor(io);
   Status status;
   // Newcomers start another daemon from here on; it waits for the pool's lock until we are gone.
@@ -65,7 +66,7 @@ Status Serve(const Options& options, bool& announced) {
     boost::system::error_code ignored;
     (void)acceptor.close(ignored);
     daemon::SayGoodbye();  // the next may be here before the rest of us is gone
-    if (engine) engine->Close();
+    if (daemon) daemon->lifecycle.Close();
     asio::co_spawn(
         io,
         [&]() -> daemon::Task<void> {
@@ -88,11 +89,11 @@ Status Serve(const Options& options, bool& announced) {
           auto opened = daemon::Registry::Open(place.directories().state + "/daemon/registry.db");
           if (!opened) co_return std::unexpected(opened.error());
           registry = std::move(*opened);
-          engine =
-              std::make_unique<daemon::Engine>(io, mode, place.directories(), *spawn, *registry);
-          CLOCHE_CO_TRY(engine->Load());
-          Status reconciled = co_await engine->Reconcile();
-          if (!reconciled) co_return reconciled;
+          daemon =
+              std::make_unique<daemon::Daemon>(io, mode, place.directories(), *spawn, *registry);
+          spawn->Serve([&](const SpawnReply& event) { daemon->lifecycle.InitExited(event); },
+                       [&] { daemon->lifecycle.SpawnLost(); });
+          CLOCHE_CO_TRY(co_await daemon->Load());
           acceptor.assign(asio::local::stream_protocol(), place.TakeListener());
           co_return Status{};
         }();
@@ -104,8 +105,8 @@ Status Serve(const Options& options, bool& announced) {
           co_return;
         }
         if (options.ready_fd >= 0) place.KeepLog();
-        engine->StartHousekeeping(std::chrono::seconds(options.leave_after), leave);
-        co_await api::Listen(*engine, acceptor);
+        daemon->housekeeping.Start(std::chrono::seconds(options.leave_after), leave);
+        co_await api::Listen(*daemon, acceptor);
       },
       [&](std::exception_ptr exception) {
         if (!exception) return;
@@ -122,7 +123,7 @@ Status Serve(const Options& options, bool& announced) {
       // Of a handler, which is over. What else waits is served.
       daemon::RecordException(std::current_exception(), "handle");
     }
-  if (engine && engine->spawn_lost())
+  if (daemon && daemon->lifecycle.spawn_lost())
     daemon::RecordEnd("cloche-spawn ended, and every sandbox with it: " +
                       sys::HowItEnded(spawn->process()));
   return status;

@@ -43,10 +43,10 @@ Task<void> WatchForEnd(Socket& socket, std::shared_ptr<daemon::NetworkFollower> 
   follower->moved.Pulse();
 }
 
-Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> sandbox,
+Task<void> FollowNetworkLog(Daemon& daemon, std::shared_ptr<daemon::Sandbox> sandbox,
                             Socket& socket) {
-  const auto network = engine.NetworkOf(*sandbox);
-  const auto follower = network->Follow(engine.io());
+  const auto network = sandbox->Network();
+  const auto follower = network->Follow(daemon.io);
   http::response<http::empty_body> head(http::status::ok, 11);
   head.set(http::field::content_type, kLines);
   head.keep_alive(false);
@@ -55,7 +55,7 @@ Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> san
   auto [error, size] = co_await http::async_write_header(socket, serializer, daemon::kAwait);
   bool heard = !error && co_await WriteChunk(socket, LogText(*network));
   const auto left = std::make_shared<bool>(false);
-  asio::co_spawn(engine.io(), WatchForEnd(socket, follower, left), daemon::kDetached);
+  asio::co_spawn(daemon.io, WatchForEnd(socket, follower, left), daemon::kDetached);
   while (heard) {
     while (follower->lines.empty() && !follower->over) co_await follower->moved.Wait();
     if (follower->lines.empty()) break;
@@ -74,7 +74,7 @@ Task<void> FollowNetworkLog(Engine& engine, std::shared_ptr<daemon::Sandbox> san
 }  // namespace
 
 Task<Response> ShowNetwork(Call& call) {
-  co_return JsonResponse(call.engine.NetworkJson(*call.sandbox));
+  co_return JsonResponse(call.daemon.networks.ToJson(*call.sandbox));
 }
 
 Task<Response> ChangeNetwork(Call& call) {
@@ -85,15 +85,15 @@ Task<Response> ChangeNetwork(Call& call) {
   auto change = ParseNetworkChange(*body, now);
   if (!change) co_return ErrorResponse(change.error());
   const Status changed =
-      co_await call.engine.ChangeNetwork(call.sandbox, std::move(*change), call.client);
-  co_return changed ? JsonResponse(call.engine.NetworkJson(*call.sandbox))
+      co_await call.daemon.networks.Change(call.sandbox, std::move(*change), call.client);
+  co_return changed ? JsonResponse(call.daemon.networks.ToJson(*call.sandbox))
                     : ErrorResponse(changed.error());
 }
 
 Task<std::optional<Response>> ReadNetworkLog(Call& call) {
   if (call.request.Query("follow") != "1")
-    co_return Response{200, LogText(*call.engine.NetworkOf(*call.sandbox)), kLines};
-  co_await FollowNetworkLog(call.engine, call.sandbox, call.socket);
+    co_return Response{200, LogText(*call.sandbox->Network()), kLines};
+  co_await FollowNetworkLog(call.daemon, call.sandbox, call.socket);
   co_return std::nullopt;
 }
 

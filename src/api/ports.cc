@@ -52,7 +52,7 @@ Task<Result<sys::Fd>> OpenPort(Call& call) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0)
     co_return Fail(Code::kInvalid, "connect: that is no port", "give a number from 1 to 65535");
-  co_return co_await call.engine.ConnectInto(call.sandbox, port, call.client);
+  co_return co_await call.daemon.networks.ConnectInto(call.sandbox, port, call.client);
 }
 
 Task<void> RelayPort(asio::io_context& io, sys::Fd inside, Socket socket, std::string received) {

@@ -11,21 +11,21 @@
 
 #include "api/request.h"
 #include "base/result.h"
-#include "daemon/engine.h"
+#include "daemon/daemon.h"
 
 // Which request goes where: one table, which routes_test.cc compares with openapi.yaml.
 namespace cloche::api {
 
 namespace asio = boost::asio;
 using daemon::Client;
-using daemon::Engine;
+using daemon::Daemon;
 using daemon::Task;
 using Socket = asio::local::stream_protocol::socket;
 class Stream;
 
 // What a handler gets.
 struct Call {
-  Engine& engine;
+  Daemon& daemon;
   const Client& client;
   const Request& request;
   Socket& socket;                            // of those who write their answer themselves

@@ -21,7 +21,7 @@ bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
       if (equals != std::string::npos && found->second != value.substr(equals + 1)) return false;
     }
   }
-  return request.Query("all") == "1" || sandbox.state != daemon::Sandbox::State::kEnded;
+  return request.Query("all") == "1" || sandbox.state() != daemon::Sandbox::State::kEnded;
 }
 
 // The cloche.toml that binds its promotions: of when it was made, or of when its owner said so.
@@ -32,7 +32,7 @@ Json ProjectFileJson(const daemon::Sandbox& sandbox) {
           {"text", sandbox.request.project_file}};
 }
 
-Status Rename(Engine& engine, const Client& client, const nlohmann::json& body,
+Status Rename(Daemon& daemon, const Client& client, const nlohmann::json& body,
               daemon::Sandbox& sandbox) {
   std::string name;
   FieldReader reader(body, "");
@@ -43,14 +43,14 @@ Status Rename(Engine& engine, const Client& client, const nlohmann::json& body,
   if (!sandbox.keep)
     return Fail(Code::kConflict, "rename " + sandbox.id + ": it goes with its command",
                 "keep it: cloche run --keep, or cloche new");
-  for (const auto& other : engine.List(client))
+  for (const auto& other : daemon.sandboxes.List(client))
     if (other->name == name && other.get() != &sandbox)
       return Fail(Code::kConflict,
                   fmt::format("rename {}: the name {} is taken by {}", sandbox.id, name, other->id),
                   "choose another name");
   const std::string before = std::exchange(sandbox.name, name);
   sandbox.request.name = name;
-  const Status saved = engine.Save(sandbox);
+  const Status saved = daemon.sandboxes.Save(sandbox);
   if (saved) return {};
   sandbox.name = sandbox.request.name = before;
   return saved;
@@ -75,7 +75,7 @@ Response Shown(const Status& done, const daemon::Sandbox& sandbox) {
 
 Task<Response> ListSandboxes(Call& call) {
   Json list = Json::array();
-  for (const auto& sandbox : call.engine.List(call.client))
+  for (const auto& sandbox : call.daemon.sandboxes.List(call.client))
     if (Matches(*sandbox, call.request)) list.push_back(sandbox->ToJson());
   co_return JsonResponse(list);
 }
@@ -83,7 +83,7 @@ Task<Response> ListSandboxes(Call& call) {
 Task<Response> CreateSandbox(Call& call) {
   auto parsed = ParseBody(call.request, ParseSandboxRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto sandbox = co_await call.engine.Create(std::move(*parsed), true, call.client);
+  auto sandbox = co_await call.daemon.lifecycle.Create(std::move(*parsed), true, call.client);
   if (!sandbox) co_return ErrorResponse(sandbox.error());
   co_return JsonResponse((*sandbox)->ToJson(), 201);
 }
@@ -93,12 +93,12 @@ Task<Response> ShowSandbox(Call& call) { co_return JsonResponse(call.sandbox->To
 Task<Response> RenameSandbox(Call& call) {
   const auto body = call.request.ParseBody();
   if (!body) co_return ErrorResponse(body.error());
-  const Status renamed = Rename(call.engine, call.client, *body, *call.sandbox);
+  const Status renamed = Rename(call.daemon, call.client, *body, *call.sandbox);
   co_return Shown(renamed, *call.sandbox);
 }
 
 Task<Response> RemoveSandbox(Call& call) {
-  auto removed = co_await call.engine.Discard(call.sandbox);
+  auto removed = co_await call.daemon.lifecycle.Discard(call.sandbox);
   if (!removed) co_return ErrorResponse(removed.error());
   Json json = call.sandbox->ToJson();
   json["state"] = "removed";
@@ -106,28 +106,28 @@ Task<Response> RemoveSandbox(Call& call) {
 }
 
 Task<Response> StartSandbox(Call& call) {
-  if (call.sandbox->state == daemon::Sandbox::State::kEnded) {
+  if (call.sandbox->state() == daemon::Sandbox::State::kEnded) {
     const Error ended{Code::kConflict, "start " + call.sandbox->id + ": it has ended",
                       "cloche new"};
     co_return ErrorResponse(ended);
   }
-  const Status started = co_await call.engine.Wake(call.sandbox, call.client);
+  const Status started = co_await call.daemon.lifecycle.Wake(call.sandbox, call.client);
   co_return Shown(started, *call.sandbox);
 }
 
 Task<Response> StopSandbox(Call& call) {
-  const Status stopped = co_await call.engine.Stop(call.sandbox, "stopped by its owner");
+  const Status stopped = co_await call.daemon.lifecycle.Stop(call.sandbox, "stopped by its owner");
   co_return Shown(stopped, *call.sandbox);
 }
 
 Task<Response> ShowUsage(Call& call) { co_return JsonResponse(UsageOf(*call.sandbox)); }
 
 Task<Response> ShowStaleness(Call& call) {
-  co_return Reply(co_await call.engine.Staleness(call.sandbox, call.client));
+  co_return Reply(co_await call.daemon.changes.Staleness(call.sandbox, call.client));
 }
 
 Task<Response> RefreshSandbox(Call& call) {
-  co_return Reply(co_await call.engine.Refresh(call.sandbox, call.client));
+  co_return Reply(co_await call.daemon.lifecycle.Refresh(call.sandbox, call.client));
 }
 
 Task<Response> ShowProjectFile(Call& call) {
@@ -137,7 +137,7 @@ Task<Response> ShowProjectFile(Call& call) {
 Task<Response> PinProjectFile(Call& call) {
   auto text = ParseBody(call.request, ParseProjectFileRequest);
   if (!text) co_return ErrorResponse(text.error());
-  const Status pinned = call.engine.PinProjectFile(*call.sandbox, std::move(*text));
+  const Status pinned = call.daemon.promotions.PinProjectFile(*call.sandbox, std::move(*text));
   if (!pinned) co_return ErrorResponse(pinned.error());
   co_return JsonResponse(ProjectFileJson(*call.sandbox));
 }

@@ -13,17 +13,17 @@ Result<std::string> NameIn(const Call& call) {
 
 Response Shown(const Status& done, const Call& call, const std::string& name) {
   if (!done) return ErrorResponse(done.error());
-  return Reply(call.engine.SecretsJson(call.client, name));
+  return Reply(call.daemon.secrets.ToJson(call.client, name));
 }
 
 }  // namespace
 
-Task<Response> ListSecrets(Call& call) { co_return Reply(call.engine.SecretsJson(call.client)); }
+Task<Response> ListSecrets(Call& call) { co_return Reply(call.daemon.secrets.ToJson(call.client)); }
 
 Task<Response> ShowSecret(Call& call) {
   const auto name = NameIn(call);
   if (!name) co_return ErrorResponse(name.error());
-  co_return Reply(call.engine.SecretsJson(call.client, *name));
+  co_return Reply(call.daemon.secrets.ToJson(call.client, *name));
 }
 
 Task<Response> SetSecret(Call& call) {
@@ -31,7 +31,7 @@ Task<Response> SetSecret(Call& call) {
   if (!name) co_return ErrorResponse(name.error());
   auto parsed = ParseBody(call.request, ParseSecretRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  const Status set = co_await call.engine.SetSecret(*name, std::move(*parsed), call.client);
+  const Status set = co_await call.daemon.secrets.Set(*name, std::move(*parsed), call.client);
   co_return Shown(set, call, *name);
 }
 
@@ -40,16 +40,16 @@ Task<Response> RotateSecret(Call& call) {
   if (!name) co_return ErrorResponse(name.error());
   auto value = ParseBody(call.request, ParseSecretValue);
   if (!value) co_return ErrorResponse(value.error());
-  const Status rotated = co_await call.engine.RotateSecret(*name, std::move(*value), call.client);
+  const Status rotated = co_await call.daemon.secrets.Rotate(*name, std::move(*value), call.client);
   co_return Shown(rotated, call, *name);
 }
 
 Task<Response> RemoveSecret(Call& call) {
   const auto name = NameIn(call);
   if (!name) co_return ErrorResponse(name.error());
-  auto found = call.engine.SecretsJson(call.client, *name);
+  auto found = call.daemon.secrets.ToJson(call.client, *name);
   if (!found) co_return ErrorResponse(found.error());
-  const Status removed = co_await call.engine.RemoveSecret(*name, call.client);
+  const Status removed = co_await call.daemon.secrets.Remove(*name, call.client);
   (*found)["state"] = "removed";
   co_return removed ? JsonResponse(*found) : ErrorResponse(removed.error());
 }

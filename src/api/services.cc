@@ -15,13 +15,13 @@ Task<Response> AddServices(Call& call) {
   auto services = ParseBody(call.request, ParseServices);
   if (!services) co_return ErrorResponse(services.error());
   const Status added =
-      co_await call.engine.AddServices(call.sandbox, std::move(*services), call.client);
+      co_await call.daemon.services.Add(call.sandbox, std::move(*services), call.client);
   co_return Shown(added, *call.sandbox);
 }
 
 Task<Response> RestartService(Call& call) {
   const Status restarted =
-      co_await call.engine.RestartService(call.sandbox, call.Part(3), call.client);
+      co_await call.daemon.services.Restart(call.sandbox, call.Part(3), call.client);
   co_return Shown(restarted, *call.sandbox);
 }
 

@@ -208,7 +208,7 @@ Task<void> Session::Serve() {
       if (error) co_return;
     }
     // What it says stays unread, and is answered by a reset: whoever asks knows that nobody heard.
-    if (engine_.closed()) co_return;
+    if (daemon_.lifecycle.closed()) co_return;
     Request request;
     bool keep_alive = false;
     if (!co_await Read(request, keep_alive)) co_return;
@@ -226,7 +226,7 @@ Task<bool> Session::Read(Request& request, bool& keep_alive) {
   Response refusal;
   uint64_t unread = kMostDiscarded;
   {
-    const Deadline deadline(engine_.io(), socket_, kHeadTime);
+    const Deadline deadline(daemon_.io, socket_, kHeadTime);
     auto [error, size] = co_await http::async_read_header(socket_, buffer_, parser, daemon::kAwait);
     if (deadline.passed())
       refusal = TooSlow("head", kHeadTime);
@@ -252,7 +252,7 @@ Task<bool> Session::Read(Request& request, bool& keep_alive) {
   }
   if (!parser.is_done()) {
     parser.body_limit(request.route->most_body);
-    const Deadline deadline(engine_.io(), socket_, kBodyTime);
+    const Deadline deadline(daemon_.io, socket_, kBodyTime);
     auto [error, size] = co_await http::async_read(socket_, buffer_, parser, daemon::kAwait);
     if (deadline.passed())
       refusal = TooSlow("body", kBodyTime);
@@ -296,7 +296,7 @@ Task<void> Session::RefuseUnread(Response response, uint64_t unread) {
   if (!written) co_return;
   uint64_t left = std::min<uint64_t>(unread, kMostDiscarded);
   left -= std::min<uint64_t>(left, buffer_.size());
-  const Deadline deadline(engine_.io(), socket_, kDiscardTime);
+  const Deadline deadline(daemon_.io, socket_, kDiscardTime);
   while (left > 0 && !deadline.passed()) {
     auto [error, size] = co_await socket_.async_read_some(asio::buffer(scrap), daemon::kAwait);
     if (error) co_return;
@@ -306,7 +306,7 @@ Task<void> Session::RefuseUnread(Response response, uint64_t unread) {
 
 Task<bool> Session::Handle(Request request, bool keep_alive) {
   std::optional<Response> response;
-  if (engine_.closed()) {
+  if (daemon_.lifecycle.closed()) {
     Response leaving =
         ErrorResponse({Code::kUnavailable, "serve request: cloched is shutting down", "ask again"});
     leaving.again = true;
@@ -330,10 +330,11 @@ Task<std::optional<Response>> Session::Answer(Request& request) {
     co_await ServeFrames(*framed, request);
     co_return std::nullopt;
   }
-  Call call{engine_, client_, request, socket_, nullptr};
+  Call call{daemon_, client_, request, socket_, nullptr};
   if (route.subject != Subject::kNone) {
-    auto found = route.subject == Subject::kSandbox ? engine_.Find(request.path[1], client_)
-                                                    : engine_.FindAny(request.path[1], client_);
+    auto found = route.subject == Subject::kSandbox
+                     ? daemon_.sandboxes.Find(request.path[1], client_)
+                     : daemon_.sandboxes.FindAny(request.path[1], client_);
     if (!found) co_return ErrorResponse(found.error());
     call.sandbox = std::move(*found);
   }
@@ -348,13 +349,13 @@ Task<std::optional<Response>> Session::ServePort(Call& call) {
   auto inside = co_await OpenPort(call);
   if (!inside) co_return ErrorResponse(inside.error());
   std::string received(static_cast<const char*>(buffer_.data().data()), buffer_.size());
-  co_await RelayPort(engine_.io(), std::move(*inside), std::move(socket_), std::move(received));
+  co_await RelayPort(daemon_.io, std::move(*inside), std::move(socket_), std::move(received));
   co_return std::nullopt;
 }
 
 Task<void> Session::ServeFrames(FramedAnswer serve, Request& request) {
   auto stream =
-      std::make_shared<Stream>(engine_, std::move(socket_), client_, std::move(buffer_), guest_);
+      std::make_shared<Stream>(daemon_, std::move(socket_), client_, std::move(buffer_), guest_);
   std::optional<Error> bug;
   try {
     co_await (*stream.*serve)(request);
@@ -374,7 +375,7 @@ Task<bool> Session::Write(Response response, bool keep_alive) {
   reply.body() = std::move(response.body);
   reply.keep_alive(keep_alive);
   reply.prepare_payload();
-  const Deadline deadline(engine_.io(), socket_, kWriteTime);
+  const Deadline deadline(daemon_.io, socket_, kWriteTime);
   auto [error, written] = co_await http::async_write(socket_, reply, daemon::kAwait);
   co_return !error;
 }

@@ -17,8 +17,8 @@ namespace http = boost::beast::http;
 // A connection: one or more requests, or one stream.
 class Session {
  public:
-  Session(Engine& engine, Socket socket, Client client, std::shared_ptr<Guest> guest)
-      : engine_(engine), socket_(std::move(socket)), client_(client), guest_(std::move(guest)) {}
+  Session(Daemon& daemon, Socket socket, Client client, std::shared_ptr<Guest> guest)
+      : daemon_(daemon), socket_(std::move(socket)), client_(client), guest_(std::move(guest)) {}
   Task<void> Serve();
 
  private:
@@ -35,7 +35,7 @@ class Session {
   Task<void> ServeFrames(FramedAnswer serve, Request& request);
   Task<std::optional<Response>> ServePort(Call& call);
 
-  Engine& engine_;
+  Daemon& daemon_;
   Socket socket_;
   Client client_;
   std::shared_ptr<Guest> guest_;

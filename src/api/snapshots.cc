@@ -3,7 +3,7 @@
 namespace cloche::api {
 namespace {
 
-Response Forked(const Result<Engine::Sandboxes>& forks) {
+Response Forked(const Result<daemon::Sandboxes>& forks) {
   if (!forks) return ErrorResponse(forks.error());
   Json list = Json::array();
   for (const auto& fork : *forks) list.push_back(fork->ToJson());
@@ -15,22 +15,23 @@ template <typename Source>
 Task<Response> Fork(Call& call, Source source) {
   auto parsed = ParseBody(call.request, ParseForkRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto forks = co_await call.engine.Fork(std::move(source), std::move(*parsed), call.client);
+  auto forks =
+      co_await call.daemon.time_travel.Fork(std::move(source), std::move(*parsed), call.client);
   co_return Forked(forks);
 }
 
 // The one that the path names.
 Result<daemon::Snapshot> Find(const Call& call) {
-  return call.engine.FindSnapshot(call.Part(1), call.client);
+  return call.daemon.snapshots.Find(call.Part(1), call.client);
 }
 
 }  // namespace
 
 Task<Response> ListSnapshots(Call& call) {
   Json list = Json::array();
-  for (const daemon::Snapshot& snapshot : call.engine.SnapshotsOf(*call.sandbox)) {
+  for (const daemon::Snapshot& snapshot : call.daemon.snapshots.Of(*call.sandbox)) {
     list.push_back(snapshot.ToJson());
-    list.back()["head"] = snapshot.id == call.sandbox->head;
+    list.back()["head"] = snapshot.id == call.sandbox->history.head;
   }
   co_return JsonResponse(list);
 }
@@ -39,8 +40,8 @@ Task<Response> TakeSnapshot(Call& call) {
   auto parsed = ParseBody(call.request, ParseSnapshotRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
   daemon::StepTimer steps;
-  auto saved = co_await call.engine.TakeSnapshot(call.sandbox, std::move(*parsed),
-                                                 daemon::SnapshotKind::kManual, &steps);
+  auto saved = co_await call.daemon.time_travel.Take(call.sandbox, std::move(*parsed),
+                                                     daemon::SnapshotKind::kManual, &steps);
   if (!saved) co_return ErrorResponse(saved.error());
   Json json = saved->ToJson();
   for (const auto& [step, milliseconds] : steps.steps()) json["timing_ms"][step] = milliseconds;
@@ -50,11 +51,11 @@ Task<Response> TakeSnapshot(Call& call) {
 Task<Response> RollBack(Call& call) {
   auto parsed = ParseBody(call.request, ParseRollbackRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  auto done = co_await call.engine.Rollback(call.sandbox, std::move(*parsed));
+  auto done = co_await call.daemon.time_travel.Rollback(call.sandbox, std::move(*parsed));
   if (!done) co_return ErrorResponse(done.error());
   // What ran before runs again, on the data of then.
   if (!call.sandbox->request.services.empty()) {
-    const Status woken = co_await call.engine.Wake(call.sandbox, call.client);
+    const Status woken = co_await call.daemon.lifecycle.Wake(call.sandbox, call.client);
     if (!woken) co_return ErrorResponse(woken.error());
     (*done)["services"] = call.sandbox->ServicesJson();
   }
@@ -76,14 +77,14 @@ Task<Response> RenameSnapshot(Call& call) {
   auto parsed = ParseSnapshotRequest(*body);
   if (!parsed) co_return ErrorResponse(parsed.error());
   if (!body->contains("name")) parsed->name = snapshot->name;
-  const auto renamed = call.engine.RenameSnapshot(*snapshot, *parsed);
+  const auto renamed = call.daemon.snapshots.Rename(*snapshot, *parsed);
   co_return renamed ? JsonResponse(renamed->ToJson()) : ErrorResponse(renamed.error());
 }
 
 Task<Response> RemoveSnapshot(Call& call) {
   const auto snapshot = Find(call);
   if (!snapshot) co_return ErrorResponse(snapshot.error());
-  const Status dropped = co_await call.engine.DropSnapshot(*snapshot);
+  const Status dropped = co_await call.daemon.time_travel.Drop(*snapshot);
   co_return dropped ? JsonResponse(snapshot->ToJson()) : ErrorResponse(dropped.error());
 }
 

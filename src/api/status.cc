@@ -5,18 +5,18 @@
 namespace cloche::api {
 
 Task<Response> ShowStatus(Call& call) {
-  co_return JsonResponse(call.engine.StatusJson(call.client));
+  co_return JsonResponse(call.daemon.StatusJson(call.client));
 }
 
 Task<Response> Explain(Call& call) {
   auto parsed = ParseBody(call.request, ParseSandboxRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
-  co_return Reply(co_await call.engine.Explain(std::move(*parsed), call.client));
+  co_return Reply(co_await call.daemon.lifecycle.Explain(std::move(*parsed), call.client));
 }
 
 // An undo has changed it.
 Task<Response> ShowReality(Call& call) {
-  const Status shown = co_await call.engine.ShowReality(call.client);
+  const Status shown = co_await call.daemon.promotions.ShowReality(call.client);
   co_return shown ? JsonResponse(Json::object()) : ErrorResponse(shown.error());
 }
 

@@ -19,17 +19,17 @@ constexpr int kHangUp = 1, kKill = 9;
 
 }  // namespace
 
-Stream::Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer,
+Stream::Stream(Daemon& daemon, Socket socket, Client client, beast::flat_buffer buffer,
                std::shared_ptr<Guest> guest)
-    : engine_(engine),
+    : daemon_(daemon),
       socket_(std::move(socket)),
       client_(client),
       guest_(std::move(guest)),
       received_(static_cast<const char*>(buffer.data().data()), buffer.size()),
-      moved_(engine.io()),
-      linger_(engine.io(), kLinger),
-      written_(engine.io()),
-      gone_event_(engine.io()) {}
+      moved_(daemon.io),
+      linger_(daemon.io, kLinger),
+      written_(daemon.io),
+      gone_event_(daemon.io) {}
 
 Stream::~Stream() {
   if (command_) command_->Unwatch(this);
@@ -51,8 +51,8 @@ void Stream::SwitchProtocols() {
   static constexpr std::string_view kAnswer =
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: cloche-stream\r\n\r\n";
   pending_.insert(0, kAnswer);
-  asio::co_spawn(engine_.io(), WriteLoop(shared_from_this()), daemon::kDetached);
-  asio::co_spawn(engine_.io(), ReadLoop(shared_from_this()), daemon::kDetached);
+  asio::co_spawn(daemon_.io, WriteLoop(shared_from_this()), daemon::kDetached);
+  asio::co_spawn(daemon_.io, ReadLoop(shared_from_this()), daemon::kDetached);
 }
 
 Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
@@ -94,7 +94,7 @@ Task<void> Stream::ReadLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
       if (!Handle(head.type, std::move(payload))) goto gone;
     }
     while (InputIsBehind()) {
-      asio::steady_timer pause(engine_.io(), std::chrono::milliseconds(2));
+      asio::steady_timer pause(daemon_.io, std::chrono::milliseconds(2));
       co_await pause.async_wait(daemon::kAwait);
     }
     auto [error] = co_await socket_.async_wait(Socket::wait_read, daemon::kAwait);
@@ -197,8 +197,8 @@ Task<Status> Stream::RunDisposable(RunRequest request) {
   daemon::FirstCommand first;
   first.request = std::move(request.command);
   first.watcher = this;
-  auto sandbox =
-      co_await engine_.Create(std::move(request.sandbox), request.keep, client_, &steps, &first);
+  auto sandbox = co_await daemon_.lifecycle.Create(std::move(request.sandbox), request.keep,
+                                                   client_, &steps, &first);
   if (!sandbox) co_return std::unexpected(sandbox.error());
   sandbox_ = *sandbox;
   command_ = first.command;
@@ -207,10 +207,10 @@ Task<Status> Stream::RunDisposable(RunRequest request) {
   co_await Follow(sandbox_, command_);
   bool started = command_->state() != daemon::CommandRun::State::kFailed;
   if (request.keep && started) {
-    co_await engine_.NoteFull(sandbox_, command_);
+    co_await daemon_.commands.NoteFull(sandbox_, command_);
     command_->AddResult("changes", {{"kept", true}});
   } else {
-    auto changes = co_await engine_.Discard(sandbox_, command_);
+    auto changes = co_await daemon_.lifecycle.Discard(sandbox_, command_);
     if (changes) command_->AddResult("changes", *changes);
   }
   command_->steps().Mark("kill and count changes");
@@ -236,7 +236,7 @@ Task<void> Stream::Follow(std::shared_ptr<daemon::Sandbox> sandbox,
 
 Task<void> Stream::Exec(Request& request) {
   SwitchProtocols();
-  auto sandbox = engine_.Find(request.path[1], client_);
+  auto sandbox = daemon_.sandboxes.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
   auto body = request.ParseBody();
   if (!body) co_return co_await Refuse(body.error());
@@ -260,7 +260,7 @@ Task<void> Stream::Exec(Request& request) {
 Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequest request) {
   sandbox_ = sandbox;
   bool background = request.background;
-  auto command = co_await engine_.Start(sandbox, std::move(request), client_, this);
+  auto command = co_await daemon_.lifecycle.Start(sandbox, std::move(request), client_, this);
   if (!command) co_return std::unexpected(command.error());
   command_ = *command;
   TakeEarlyInput();
@@ -268,7 +268,7 @@ Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequ
     co_await command_->started_event().Wait();
   else
     co_await Follow(sandbox, command_);
-  if (!background) co_await engine_.NoteFull(sandbox, command_);
+  if (!background) co_await daemon_.commands.NoteFull(sandbox, command_);
   co_await Finish(command_->ToJson());
   co_return Status{};
 }
@@ -276,7 +276,7 @@ Task<Status> Stream::RunIn(std::shared_ptr<daemon::Sandbox> sandbox, CommandRequ
 Task<void> Stream::Attach(Request& request) {
   SwitchProtocols();
   foreground_ = false;
-  auto sandbox = engine_.Find(request.path[1], client_);
+  auto sandbox = daemon_.sandboxes.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
   auto command = (*sandbox)->FindCommand(request.path[3]);
   if (!command) {

@@ -12,7 +12,7 @@ namespace cloche::api {
 // An upgraded connection: frames of base/frames.h in both directions until the result.
 class Stream : public daemon::Watcher, public std::enable_shared_from_this<Stream> {
  public:
-  Stream(Engine& engine, Socket socket, Client client, beast::flat_buffer buffer,
+  Stream(Daemon& daemon, Socket socket, Client client, beast::flat_buffer buffer,
          std::shared_ptr<Guest> guest);
   ~Stream() override;
 
@@ -40,7 +40,7 @@ class Stream : public daemon::Watcher, public std::enable_shared_from_this<Strea
   Task<void> Flush();
   void TakeEarlyInput();
 
-  Engine& engine_;
+  Daemon& daemon_;
   Socket socket_;
   Client client_;
   std::shared_ptr<Guest> guest_;

@@ -1,66 +1,102 @@
-#include <fcntl.h>
+#include "daemon/birth.h"
 
-#include <boost/asio/co_spawn.hpp>
+#include <algorithm>
+#include <utility>
 
-#include "daemon/engine.h"
 #include "sys/clocks.h"
-#include "sys/fd.h"
 #include "sys/file.h"
 
-// What git knows of a project when a sandbox is made: the base of later merges. Nobody waits for
-// it, and without it there is a conflict where there could have been a merge.
 namespace cloche::daemon {
+namespace {
 
-void Engine::NoteBirth(const std::shared_ptr<Sandbox>& sandbox, const Client& client) {
-  // The client may be gone by then; who he was stays.
-  notes_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
-  if (notes_.size() == 1) asio::co_spawn(io_, TakeNotes(), kDetached);
+int64_t NanosOf(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// File times stand still between two ticks of the kernel's clock. Whatever is changed after this is
-// dated later than `moment_ns`, and whatever was changed before that moment is not. The bound is
-// for a clock that is set back meanwhile, which ClockTrail notices.
-Task<void> Engine::PassTick(int64_t moment_ns) {
-  constexpr auto kStep = std::chrono::microseconds(500);
-  constexpr int kMostSteps = 40;
-  asio::steady_timer timer(io_);
-  for (int step = 0; step < kMostSteps && sys::CoarseNanos() <= moment_ns; ++step) {
-    timer.expires_after(kStep);
-    co_await timer.async_wait(kAwait);
-  }
+void AddMissing(const Json& from, std::vector<std::string>& to) {
+  for (const std::string each : from)
+    if (std::ranges::find(to, each) == to.end()) to.push_back(each);
 }
 
-// Also between two looks: what was set back and forward again would not show any more.
-void Engine::ObserveClock() {
-  const ClockReading now = sys::ReadClocks();
-  std::vector<Registry::Row> rows;  // one commit for all: each is a sync
-  for (const auto& [id, sandbox] : sandboxes_)
-    if (sandbox->clock.Observe(now) && HasRecord(*sandbox)) rows.push_back(RowOf(*sandbox));
-  if (!rows.empty()) (void)registry_.Put(rows);
+}  // namespace
+
+Birth::Birth() : at_ns_(sys::RealNanos()), clock_(sys::ReadClocks(), 0) {}
+
+int64_t Birth::AtOf(std::chrono::system_clock::time_point saved) const {
+  constexpr int64_t kCoarse = 20'000'000;  // how far the two clocks may be apart
+  const int64_t saved_ns = NanosOf(saved);
+  int64_t birth = earlier_.empty() ? at_ns_ : earlier_.front();
+  for (const int64_t each : earlier_)
+    if (each + kCoarse <= saved_ns) birth = each;
+  return at_ns_ + kCoarse <= saved_ns ? at_ns_ : birth;
 }
 
-// One after the other: a hundred sandboxes of one project are made at once.
-Task<void> Engine::TakeNotes() {
-  while (!notes_.empty()) {
-    const auto sandbox = notes_.front().sandbox.lock();
-    const Client client{notes_.front().peer, notes_.front().socket.get()};
-    if (sandbox) {
-      LookRequest request;
-      request.stale = true;  // nothing has to stand still for it
-      request.promote = {{"note", true}};
-      const auto note = co_await AskWhole(sandbox, std::move(request), client);
-      if (note && sandboxes_.contains(sandbox->id)) {
-        for (const auto& [id, each] : sandboxes_) {
-          const bool fork = each->origin.is_object() && each->origin["sandbox"] == sandbox->id;
-          if (each != sandbox && (!fork || each->birth_ns != sandbox->birth_ns)) continue;
-          each->birth_note = *note;
-          each->birth_note["birth_ns"] = each->birth_ns;
-          (void)Save(*each);
-        }
-      }
-    }
-    notes_.pop_front();
-  }
+void Birth::Refresh(int64_t now_ns, const Json& stale) {
+  AddMissing(stale.at("both_paths"), moved_);
+  AddMissing(stale.at("guarded"), guarded_);
+  earlier_.push_back(at_ns_);
+  at_ns_ = now_ns;
+  back_before_ns_ += clock_.back_ns();
+  clock_ = ClockTrail(sys::ReadClocks(), 0);
+  note_ = Json();
+}
+
+void Birth::RollBackTo(std::chrono::system_clock::time_point saved) {
+  at_ns_ = AtOf(saved);
+  clock_.Add(std::exchange(back_before_ns_, 0));
+}
+
+Birth Birth::OfFork(const Birth& parent, const std::string& parent_id,
+                    std::chrono::system_clock::time_point saved) {
+  Birth birth = parent;
+  birth.RollBackTo(saved);
+  const int64_t saved_ns = NanosOf(saved);
+  birth.ancestors_[parent_id] = saved_ns;
+  for (auto& [id, until_ns] : birth.ancestors_) until_ns = std::min(until_ns, saved_ns);
+  return birth;
+}
+
+Json Birth::NoteFor(int64_t birth_ns) const {
+  const bool own = note_.is_object() && note_.value("birth_ns", int64_t{0}) == birth_ns;
+  return own ? note_ : Json();
+}
+
+void Birth::TakeNote(Json note) {
+  note_ = std::move(note);
+  note_["birth_ns"] = at_ns_;
+}
+
+void Birth::ToRecord(Json& record) const {
+  record["birth_ns"] = at_ns_;
+  record["clock"] = {{"boot", clock_.last().boot},
+                     {"real_ns", clock_.last().real_ns},
+                     {"since_boot_ns", clock_.last().since_boot_ns},
+                     {"back_ns", clock_.back_ns()},
+                     {"back_before_ns", back_before_ns_}};
+  record["moved"] = moved_;
+  record["guarded"] = guarded_;
+  record["earlier_births"] = earlier_;
+  record["ancestors"] = ancestors_;
+  record["birth_note"] = note_;
+}
+
+Birth Birth::FromRecord(const Json& record, int64_t created_ns) {
+  Birth birth;
+  birth.at_ns_ = record.value("birth_ns", created_ns);
+  birth.moved_ = record.value("moved", std::vector<std::string>());
+  birth.guarded_ = record.value("guarded", std::vector<std::string>());
+  birth.earlier_ = record.value("earlier_births", std::vector<int64_t>());
+  birth.ancestors_ = record.value("ancestors", std::map<std::string, int64_t>());
+  birth.note_ = record.value("birth_note", Json());
+  // Of one that an earlier version made nothing is known but when.
+  const Json clock = record.value("clock", Json::object());
+  const ClockReading last{clock.value("boot", "before clocks were noted"),
+                          clock.value("real_ns", birth.at_ns_),
+                          clock.value("since_boot_ns", int64_t{0})};
+  birth.clock_ = ClockTrail(last, clock.value("back_ns", int64_t{0}));
+  birth.back_before_ns_ = clock.value("back_before_ns", int64_t{0});
+  birth.clock_.Observe(sys::ReadClocks());
+  return birth;
 }
 
 }  // namespace cloche::daemon

@@ -1,15 +1,15 @@
+#include "daemon/canaries.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/engine.h"
+#include "daemon/sandbox.h"
 #include "sys/file.h"
 
-// Decoys: drawn when a sandbox is made, and told of when one was about to leave.
 namespace cloche::daemon {
 
-// Whatever was asked for: nobody else chooses them.
 void DrawDecoys(CanaryRequest& canaries) {
   if (!canaries.wanted) return;
   std::string random(kDecoyRandom, '\0');

@@ -232,12 +232,12 @@ Task<void> EgressLink::Serve() {
       boost::system::error_code ignored;
       (void)socket_.close(ignored);
       if (guarded_.empty()) {
-        (void)co_await SpawnLink::Finish(process_);
+        (void)co_await Spawn::Finish(process_);
         continue;
       }
       TellDeath();
       Cut();
-      const SpawnAnswer end = co_await SpawnLink::Finish(process_);
+      const SpawnAnswer end = co_await Spawn::Finish(process_);
       last_death_ = end.reply.value == 0 ? "cloche-egress ended" : end.reply.operation;
       if (*end.reply.detail != '\0') last_death_ += fmt::format(" ({})", end.reply.detail);
     } else {

@@ -14,7 +14,7 @@
 #include "base/launch_plan.h"
 #include "base/result.h"
 #include "daemon/event.h"
-#include "daemon/spawn_link.h"
+#include "daemon/spawn.h"
 #include "sys/fd.h"
 
 namespace cloche::daemon {
@@ -46,7 +46,7 @@ struct Border {
 // When it dies it is started again, with everything it had.
 class EgressLink {
  public:
-  EgressLink(asio::io_context& io, Mode mode, SpawnLink& spawn, std::string log_path)
+  EgressLink(asio::io_context& io, Mode mode, Spawn& spawn, std::string log_path)
       : io_(io),
         mode_(mode),
         spawn_(spawn),
@@ -111,7 +111,7 @@ class EgressLink {
 
   asio::io_context& io_;
   Mode mode_;
-  SpawnLink& spawn_;
+  Spawn& spawn_;
   std::string log_path_;
   asio::posix::stream_descriptor socket_;
   Event changed_;  // pulsed when a sandbox was opened, or it died
@@ -120,7 +120,7 @@ class EgressLink {
   asio::steady_timer goodbye_;
   std::deque<Outgoing> outgoing_;
   asio::steady_timer impatience_;
-  std::shared_ptr<SpawnLink::Waiting> process_;
+  std::shared_ptr<Spawn::Waiting> process_;
   bool serving_ = false, ready_ = false, death_told_ = false;
   uint64_t deaths_ = 0, dropped_ = 0;
   std::string last_death_;

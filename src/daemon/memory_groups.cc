@@ -6,29 +6,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/engine.h"
 #include "daemon/sandbox.h"
 #include "sys/file.h"
 #include "sys/message.h"
 #include "sys/stream.h"
 
 namespace cloche::daemon {
-namespace {
-
-// Whoever waits goes on however this ends.
-class Dividing {
- public:
-  Dividing(asio::io_context& io, Sandbox& sandbox) : sandbox_(sandbox) {
-    sandbox_.dividing = std::make_shared<Event>(io);
-  }
-  ~Dividing() { std::exchange(sandbox_.dividing, nullptr)->Set(); }
-  Dividing(const Dividing&) = delete;
-
- private:
-  Sandbox& sandbox_;
-};
-
-}  // namespace
 
 MemoryGroups::MemoryGroups(const sys::CgroupHost& host, const std::string& cgroup)
     : version_(host.version),
@@ -80,21 +63,6 @@ bool Sandbox::NeedsMemoryGroup() {
   for (const auto& [number, command] : commands_)
     if (!command->ended() && command->memory_group == memory_groups_.current()) return true;
   return meter_.Pids() != 1 && memory_groups_.HasOthers();
-}
-
-// Where it fails the command shares a group, and the end of the others. The limit holds all the
-// same.
-Task<void> Engine::MakeWay(std::shared_ptr<Sandbox> sandbox) {
-  while (auto going = sandbox->dividing) co_await going->Wait();
-  if (!sandbox->NeedsMemoryGroup()) co_return;
-  const Dividing dividing(io_, *sandbox);
-  const uint64_t launch = sandbox->launches;
-  SpawnRequest request{};
-  request.op = SpawnOp::kDivide;
-  sandbox->id.copy(request.sandbox, sizeof request.sandbox - 1);
-  request.argument = sandbox->memory_groups().next();
-  const SpawnAnswer answer = co_await SpawnLink::Finish(spawn_.Send(request));
-  if (answer.reply.value == 0 && sandbox->launches == launch) sandbox->EnterMemoryGroup();
 }
 
 LimitHit Sandbox::MemoryHit() const {

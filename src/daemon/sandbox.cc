@@ -25,6 +25,12 @@ constexpr size_t kMaxRemembered = 200;
 constexpr int kDenialsPerTurn = 32;
 constexpr std::chrono::seconds kPausePatience{5};
 
+const char* StateName(Sandbox::State state) {
+  static constexpr const char* kNames[] = {"starting", "running", "stopped",
+                                           "ended",    "going",   "unreadable"};
+  return kNames[static_cast<int>(state)];
+}
+
 const char* ClassName(sys::DenialClass kind) {
   switch (kind) {
     case sys::DenialClass::kViolation:
@@ -69,6 +75,33 @@ Error StartError(const InitMessage& message, const Command& image, int& exit_sta
 
 }  // namespace
 
+const std::shared_ptr<SandboxNetwork>& Sandbox::Network() {
+  if (!network) network = std::make_shared<SandboxNetwork>(io_, network_log_);
+  return network;
+}
+
+// The same state once more is another reason for it.
+Status Sandbox::Transition(State to, std::string reason) {
+  using enum State;
+  static constexpr struct {
+    State from, to;
+  } kAllowed[] = {
+      {kStarting, kRunning}, {kStarting, kStopped}, {kStarting, kEnded},      {kStarting, kGoing},
+      {kRunning, kRunning},  {kRunning, kStopped},  {kRunning, kEnded},       {kRunning, kGoing},
+      {kStopped, kStarting}, {kStopped, kStopped},  {kStopped, kEnded},       {kStopped, kGoing},
+      {kEnded, kEnded},      {kEnded, kGoing},      {kStarting, kUnreadable}, {kUnreadable, kGoing},
+  };
+  for (const auto& allowed : kAllowed) {
+    if (allowed.from != state_ || allowed.to != to) continue;
+    state_ = to;
+    reason_ = std::move(reason);
+    return {};
+  }
+  return Fail(Code::kInternal,
+              fmt::format("{}: {} cannot follow {}", id, StateName(to), StateName(state_)),
+              "please report this");
+}
+
 void Sandbox::NoteKill(CommandRun& command) {
   if (!command.ended() && !command.kill_sent) command.kill_sent = std::chrono::steady_clock::now();
 }
@@ -102,9 +135,8 @@ void Sandbox::Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups) {
     oom_.assign(answer.fds[3].Release());
     asio::co_spawn(io_, WatchOom(self, cgroup_version_ == sys::CgroupVersion::kV2), kDetached);
   }
-  state = State::kRunning;
+  (void)Transition(State::kRunning, "");
   ++launches;
-  reason.clear();
   memory_groups_ = grouped ? MemoryGroups(cgroups, answer_cgroup) : MemoryGroups();
   kills_seen_.clear();
   refusals_seen_ = 0;
@@ -163,13 +195,12 @@ void Sandbox::Adopt(const std::shared_ptr<CommandRun>& command) {
   AddCommand(command);
   if (!command->request().service.empty()) return;
   ++commands_started;
-  head_is_current = false;
+  history.is_current = false;
   last_activity_ = std::chrono::steady_clock::now();
 }
 
 Task<Result<bool>> Sandbox::Pause() {
-  if (state != State::kRunning || cgroup_version_ != sys::CgroupVersion::kNone ||
-      !control_.is_open())
+  if (!runs() || cgroup_version_ != sys::CgroupVersion::kNone || !control_.is_open())
     co_return false;
   InitMessage message{};
   message.op = InitOp::kPause;
@@ -486,8 +517,8 @@ Json Sandbox::ToJson() const {
                                             "ended",   "ended",   "unreadable"};
   Json json = {{"id", id},
                {"name", name},
-               {"state", kStates[static_cast<int>(state)]},
-               {"reason", reason},
+               {"state", kStates[static_cast<int>(state_)]},
+               {"reason", reason_},
                {"created", Rfc3339(created)},
                {"base", request.base_directory.empty() ? "host" : "dir:" + request.base_directory},
                {"mode", planned.plan.spec.mode == Mode::kSystem ? "system" : "rootless"},
@@ -499,8 +530,8 @@ Json Sandbox::ToJson() const {
                {"not_enforced", planned.not_enforced},
                {"enforced", Enforced()},
                {"commands", commands_started},
-               {"head", head},
-               {"forked_from", origin},
+               {"head", history.head},
+               {"forked_from", history.origin},
                {"project", request.project},
                {"cwd", request.cwd},
                {"project_file", project_file_digest},
@@ -511,7 +542,7 @@ Json Sandbox::ToJson() const {
   if (request.canaries.wanted) json["decoys"] = DecoysToJson(planned.decoys);
   json["hidden"] = Json::array();
   for (const Absence& absence : planned.hidden) json["hidden"].push_back(absence.path);
-  if (state == State::kRunning) {
+  if (runs()) {
     const sys::CgroupUsage usage = Usage();
     Json known = Json::object();  // nothing is counted without a cgroup
     if (usage.cpu_us >= 0) known["cpu_s"] = static_cast<double>(usage.cpu_us) / 1e6;
@@ -539,16 +570,6 @@ Json Sandbox::ToJson() const {
     if (command->request().service.empty()) current = command->request().argv;
   json["last_command"] = current;
   return json;
-}
-
-int64_t Sandbox::BirthAt(std::chrono::system_clock::time_point saved) const {
-  constexpr int64_t kCoarse = 20'000'000;  // how far the two clocks may be apart
-  const int64_t at =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(saved.time_since_epoch()).count();
-  int64_t birth = earlier_births.empty() ? birth_ns : earlier_births.front();
-  for (const int64_t each : earlier_births)
-    if (each + kCoarse <= at) birth = each;
-  return birth_ns + kCoarse <= at ? birth_ns : birth;
 }
 
 }  // namespace cloche::daemon

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/birth.h"
 #include "daemon/command_run.h"
 #include "daemon/event.h"
 #include "daemon/memory_groups.h"
@@ -15,12 +16,10 @@
 #include "daemon/sandbox_network.h"
 #include "daemon/service.h"
 #include "daemon/sign_link.h"
-#include "daemon/spawn_link.h"
+#include "daemon/spawn.h"
 #include "policy/plan.h"
 #include "sys/cgroup_meter.h"
-#include "sys/clocks.h"
 #include "sys/dead_ends.h"
-#include "sys/file.h"
 #include "sys/seccomp.h"
 
 namespace cloche::daemon {
@@ -41,16 +40,32 @@ inline constexpr size_t kMaxDenialKinds = 64;  // of one sandbox, in rows of the
 // Kills a sandbox for a reason, because of the limit of this name.
 using EndSandbox = std::function<void(const char* limit, const std::string& reason)>;
 
+// Where a sandbox stands among its saved states.
+struct History {
+  std::string head;        // the snapshot its files were last equal to; "" = its base
+  bool is_current = true;  // and nothing has run since
+  Json origin;             // of a fork: {sandbox, snapshot}
+  std::chrono::steady_clock::time_point last_save = std::chrono::steady_clock::now();
+};
+
 // One sandbox: what it was asked to be, what it is, its commands, what it was denied.
 class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
-  // kUnreadable: its record is not one we understand. It stays as it is on disk, is shown, and can
-  // be removed.
-  enum class State { kStarting, kRunning, kStopped, kEnded, kGoing, kUnreadable };
+  // ARCHITECTURE.md has the table of what may follow what.
+  enum class State {
+    kStarting,    // its processes, or its files, are being made
+    kRunning,     // it has processes
+    kStopped,     // it has files, and can be started
+    kEnded,       // it has files, and met a limit: nothing runs in it any more
+    kGoing,       // it is being removed
+    kUnreadable,  // its record is not one we understand: it is shown, and can be removed
+  };
 
-  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, EndSandbox end)
+  Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, std::string network_log,
+          EndSandbox end)
       : id(std::move(id_in)),
         owner(owner_in),
+        network_log_(std::move(network_log)),
         end_(std::move(end)),
         io_(io),
         control_(io),
@@ -63,34 +78,18 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   SandboxRequest request;
   Planned planned;
   bool keep = false;
-  State state = State::kStarting;
   bool stopping = false;       // spawn was asked to end it
   bool to_be_stopped = false;  // as soon as it is our turn
-  std::string reason;
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
   // --life counts from here: of a fork it is its parent's, for a limit is not renewed by copying.
   std::chrono::system_clock::time_point lives_since = created;
-  uint64_t commands_started = 0;
-  int64_t birth_ns = sys::RealNanos();     // since then reality may have moved
-  ClockTrail clock{sys::ReadClocks(), 0};  // since then
-  int64_t clock_back_before_ns = 0;        // set back before it was refreshed, and known then
-  std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none
-  std::vector<std::string> moved;  // paths that did so before a refresh, and were changed here, too
-  std::vector<std::string> guarded;     // these and more, in base64: never promoted as if unmoved
-  std::vector<int64_t> earlier_births;  // before it was refreshed
-  // Of a fork: whose promotions before which moment its state already has.
-  std::map<std::string, int64_t> ancestors;
-  // Since when reality may have moved for a state that was saved then.
-  int64_t BirthAt(std::chrono::system_clock::time_point saved) const;
-  // By how much the clock was set back since. Of an older state it tells which birth is its own.
-  int64_t ClockBackFor(bool older_state) const {
-    return clock.back_ns() + (older_state ? clock_back_before_ns : 0);
+  double age_s() const {
+    return std::chrono::duration<double>(std::chrono::system_clock::now() - lives_since).count();
   }
-  Json birth_note;              // what git knew of the project then: {project, commit, dirty}
-  std::string head;             // the snapshot its files were last equal to; "" = its base
-  bool head_is_current = true;  // and nothing has run since
-  Json origin;                  // of a fork: {sandbox, snapshot}
-  std::chrono::steady_clock::time_point last_snapshot = std::chrono::steady_clock::now();
+  uint64_t commands_started = 0;
+  Birth birth;
+  History history;
+  std::string project_file_digest;  // of request.project_file: "sha256:..."; "" = there is none
   std::vector<std::shared_ptr<Service>> services;  // of request.services, once they were started
   uint32_t service_starts = 0;
   std::shared_ptr<SandboxNetwork> network;  // since it was first asked for
@@ -100,6 +99,17 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   uint64_t launches = 0;                    // which of its lives this is
   std::shared_ptr<Event> dividing;          // set while a memory group is made for the next command
   std::shared_ptr<Event> turn;              // set while somebody saves, restores, starts or ends it
+
+  State state() const { return state_; }
+  const std::string& reason() const { return reason_; }  // why it is what it is
+  // Refuses what the table does not allow, and says so.
+  Status Transition(State to, std::string reason);
+  bool runs() const { return state_ == State::kRunning; }
+  bool has_files() const { return runs() || state_ == State::kStopped; }
+
+  asio::io_context& io() { return io_; }
+  // Its border and the log of it, made when they are first asked for.
+  const std::shared_ptr<SandboxNetwork>& Network();
 
   // Takes over the fds of a successful launch.
   void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
@@ -126,7 +136,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   sys::CgroupUsage Usage(sys::UsageDetail detail = sys::UsageDetail::kCurrent) const {
     return meter_.Read(detail);
   }
-  // What starts next would be in one memory group with somebody: the engine asks spawn for another.
+  // What starts next would be in one memory group with somebody: `Commands` asks spawn for another.
   bool NeedsMemoryGroup();
   MemoryGroups& memory_groups() { return memory_groups_; }
   void EnterMemoryGroup();  // spawn has made the next
@@ -155,6 +165,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Json Enforced() const;
   std::string NetworkText() const;
 
+  State state_ = State::kStarting;
+  std::string reason_;
+  std::string network_log_;
   EndSandbox end_;
   asio::io_context& io_;
   asio::posix::stream_descriptor control_, listener_, oom_;

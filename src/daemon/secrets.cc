@@ -1,17 +1,16 @@
+#include "daemon/secrets.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 
 #include "base/text.h"
-#include "daemon/engine.h"
 #include "egress/host_name.h"
 #include "egress/rule_text.h"
 #include "policy/environment.h"
 
-// Secrets: kept in the vault, granted to sandboxes by name, put in by cloche-egress.
 namespace cloche::daemon {
 namespace {
 
@@ -39,13 +38,13 @@ std::string AsHttps(const std::string& host) {
   return rule && rule->kind == egress::Kind::kHttps ? host : "https://" + host;
 }
 
-}  // namespace
-
 std::set<std::string> MaskedIds(const NetworkRequest& network) {
   std::set<std::string> ids;
   for (const MaskedHost& each : network.masked) ids.insert(each.id);
   return ids;
 }
+
+}  // namespace
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret) {
   const auto found = std::ranges::find(network.secrets, secret, &SecretGrant::name);
@@ -68,18 +67,18 @@ bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
 }
 
 // A new one, or another value for whoever was granted it. `value` is wiped.
-Task<Status> Engine::KeepSecret(SecretInfo info, std::string& value) {
+Task<Status> Secrets::Keep(SecretInfo info, std::string& value) {
   Status kept = CheckHolders(info.owner, info.name, value);
   if (kept) {
     const auto set = vault_.Set(info, value, IsMasked(info.owner, info.name));
     if (!set) kept = std::unexpected(set.error());
   }
   Wipe(value);
-  if (kept) co_await SecretChanged(info.owner, info.name);
+  if (kept) co_await on_changed(info.owner, info.name);
   co_return kept;
 }
 
-Task<Status> Engine::SetSecret(std::string name, SecretRequest request, Client client) {
+Task<Status> Secrets::Set(std::string name, SecretRequest request, Client client) {
   SecretInfo info;
   info.owner = client.peer.uid;
   info.name = name;
@@ -94,32 +93,32 @@ Task<Status> Engine::SetSecret(std::string name, SecretRequest request, Client c
   info.where = std::move(request.where);
   info.variable = request.variable.empty() ? VariableOf(name) : request.variable;
   info.like = request.like.empty() ? std::string(PublicPrefix(request.value)) : request.like;
-  co_return co_await KeepSecret(std::move(info), request.value);
+  co_return co_await Keep(std::move(info), request.value);
 }
 
-Task<Status> Engine::RotateSecret(std::string name, std::string value, Client client) {
+Task<Status> Secrets::Rotate(std::string name, std::string value, Client client) {
   auto info = vault_.Find(client.peer.uid, name);
-  if (info) co_return co_await KeepSecret(std::move(*info), value);
+  if (info) co_return co_await Keep(std::move(*info), value);
   Wipe(value);
   co_return std::unexpected(info.error());
 }
 
-Task<Status> Engine::RemoveSecret(std::string name, Client client) {
+Task<Status> Secrets::Remove(std::string name, Client client) {
   const bool masked = IsMasked(client.peer.uid, name);
   const Status removed = vault_.Remove(client.peer.uid, name, masked);
-  if (removed) co_await SecretChanged(client.peer.uid, name);
+  if (removed) co_await on_changed(client.peer.uid, name);
   co_return removed;
 }
 
-Result<Json> Engine::SecretsJson(const Client& client, const std::string& only) {
+Result<Json> Secrets::ToJson(const Client& client, const std::string& only) {
   CLOCHE_TRY(vault_.Open());
   if (!only.empty()) CLOCHE_TRY(vault_.Find(client.peer.uid, only));
   Json list = Json::array();
   for (const SecretInfo& info : vault_.List(client.peer.uid)) {
     if (!only.empty() && info.name != only) continue;
-    Json json = ToJson(info);
+    Json json = daemon::ToJson(info);
     json["sandboxes"] = Json::array();
-    for (const auto& sandbox : List(client)) {
+    for (const auto& sandbox : table_.List(client)) {
       const SecretGrant* grant = GrantOf(sandbox->request.network, info.name);
       if (grant && grant->id == info.id) json["sandboxes"].push_back(sandbox->id);
     }
@@ -129,7 +128,7 @@ Result<Json> Engine::SecretsJson(const Client& client, const std::string& only) 
 }
 
 // What is new in it gets a placeholder, and the rules that lead to its hosts.
-Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
+Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
   const size_t masked_before = network.masked.size();
   for (const NetworkRule& rule : network.rules)
     if (!rule.secret.empty() && !GrantOf(network, rule.secret))
@@ -181,15 +180,15 @@ Status Engine::GrantSecrets(NetworkRequest& network, uint32_t owner) {
 }
 
 // Whoever was granted it must be able to mask this value, too, and goes on with the one before.
-Status Engine::CheckHolders(uint32_t owner, const std::string& name,
-                            const std::string& value) const {
+Status Secrets::CheckHolders(uint32_t owner, const std::string& name,
+                             const std::string& value) const {
   CLOCHE_TRY(CheckSecretValue(value));
   const auto info = vault_.Find(owner, name);
   if (!info) return {};
   ASSIGN_OR_RETURN(std::string before, vault_.Value(*info));
   const bool same = before == value;
   Wipe(before);
-  for (const auto& [id, sandbox] : sandboxes_) {
+  for (const auto& [id, sandbox] : table_.all()) {
     const std::set<std::string> ids = MaskedIds(sandbox->request.network);
     if (same || !ids.contains(info->id)) continue;
     CLOCHE_TRY(
@@ -199,8 +198,16 @@ Status Engine::CheckHolders(uint32_t owner, const std::string& name,
   return {};
 }
 
+Status Secrets::CheckCanMask(const Sandbox& sandbox) {
+  if (sandbox.request.network.masked.empty()) return {};
+  CLOCHE_TRY(vault_.Open());
+  return vault_.CheckMasked("open the network of " + sandbox.id, sandbox.owner,
+                            MaskedIds(sandbox.request.network), 0,
+                            "remove the sandbox: cloche rm " + sandbox.id);
+}
+
 // For cloche-egress. An empty value: it is gone, and what wants it is refused.
-SecretValues Engine::ValuesFor(const Sandbox& sandbox) const {
+SecretValues Secrets::ValuesFor(const Sandbox& sandbox) const {
   SecretValues values;
   for (const SecretGrant& grant : sandbox.request.network.secrets) {
     const auto info = vault_.Find(sandbox.owner, grant.name);
@@ -212,7 +219,7 @@ SecretValues Engine::ValuesFor(const Sandbox& sandbox) const {
 }
 
 // What this sandbox's requests have carried, or could have, and where to.
-std::vector<MaskedValue> Engine::MaskedFor(const Sandbox& sandbox) const {
+std::vector<MaskedValue> Secrets::MaskedFor(const Sandbox& sandbox) const {
   std::map<std::string, Json> hosts;
   for (const MaskedHost& each : sandbox.request.network.masked)
     hosts[each.id].push_back(Json::array({each.host, each.port}));
@@ -223,43 +230,25 @@ std::vector<MaskedValue> Engine::MaskedFor(const Sandbox& sandbox) const {
   return masked;
 }
 
-bool Engine::IsMasked(uint32_t owner, const std::string& name) const {
+bool Secrets::IsMasked(uint32_t owner, const std::string& name) const {
   const auto info = vault_.Find(owner, name);
-  return info && std::ranges::any_of(sandboxes_, [&](const auto& each) {
+  return info && std::ranges::any_of(table_.all(), [&](const auto& each) {
            return std::ranges::find(each.second->request.network.masked, info->id,
                                     &MaskedHost::id) != each.second->request.network.masked.end();
          });
 }
 
 // With the last sandbox that has used them.
-void Engine::ForgetOldValues() {
+void Secrets::ForgetOldValues() {
   std::set<std::string> ids;
-  for (const auto& [id, sandbox] : sandboxes_) {
-    if (sandbox->state == Sandbox::State::kUnreadable) return;  // nobody knows which it has used
+  for (const auto& [id, sandbox] : table_.all()) {
+    if (sandbox->state() == Sandbox::State::kUnreadable) return;  // nobody knows which it has used
     for (const MaskedHost& each : sandbox->request.network.masked) ids.insert(each.id);
   }
   (void)vault_.KeepOldOf(ids);
 }
 
-// Those that hold it learn of it at once: all of them of its end; of another value when the rules
-// no longer lead to hosts that it is not for. Rules that cannot be made grant nothing.
-Task<void> Engine::SecretChanged(uint32_t owner, std::string name) {
-  std::vector<std::shared_ptr<Sandbox>> holders;
-  for (const auto& [id, sandbox] : sandboxes_)
-    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network)
-      holders.push_back(sandbox);
-  if (!vault_.Find(owner, name))
-    for (const auto& sandbox : holders) egress_.SendSecrets(sandbox->id);
-  for (const auto& sandbox : holders) {
-    Json rules = Json::array();
-    if (auto compiled = CompileNetwork(sandbox->request.network, sandbox->owner))
-      rules = std::move(*compiled);
-    co_await egress_.SetRules(sandbox->id, std::move(rules));
-    egress_.SendSecrets(sandbox->id);
-  }
-}
-
-void Engine::CountSecretUses(uint32_t owner, const Json& event) {
+void Secrets::CountUses(uint32_t owner, const Json& event) {
   const auto secrets = event.find("secrets");
   if (secrets == event.end() || !secrets->is_object() || event.value("state", Json()) != "end")
     return;
@@ -268,7 +257,7 @@ void Engine::CountSecretUses(uint32_t owner, const Json& event) {
 }
 
 // What the commands inside hold instead. It goes over what else they are given under that name.
-void Engine::AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) const {
+void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) {
   for (const SecretGrant& grant : sandbox.request.network.secrets) {
     const std::string begin = grant.variable + "=";
     std::erase_if(env, [&](const std::string& each) { return each.starts_with(begin); });

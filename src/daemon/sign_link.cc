@@ -52,7 +52,7 @@ Task<void> SignLink::ReadLoop(std::shared_ptr<SignLink> self) {
     if (taken > 0 || !sys::ReadableNow(self->socket_.native_handle())) continue;
     boost::system::error_code ignored;
     (void)self->socket_.close(ignored);
-    const SpawnAnswer end = co_await SpawnLink::Finish(self->process_);
+    const SpawnAnswer end = co_await Spawn::Finish(self->process_);
     std::string why = end.reply.value == 0 ? "cloche-sign ended" : end.reply.operation;
     if (*end.reply.detail != '\0') why += fmt::format(" ({})", end.reply.detail);
     self->changed_.Pulse();

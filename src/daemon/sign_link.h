@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "daemon/event.h"
-#include "daemon/spawn_link.h"
+#include "daemon/spawn.h"
 #include "sys/fd.h"
 
 namespace cloche::daemon {
@@ -15,7 +15,7 @@ namespace cloche::daemon {
 // The cloche-sign of one sandbox. Gone with it; when it dies, nothing is signed any more.
 class SignLink : public std::enable_shared_from_this<SignLink> {
  public:
-  SignLink(asio::io_context& io, SpawnLink& spawn) : spawn_(spawn), socket_(io), changed_(io) {}
+  SignLink(asio::io_context& io, Spawn& spawn) : spawn_(spawn), socket_(io), changed_(io) {}
 
   std::function<void(const Json& event)> on_signature;
   std::function<void(const std::string& why)> on_death;
@@ -34,10 +34,10 @@ class SignLink : public std::enable_shared_from_this<SignLink> {
   bool ReceiveOne();  // false: nothing more, for now or ever
   void Handle(const std::string& text);
 
-  SpawnLink& spawn_;
+  Spawn& spawn_;
   asio::posix::stream_descriptor socket_;
   Event changed_;  // pulsed when it answered, or died
-  std::shared_ptr<SpawnLink::Waiting> process_;
+  std::shared_ptr<Spawn::Waiting> process_;
   std::string sandbox_;
   uint64_t asked_ = 0, answered_ = 0;
   Json answer_;

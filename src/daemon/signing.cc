@@ -1,13 +1,14 @@
+#include "daemon/signing.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
-#include "daemon/engine.h"
 #include "daemon/text_of.h"
+#include "daemon/turn.h"
 
-// Signatures that sandboxes are granted: which keys, the process that lends them, the log.
 namespace cloche::daemon {
 namespace {
 
@@ -25,7 +26,7 @@ bool IsCalled(const SigningKey& key, const std::string& name) {
 
 }  // namespace
 
-void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
+void Signing::TakeEvent(Sandbox& sandbox, const Json& event) {
   Json record = {{"time", event.value("time", Json())}, {"kind", "sign"}};
   if (!record["time"].is_number()) record.erase("time");
   if (const std::string comment = ShortTextOf(event, "comment"); !comment.empty())
@@ -34,7 +35,7 @@ void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
     if (std::string text = ShortTextOf(event, key); !text.empty()) record[key] = std::move(text);
   if (const auto untold = event.find("untold"); untold != event.end() && untold->is_number())
     record["untold"] = *untold;
-  const std::shared_ptr<SandboxNetwork> network = NetworkOf(sandbox);
+  const std::shared_ptr<SandboxNetwork> network = sandbox.Network();
   network->Note(record);
   if (ShortTextOf(event, "decision") == "allow") return;
   const std::string reason = ShortTextOf(event, "reason");
@@ -46,14 +47,14 @@ void Engine::SignatureEvent(Sandbox& sandbox, const Json& event) {
       command->Tell(FrameType::kNotice, {{"kind", "sign"}, {"message", message}});
 }
 
-Task<Status> Engine::OpenSigning(std::shared_ptr<Sandbox> sandbox, Client client) {
+Task<Status> Signing::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
   auto listener = co_await sandbox->AskSocket(InitOp::kListen, "let sign");
   if (!listener) co_return std::unexpected(listener.error());
-  CloseSigning(*sandbox);
-  (void)NetworkOf(*sandbox);  // whose log it is
+  Close(*sandbox);
+  (void)sandbox->Network();  // whose log it is
   auto link = std::make_shared<SignLink>(io_, spawn_);
   link->on_signature = [this, weak = std::weak_ptr(sandbox)](const Json& event) {
-    if (const auto alive = weak.lock()) SignatureEvent(*alive, event);
+    if (const auto alive = weak.lock()) TakeEvent(*alive, event);
   };
   link->on_death = [this, weak = std::weak_ptr(sandbox)](const std::string& why) {
     const auto alive = weak.lock();
@@ -61,17 +62,17 @@ Task<Status> Engine::OpenSigning(std::shared_ptr<Sandbox> sandbox, Client client
     const Json event = {{"decision", "deny"},
                         {"use", "agent"},
                         {"reason", why + ": nothing is signed until the sandbox starts again"}};
-    SignatureEvent(*alive, event);
+    TakeEvent(*alive, event);
   };
   CLOCHE_CO_TRY(link->Start(io_, sandbox->id, sandbox->request.signing.agent, client.socket,
-                            std::move(*listener), directories_.state + "/daemon/sign.log"));
+                            std::move(*listener), machine_.state_directory() + "/daemon/sign.log"));
   sandbox->signer = link;
-  Status set = co_await SetSigning(sandbox, sandbox->request.signing);
-  if (!set) CloseSigning(*sandbox);
+  Status set = co_await Set(sandbox, sandbox->request.signing);
+  if (!set) Close(*sandbox);
   co_return set;
 }
 
-Task<Status> Engine::SetSigning(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted) {
+Task<Status> Signing::Set(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted) {
   Json keys = Json::array();
   for (const SigningKey& each : wanted.keys) keys.push_back(Json(SigningKeyToJson(each)));
   const std::shared_ptr<SignLink> link = sandbox->signer;
@@ -87,17 +88,17 @@ Task<Status> Engine::SetSigning(std::shared_ptr<Sandbox> sandbox, SigningRequest
   co_return Status{};
 }
 
-void Engine::CloseSigning(Sandbox& sandbox) {
+void Signing::Close(Sandbox& sandbox) {
   if (const auto link = std::exchange(sandbox.signer, nullptr)) {
     link->on_death = nullptr;
     link->Close();
   }
 }
 
-Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChange change,
-                                   Client client) {
+Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange change,
+                             Client client) {
   const Turn turn = co_await TakeTurn(sandbox);
-  if (sandbox->state != Sandbox::State::kRunning && sandbox->state != Sandbox::State::kStopped)
+  if (!sandbox->has_files())
     co_return Fail(Code::kConflict, "change what " + sandbox->id + " may sign: it has ended",
                    "make a new sandbox: cloche new");
   SigningRequest wanted = sandbox->request.signing;
@@ -107,7 +108,7 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
           Code::kNotFound,
           fmt::format("revoke a key: {} has no {}", sandbox->id, EscapeForTerminal(gone)),
           "cloche sign " + sandbox->id + " ls");
-  const bool runs = sandbox->state == Sandbox::State::kRunning;
+  const bool runs = sandbox->runs();
   if (!change.add.empty() && !runs)
     co_return Fail(Code::kConflict, "grant a key to " + sandbox->id + ": it does not run",
                    "start something in it: cloche exec " + sandbox->id + " -- true");
@@ -126,16 +127,16 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
   const bool open = sandbox->signer && sandbox->signer->open();
   const SigningRequest before = sandbox->request.signing;
   if (runs && open && !moved) {
-    Status set = co_await SetSigning(sandbox, wanted);
+    Status set = co_await Set(sandbox, wanted);
     if (!set && !change.add.empty()) co_return set;
     if (!set) {
       // It does not listen, and was closed. What is revoked stays so.
-      CloseSigning(*sandbox);
+      Close(*sandbox);
       sandbox->request.signing = std::move(wanted);
     }
   } else if (runs && !wanted.keys.empty()) {
     sandbox->request.signing = std::move(wanted);
-    Status opened = co_await OpenSigning(sandbox, client);
+    Status opened = co_await Open(sandbox, client);
     if (!opened && !change.add.empty()) {
       sandbox->request.signing = before;
       co_return opened;
@@ -145,18 +146,18 @@ Task<Status> Engine::ChangeSigning(std::shared_ptr<Sandbox> sandbox, SigningChan
     sandbox->request.signing = std::move(wanted);
   }
   if (sandbox->network) sandbox->network->told.clear();
-  co_return Save(*sandbox);
+  co_return table_.Save(*sandbox);
 }
 
-Json Engine::SigningJson(const Sandbox& sandbox) const {
+Json Signing::ToJson(const Sandbox& sandbox) {
   const SigningRequest& signing = sandbox.request.signing;
   const bool open = sandbox.signer && sandbox.signer->open();
   Json keys = Json::array();
   for (const SigningKey& each : signing.keys) keys.push_back(Json(SigningKeyToJson(each)));
-  const char* state = signing.keys.empty()                        ? "none"
-                      : open                                      ? "open"
-                      : sandbox.state == Sandbox::State::kRunning ? "closed"
-                                                                  : "stopped";
+  const char* state = signing.keys.empty() ? "none"
+                      : open               ? "open"
+                      : sandbox.runs()     ? "closed"
+                                           : "stopped";
   return {{"id", sandbox.id},        {"state", state},
           {"keys", std::move(keys)}, {"per_minute", signing.per_minute},
           {"agent", signing.agent},  {"socket", kSignSocket}};

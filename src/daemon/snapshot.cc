@@ -73,4 +73,14 @@ Snapshot Snapshot::FromRow(const Registry::SnapshotRow& row) {
   }
 }
 
+bool IsOlder(const Snapshot& snapshot, const ServiceRequest& service) {
+  return snapshot.created <
+         std::chrono::system_clock::time_point(std::chrono::milliseconds(service.since_ms));
+}
+
+std::unexpected<Error> NoMore(const Snapshot& snapshot) {
+  return Fail(Code::kNotFound, "find snapshot: " + snapshot.id + " was removed just now",
+              "cloche snapshots SANDBOX shows the ones there are");
+}
+
 }  // namespace cloche::daemon

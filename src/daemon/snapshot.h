@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "daemon/event.h"
 #include "daemon/registry.h"
+#include "policy/service_request.h"
 
 namespace cloche::daemon {
 
@@ -35,5 +36,10 @@ struct Snapshot {
   Registry::SnapshotRow ToRow() const;
   static Snapshot FromRow(const Registry::SnapshotRow& row);  // kUnreadable: `note` says why
 };
+
+// Its data was copied later: in such a state it would run on the live files below.
+bool IsOlder(const Snapshot& snapshot, const ServiceRequest& service);
+// It was there when somebody asked for it.
+std::unexpected<Error> NoMore(const Snapshot& snapshot);
 
 }  // namespace cloche::daemon

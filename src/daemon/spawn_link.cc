@@ -36,34 +36,7 @@ Task<SpawnAnswer> SpawnLink::Ready() {
   co_return answer;
 }
 
-Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox, uint32_t flags,
-                                  std::vector<int> fds) {
-  SpawnRequest request{};
-  request.op = op;
-  request.flags = flags;
-  strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
-  co_return co_await Finish(Send(request, fds));
-}
-
-Task<SpawnAnswer> SpawnLink::Call(SpawnOp op, const std::string& sandbox,
-                                  const std::string& snapshot, const std::string& other) {
-  return Finish(Begin(op, sandbox, snapshot, other));
-}
-
-std::shared_ptr<SpawnLink::Waiting> SpawnLink::Begin(SpawnOp op, const std::string& sandbox,
-                                                     const std::string& snapshot,
-                                                     const std::string& other, uint32_t flags) {
-  SpawnRequest request{};
-  request.op = op;
-  request.flags = flags;
-  strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
-  strncpy(request.snapshot, snapshot.c_str(), sizeof request.snapshot - 1);
-  strncpy(request.other, other.c_str(), sizeof request.other - 1);
-  return Send(request, {});
-}
-
-std::shared_ptr<SpawnLink::Waiting> SpawnLink::Send(SpawnRequest request,
-                                                    std::span<const int> fds) {
+std::shared_ptr<Spawn::Waiting> SpawnLink::Send(SpawnRequest request, std::span<const int> fds) {
   request.number = next_++;
   auto waiting = std::make_shared<Waiting>(io_);
   waiting->number = request.number;
@@ -77,11 +50,6 @@ std::shared_ptr<SpawnLink::Waiting> SpawnLink::Send(SpawnRequest request,
     waiting->done.Set();
   }
   return waiting;
-}
-
-Task<SpawnAnswer> SpawnLink::Finish(std::shared_ptr<Waiting> waiting) {
-  co_await waiting->done.Wait();
-  co_return std::move(waiting->answer);
 }
 
 Task<void> SpawnLink::Leave() {

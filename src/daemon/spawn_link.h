@@ -4,43 +4,24 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
-#include "base/spawn_protocol.h"
-#include "daemon/event.h"
-#include "sys/fd.h"
+#include "daemon/spawn.h"
 
 namespace cloche::daemon {
 
-struct SpawnAnswer {
-  SpawnReply reply;
-  std::vector<sys::Fd> fds;
-};
-
 // The socketpair to cloche-spawn, which is our child and outlives us by milliseconds at most.
-class SpawnLink {
+class SpawnLink : public Spawn {
  public:
   static Result<std::unique_ptr<SpawnLink>> Start(asio::io_context& io, const std::string& program,
                                                   const std::string& state_dir);
   Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
-  uint32_t ready_flags() const { return ready_reply_.flags; }  // kFlagAppArmor...
-  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
-                         std::vector<int> fds = std::vector<int>());
-  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, const std::string& snapshot,
-                         const std::string& other = "");
-  // The same in two steps: it is under way when Begin returns.
-  class Waiting;
-  std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
-                                 const std::string& snapshot = "", const std::string& other = "",
-                                 uint32_t flags = 0);
-  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {});
-  static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
+  uint32_t ready_flags() const override { return ready_reply_.flags; }
+  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {}) override;
   int process() const { return process_; }
-  bool lost() const { return lost_; }  // what it was doing may be done or not
-  Task<void> Leave();                  // tells spawn to end everything and waits until it has
+  bool lost() const override { return lost_; }
+  Task<void> Leave();  // tells spawn to end everything and waits until it has
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:
@@ -59,14 +40,6 @@ class SpawnLink {
   std::map<uint64_t, std::shared_ptr<Waiting>> waiting_;
   std::function<void(const SpawnReply&)> on_exited_;
   std::function<void()> on_lost_;
-};
-
-class SpawnLink::Waiting {
- public:
-  explicit Waiting(asio::io_context& io) : done(io) {}
-  Event done;
-  uint64_t number = 0;  // of the request
-  SpawnAnswer answer;
 };
 
 }  // namespace cloche::daemon

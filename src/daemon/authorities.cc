@@ -1,4 +1,5 @@
-#include <errno.h>
+#include "daemon/authorities.h"
+
 #include <fmt/core.h>
 #include <string.h>
 
@@ -6,13 +7,11 @@
 #include <chrono>
 #include <filesystem>
 
-#include "daemon/authority.h"
-#include "daemon/engine.h"
+#include "daemon/ask_inside.h"
 #include "daemon/host_trust.h"
 #include "egress/rule.h"
 #include "sys/process.h"
 
-// The certificate authorities of sandboxes whose rules speak of requests.
 namespace cloche::daemon {
 namespace {
 
@@ -37,14 +36,14 @@ bool NeedsAuthority(const Json& rules) {
   });
 }
 
-std::string Engine::AuthorityPath(const std::string& id) const {
-  return fmt::format("{}/daemon/authorities/{}.pem", directories_.state, id);
+std::string Authorities::PathOf(const std::string& id) const {
+  return fmt::format("{}/daemon/authorities/{}.pem", machine_.state_directory(), id);
 }
 
 // That of a disposable sandbox is in memory only.
-Result<Authority> Engine::AuthorityOf(Sandbox& sandbox) {
-  std::optional<Authority>& held = NetworkOf(sandbox)->authority;
-  const std::string path = AuthorityPath(sandbox.id);
+Result<Authority> Authorities::Of(Sandbox& sandbox) {
+  std::optional<Authority>& held = sandbox.Network()->authority;
+  const std::string path = PathOf(sandbox.id);
   if (!held && sandbox.keep)
     if (auto kept = ReadAuthority(path)) held = std::move(*kept);
   if (held && LastsFrom(*held, Now())) return *held;
@@ -64,57 +63,50 @@ Result<Authority> Engine::AuthorityOf(Sandbox& sandbox) {
   return *held;
 }
 
-Task<Status> Engine::LayTrust(std::shared_ptr<Sandbox> sandbox, Authority authority,
+Task<Status> Authorities::Lay(std::shared_ptr<Sandbox> sandbox, Authority authority,
                               Client client) {
   std::string text = authority.certificate;
-  for (const std::string& part : CertificatesInParts(ReadHostTrust(mode_), kMostFallback))
+  for (const std::string& part : CertificatesInParts(ReadHostTrust(machine_.mode()), kMostFallback))
     if (text.size() < kMostFallback) text += part;
   const sys::Fd memory(sys::SealedMemfd("certificates", text.data(), text.size()));
   if (!memory.valid()) co_return Fail(Code::kInternal, "write certificates: out of memory");
-  auto answer = co_await AskInside(sandbox, SpawnOp::kTrust, 0, client, memory.get());
+  auto answer = co_await AskInside(spawn_, machine_.mode(), sandbox, SpawnOp::kTrust, 0, client,
+                                   memory.get());
   if (!answer) co_return std::unexpected(answer.error());
-  if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
-  NetworkOf(*sandbox)->believes = authority.sha256;
+  if (answer->reply.value != 0) co_return std::unexpected(machine_.Explain(*answer));
+  sandbox->Network()->believes = authority.sha256;
   co_return Status{};
 }
 
-Task<Result<Json>> Engine::PrepareAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto authority = AuthorityOf(*sandbox);
+Task<Result<Json>> Authorities::Prepare(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto authority = Of(*sandbox);
   if (!authority) co_return std::unexpected(authority.error());
-  if (Status laid = co_await LayTrust(sandbox, *authority, client); !laid)
+  if (Status laid = co_await Lay(sandbox, *authority, client); !laid)
     co_return std::unexpected(laid.error());
   co_return ForEgress(*authority);
 }
 
-Task<Status> Engine::GiveAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto prepared = co_await PrepareAuthority(sandbox, client);
-  if (!prepared) co_return std::unexpected(prepared.error());
-  egress_.SetAuthority(sandbox->id, std::move(*prepared));
-  co_return Status{};
+bool Authorities::IsToBeRenewed(const Sandbox& sandbox) {
+  const std::shared_ptr<SandboxNetwork>& network = sandbox.network;
+  return network && !network->believes.empty() && network->authority &&
+         !LastsFrom(*network->authority, Now());
 }
 
-Task<Status> Engine::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
-  const std::shared_ptr<SandboxNetwork> network = sandbox->network;
-  if (!network || network->believes.empty() || !network->authority ||
-      LastsFrom(*network->authority, Now()))
-    co_return Status{};
-  co_return co_await GiveAuthority(sandbox, client);
-}
-
-void Engine::RemoveAuthorities(const std::string& id) {
+void Authorities::Remove(const std::string& id) const {
   std::error_code error;
-  if (!id.empty()) {
-    std::filesystem::remove(AuthorityPath(id), error);
-    return;
-  }
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directories_.state + "/daemon/authorities", error))
-    if (!sandboxes_.contains(entry.path().stem())) std::filesystem::remove(entry.path(), error);
+  std::filesystem::remove(PathOf(id), error);
+}
+
+void Authorities::RemoveStale(const SandboxTable& table) const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           machine_.state_directory() + "/daemon/authorities", error))
+    if (!table.Contains(entry.path().stem())) std::filesystem::remove(entry.path(), error);
 }
 
 // What the caller named himself stays as he wants it.
-void Engine::AddTrustVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
-                               std::vector<std::string>& env) const {
+void AddTrustVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
+                       std::vector<std::string>& env) {
   if (!sandbox.network || sandbox.network->believes.empty()) return;
   for (const char* name : {"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
                            "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}) {

@@ -1,4 +1,5 @@
-#include <arpa/inet.h>
+#include "daemon/network_grants.h"
+
 #include <errno.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
@@ -9,14 +10,14 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "daemon/engine.h"
+#include "daemon/ask_inside.h"
 #include "daemon/production_hosts.h"
 #include "daemon/text_of.h"
+#include "daemon/turn.h"
 #include "egress/rule_text.h"
 #include "sys/sandbox_network.h"
 #include "sys/stream.h"
 
-// What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
 namespace cloche::daemon {
 namespace {
 
@@ -31,7 +32,7 @@ double Now() {
 
 bool IsExpired(const NetworkRule& rule, double now) { return rule.expires && *rule.expires <= now; }
 
-Result<egress::Rule> Compile(const NetworkRule& written) {
+Result<egress::Rule> CompileRule(const NetworkRule& written) {
   ASSIGN_OR_RETURN(egress::Rule rule, egress::ParseRule(written.text));
   rule.id = written.id;
   rule.allow = written.allow;
@@ -85,13 +86,13 @@ std::string Blocked(const Sandbox& sandbox, const Json& record) {
 
 }  // namespace
 
-Result<Json> Engine::CompileNetwork(const NetworkRequest& network, uint32_t owner) const {
+Result<Json> NetworkGrants::Compile(const NetworkRequest& network, uint32_t owner) const {
   Json list = Json::array();
   if (network.rules.empty()) return list;
   const double now = Now();
-  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read(mode_));
+  ASSIGN_OR_RETURN(const ProductionHosts production, ProductionHosts::Read(machine_.mode()));
   for (const NetworkRule& each : network.rules) {
-    ASSIGN_OR_RETURN(egress::Rule rule, Compile(each));
+    ASSIGN_OR_RETURN(egress::Rule rule, CompileRule(each));
     CLOCHE_TRY(production.Check(rule));
     if (!each.secret.empty()) {
       const SecretGrant* grant = GrantOf(network, each.secret);
@@ -100,7 +101,7 @@ Result<Json> Engine::CompileNetwork(const NetworkRequest& network, uint32_t owne
                     "grant it: --secret NAME");
       rule.secret = egress::SecretUse{.name = grant->name, .placeholder = grant->placeholder};
       // One that is gone has no value, and what comes by this rule is refused.
-      const auto info = vault_.Find(owner, each.secret);
+      const auto info = secrets_.Find(owner, each.secret);
       if (info && info->id == grant->id) {
         if (!MayGoTo(*info, rule)) continue;
         for (const std::string& where : info->where) {
@@ -120,58 +121,39 @@ Result<Json> Engine::CompileNetwork(const NetworkRequest& network, uint32_t owne
   return list;
 }
 
-std::shared_ptr<SandboxNetwork> Engine::NetworkOf(Sandbox& sandbox) {
-  if (!sandbox.network)
-    sandbox.network = std::make_shared<SandboxNetwork>(
-        io_, fmt::format("{}/daemon/logs/{}-network.jsonl", directories_.state, sandbox.id));
-  return sandbox.network;
+NetworkGrants::NetworkGrants(asio::io_context& io, Machine& machine, SandboxTable& table,
+                             Spawn& spawn, Secrets& secrets)
+    : io_(io),
+      machine_(machine),
+      table_(table),
+      spawn_(spawn),
+      secrets_(secrets),
+      authorities_(machine, spawn),
+      egress_(io, machine.mode(), spawn, machine.state_directory() + "/daemon/egress.log") {
+  egress_.on_death = [this](const std::string& why) { TellOfDeath(why); };
 }
 
-void Engine::ServeNetworks() {
-  egress_.on_death = [this](const std::string& why) {
-    for (const auto& [id, sandbox] : sandboxes_) {
-      if (!sandbox->network || sandbox->network->proxy_port == 0) continue;
-      sandbox->network->CutAll(why);
-      for (const auto& [number, command] : sandbox->commands())
-        if (!command->ended())
-          command->Tell(FrameType::kNotice,
-                        {{"kind", "network"},
-                         {"message", why + ": its connections were cut; it is started again"}});
-    }
-  };
+void NetworkGrants::TellOfDeath(const std::string& why) {
+  for (const auto& [id, sandbox] : table_.all()) {
+    if (!sandbox->network || sandbox->network->proxy_port == 0) continue;
+    sandbox->network->CutAll(why);
+    for (const auto& [number, command] : sandbox->commands())
+      if (!command->ended())
+        command->Tell(FrameType::kNotice,
+                      {{"kind", "network"},
+                       {"message", why + ": its connections were cut; it is started again"}});
+  }
 }
 
-void Engine::GuardLater(Sandbox& sandbox) {
-  sandbox.on_detach = [this](Sandbox& gone) {
-    CloseSigning(gone);
-    CloseNetwork(gone);
-  };
-  // What a command was refused is told before its end is. Whose it was, nobody can tell any more.
-  sandbox.on_exit = [this](Sandbox& asked) {
-    if (asked.signer) asked.signer->Drain();
-    asked.network->may_ask = false;
-    egress_.Drain();
-    TakeRefusals(asked, *asked.network);
-    asked.network->may_ask = true;
-  };
+// Whose it was, nobody can tell any more.
+void NetworkGrants::TellRefusals(Sandbox& sandbox) {
+  sandbox.network->may_ask = false;
+  egress_.Drain();
+  TakeRefusals(sandbox, *sandbox.network);
+  sandbox.network->may_ask = true;
 }
 
-Task<Status> Engine::StartGuarded(std::shared_ptr<Sandbox> sandbox, Client client,
-                                  FirstCommand* first) {
-  Status opened;
-  if (!sandbox->request.network.rules.empty()) opened = co_await OpenNetwork(sandbox, client);
-  if (opened && !sandbox->request.signing.keys.empty())
-    opened = co_await OpenSigning(sandbox, client);
-  if (opened && first)
-    opened = sandbox->Start(first->command, ImageOf(first->command->request(), *sandbox));
-  if (opened) co_return opened;
-  co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
-  sandbox->Detach("what it was granted could not be opened");
-  sandbox->state = Sandbox::State::kStopped;
-  co_return opened;
-}
-
-void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
+void NetworkGrants::TakeEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
   Json record;
   const bool denied = network.Take(event, record);
   const auto tell = [&](const std::string& message) {
@@ -193,7 +175,7 @@ void Engine::NetworkEvent(Sandbox& sandbox, SandboxNetwork& network, const Json&
 }
 
 // What the kernel refused by itself: everything but TCP and names.
-void Engine::TakeRefusals(Sandbox& sandbox, SandboxNetwork& network) {
+void NetworkGrants::TakeRefusals(Sandbox& sandbox, SandboxNetwork& network) {
   if (!network.refusals.is_open()) return;
   for (const sys::Refusal& each : sys::ReadRefusals(network.refusals.native_handle())) {
     const std::string protocol = sys::ProtocolName(each.protocol);
@@ -208,12 +190,12 @@ void Engine::TakeRefusals(Sandbox& sandbox, SandboxNetwork& network) {
     if (each.source_port != 0) event["source_port"] = each.source_port;
     event["reason"] =
         fmt::format("{} to {}: only TCP and names pass", protocol, DestinationOf(event));
-    NetworkEvent(sandbox, network, event);
+    TakeEvent(sandbox, network, event);
   }
 }
 
-Task<void> Engine::WatchRefusals(std::weak_ptr<Sandbox> weak,
-                                 std::shared_ptr<SandboxNetwork> network) {
+Task<void> NetworkGrants::WatchRefusals(std::weak_ptr<Sandbox> weak,
+                                        std::shared_ptr<SandboxNetwork> network) {
   while (network->refusals.is_open()) {
     auto [error] =
         co_await network->refusals.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
@@ -223,85 +205,39 @@ Task<void> Engine::WatchRefusals(std::weak_ptr<Sandbox> weak,
   }
 }
 
-// The sockets of its border, made by spawn inside.
-Task<Result<SpawnAnswer>> Engine::AskInside(std::shared_ptr<Sandbox> sandbox, SpawnOp op,
-                                            uint64_t argument, Client client, int memory) {
-  std::vector<int> fds(1, client.socket);
-  if (memory >= 0) fds.push_back(memory);
-  sys::Fd witness;
-  if (mode_ == Mode::kRootless) {
-    auto made = co_await sandbox->AskSocket(
-        op == SpawnOp::kTrust || op == SpawnOp::kForget ? InitOp::kMounts : InitOp::kSocket,
-        op == SpawnOp::kForget ? "look at reality anew" : "open the network");
-    if (!made) co_return std::unexpected(made.error());
-    witness = std::move(*made);
-    fds.push_back(witness.get());
-  }
-  SpawnRequest request{};
-  request.op = op;
-  request.argument = argument;
-  strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
-  co_return co_await SpawnLink::Finish(spawn_.Send(request, fds));
-}
-
-Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto rules = CompileNetwork(sandbox->request.network, sandbox->owner);
-  if (!rules) co_return std::unexpected(rules.error());
-  // What cannot be read cannot be masked, nor what is too much.
-  if (!sandbox->request.network.masked.empty()) {
-    CLOCHE_CO_TRY(vault_.Open());
-    CLOCHE_CO_TRY(vault_.CheckMasked("open the network of " + sandbox->id, sandbox->owner,
-                                     MaskedIds(sandbox->request.network), 0,
-                                     "remove the sandbox: cloche rm " + sandbox->id));
-  }
-  const uint64_t life = sandbox->launches;
-  NetworkOf(*sandbox)->believes.clear();
-  auto answer = co_await AskInside(sandbox, SpawnOp::kNetwork, 0, client);
-  if (!answer) co_return std::unexpected(answer.error());
-  if (answer->reply.value != 0) co_return std::unexpected(Explained(*answer));
-  if (answer->fds.size() < 3 || answer->fds.size() > 6)
-    co_return Fail(Code::kInternal, "open the network: cloche-spawn sent no sockets");
-  sys::Fd refusals;
-  if (answer->fds.size() % 2 == 0) {
-    refusals = std::move(answer->fds.back());
-    answer->fds.pop_back();
-  }
-  const std::shared_ptr<SandboxNetwork> network = NetworkOf(*sandbox);
+Border NetworkGrants::MakeBorder(const std::shared_ptr<Sandbox>& sandbox) {
+  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
   Border border;
   border.name = sandbox->name;
-  border.rules = std::move(*rules);
   border.limits = sandbox->request.network.limits;
   for (const Decoy& each : sandbox->request.canaries.decoys)
     border.canaries.push_back({{"name", each.kind}, {"value", MarkOf(each)}});
-  // Where a secret has been, answers are read although no rule asks for it any more.
-  if (NeedsAuthority(border.rules) || !sandbox->request.network.masked.empty()) {
-    auto prepared = co_await PrepareAuthority(sandbox, client);
-    if (!prepared) co_return std::unexpected(prepared.error());
-    border.authority = std::move(*prepared);
-  }
-  const uint16_t proxy_port = PortOf(answer->fds[kProxySocket].get());
-  for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
-  border.sockets = std::move(answer->fds);
   border.secrets = [this, weak = std::weak_ptr(sandbox)] {
     const auto alive = weak.lock();
-    return alive ? ValuesFor(*alive) : SecretValues();
+    return alive ? secrets_.ValuesFor(*alive) : SecretValues();
   };
   border.masked = [this, weak = std::weak_ptr(sandbox)] {
     const auto alive = weak.lock();
-    return alive ? MaskedFor(*alive) : std::vector<MaskedValue>();
+    return alive ? secrets_.MaskedFor(*alive) : std::vector<MaskedValue>();
   };
   border.on_connection = [this, network, owner = sandbox->owner,
                           weak = std::weak_ptr(sandbox)](const Json& event) {
     Json record;
-    CountSecretUses(owner, event);
+    secrets_.CountUses(owner, event);
     if (const auto alive = weak.lock())
-      NetworkEvent(*alive, *network, event);
+      TakeEvent(*alive, *network, event);
     else
       (void)network->Take(event, record);
   };
   border.on_over = [network] {
     if (network->proxy_port == 0) network->CutAll("its sandbox was stopped");
   };
+  return border;
+}
+
+// Whose process opened a connection is asked of init.
+void NetworkGrants::ServeOwners(const std::shared_ptr<Sandbox>& sandbox) {
+  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
   network->told.clear();
   network->on_named = [this, id = sandbox->id](uint64_t connection) {
     egress_.NameOwner(id, connection);
@@ -310,12 +246,42 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
     const auto alive = weak.lock();
     return alive && alive->AskOwner(port);
   };
+}
+
+Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto rules = Compile(sandbox->request.network, sandbox->owner);
+  if (!rules) co_return std::unexpected(rules.error());
+  CLOCHE_CO_TRY(secrets_.CheckCanMask(*sandbox));
+  const uint64_t life = sandbox->launches;
+  sandbox->Network()->believes.clear();
+  auto answer = co_await AskInside(spawn_, machine_.mode(), sandbox, SpawnOp::kNetwork, 0, client);
+  if (!answer) co_return std::unexpected(answer.error());
+  if (answer->reply.value != 0) co_return std::unexpected(machine_.Explain(*answer));
+  if (answer->fds.size() < 3 || answer->fds.size() > 6)
+    co_return Fail(Code::kInternal, "open the network: cloche-spawn sent no sockets");
+  sys::Fd refusals;
+  if (answer->fds.size() % 2 == 0) {
+    refusals = std::move(answer->fds.back());
+    answer->fds.pop_back();
+  }
+  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
+  Border border = MakeBorder(sandbox);
+  // Where a secret has been, answers are read although no rule asks for it any more.
+  if (NeedsAuthority(*rules) || !sandbox->request.network.masked.empty()) {
+    auto prepared = co_await authorities_.Prepare(sandbox, client);
+    if (!prepared) co_return std::unexpected(prepared.error());
+    border.authority = std::move(*prepared);
+  }
+  const uint16_t proxy_port = PortOf(answer->fds[kProxySocket].get());
+  for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
+  border.sockets = std::move(answer->fds);
+  ServeOwners(sandbox);
   // Secrets may have been changed meanwhile, and with them the hosts they are for.
-  auto latest = CompileNetwork(sandbox->request.network, sandbox->owner);
+  auto latest = Compile(sandbox->request.network, sandbox->owner);
   if (!latest) co_return std::unexpected(latest.error());
   border.rules = std::move(*latest);
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
-  if (sandbox->state != Sandbox::State::kRunning || sandbox->launches != life) {
+  if (!sandbox->runs() || sandbox->launches != life) {
     egress_.Close(sandbox->id);
     co_return Fail(Code::kConflict, "open the network of " + sandbox->id + ": it was stopped",
                    "start it again");
@@ -331,7 +297,7 @@ Task<Status> Engine::OpenNetwork(std::shared_ptr<Sandbox> sandbox, Client client
   co_return Status{};
 }
 
-void Engine::CloseNetwork(Sandbox& sandbox) {
+void NetworkGrants::Close(Sandbox& sandbox) {
   if (!sandbox.network) return;
   if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
   sandbox.network->proxy_port = 0;
@@ -342,22 +308,18 @@ void Engine::CloseNetwork(Sandbox& sandbox) {
   sandbox.network->Flush();
 }
 
-Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChange change,
-                                   Client client) {
-  const Turn turn = co_await TakeTurn(sandbox);
-  if (sandbox->state != Sandbox::State::kRunning && sandbox->state != Sandbox::State::kStopped)
-    co_return Fail(Code::kConflict, "change the network of " + sandbox->id + ": it has ended",
-                   "make a new sandbox: cloche new");
-  NetworkRequest wanted = sandbox->request.network;
+// What the sandbox may reach when the change is made.
+Result<NetworkRequest> NetworkGrants::Changed(const Sandbox& sandbox, NetworkChange change) {
+  NetworkRequest wanted = sandbox.request.network;
   const double now = Now();
   std::erase_if(wanted.rules, [&](const NetworkRule& rule) { return IsExpired(rule, now); });
   for (const std::string& gone : change.remove)
     if (std::erase_if(wanted.rules, [&](const NetworkRule& rule) {
           return rule.id == gone || rule.text == gone;
         }) == 0)
-      co_return Fail(Code::kNotFound,
-                     fmt::format("forget rule: {} has no {}", sandbox->id, EscapeForTerminal(gone)),
-                     "cloche net " + sandbox->id + " show");
+      return Fail(Code::kNotFound,
+                  fmt::format("forget rule: {} has no {}", sandbox.id, EscapeForTerminal(gone)),
+                  "cloche net " + sandbox.id + " show");
   std::erase_if(wanted.secrets, [&](const SecretGrant& grant) {
     return std::ranges::find(wanted.rules, grant.name, &NetworkRule::secret) == wanted.rules.end();
   });
@@ -380,17 +342,28 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
     held->id.clear();  // granted anew: it may be another by now
     if (!each.variable.empty()) held->variable = each.variable;
   }
-  CLOCHE_CO_TRY(GrantSecrets(wanted, sandbox->owner));
+  CLOCHE_TRY(secrets_.Grant(wanted, sandbox.owner));
   if (wanted.rules.size() > kMostNetworkRules)
-    co_return Fail(Code::kInvalid,
-                   fmt::format("change rules: more than {} are too many", kMostNetworkRules),
-                   "forget some: cloche net " + sandbox->id + " forget ID");
+    return Fail(Code::kInvalid,
+                fmt::format("change rules: more than {} are too many", kMostNetworkRules),
+                "forget some: cloche net " + sandbox.id + " forget ID");
   NumberRules(wanted);
-  auto rules = CompileNetwork(wanted, sandbox->owner);
+  return wanted;
+}
+
+Task<Status> NetworkGrants::Change(std::shared_ptr<Sandbox> sandbox, NetworkChange change,
+                                   Client client) {
+  const Turn turn = co_await TakeTurn(sandbox);
+  if (!sandbox->has_files())
+    co_return Fail(Code::kConflict, "change the network of " + sandbox->id + ": it has ended",
+                   "make a new sandbox: cloche new");
+  auto wanted = Changed(*sandbox, std::move(change));
+  if (!wanted) co_return std::unexpected(wanted.error());
+  auto rules = Compile(*wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
-  NetworkRequest before = std::exchange(sandbox->request.network, std::move(wanted));
+  NetworkRequest before = std::exchange(sandbox->request.network, std::move(*wanted));
   // First: what may have been sent is masked for the life of the sandbox, whoever dies meanwhile.
-  if (Status saved = Save(*sandbox); !saved) {
+  if (Status saved = table_.Save(*sandbox); !saved) {
     sandbox->request.network = std::move(before);
     co_return saved;
   }
@@ -401,30 +374,29 @@ Task<Status> Engine::ChangeNetwork(std::shared_ptr<Sandbox> sandbox, NetworkChan
   if (open && done) {
     egress_.SendSecrets(sandbox->id);
     Json latest = Json::array();
-    if (auto compiled = CompileNetwork(sandbox->request.network, sandbox->owner))
+    if (auto compiled = Compile(sandbox->request.network, sandbox->owner))
       latest = std::move(*compiled);
     co_await egress_.SetRules(sandbox->id, std::move(latest));
   }
-  if (!open && sandbox->state == Sandbox::State::kRunning && !rules->empty())
-    done = co_await OpenNetwork(sandbox, client);
+  if (!open && sandbox->runs() && !rules->empty()) done = co_await Open(sandbox, client);
   if (!done) {
     before.masked = sandbox->request.network.masked;
     sandbox->request.network = std::move(before);
     egress_.SendSecrets(sandbox->id);
-    (void)Save(*sandbox);
+    (void)table_.Save(*sandbox);
     co_return done;
   }
   if (sandbox->network) sandbox->network->told.clear();
   co_return Status();
 }
 
-Json Engine::NetworkJson(Sandbox& sandbox) {
+Json NetworkGrants::ToJson(Sandbox& sandbox) {
   const double now = Now();
   const bool open = sandbox.network && sandbox.network->proxy_port != 0;
   Json rules = Json::array();
   for (const NetworkRule& each : sandbox.request.network.rules) {
     Json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
-    if (const auto compiled = Compile(each)) {
+    if (const auto compiled = CompileRule(each)) {
       rule["kind"] = egress::KindName(compiled->kind);
       if (compiled->kind == egress::Kind::kHttps)
         rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ||
@@ -440,12 +412,12 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
     if (!each.secret.empty()) rule["secret"] = each.secret;
     rules.push_back(std::move(rule));
   }
-  const char* state = open && egress_.IsOpen(sandbox.id)          ? "open"
-                      : open                                      ? "cut"
-                      : sandbox.request.network.rules.empty()     ? "none"
-                      : sandbox.state == Sandbox::State::kRunning ? "none"
-                                                                  : "stopped";
-  const NetworkLog::Totals totals = NetworkOf(sandbox)->log.totals();
+  const char* state = open && egress_.IsOpen(sandbox.id)      ? "open"
+                      : open                                  ? "cut"
+                      : sandbox.request.network.rules.empty() ? "none"
+                      : sandbox.runs()                        ? "none"
+                                                              : "stopped";
+  const NetworkLog::Totals totals = sandbox.Network()->log.totals();
   Json json = {{"id", sandbox.id},
                {"state", state},
                {"rules", rules},
@@ -460,7 +432,7 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
                  {"dropped", totals.dropped}}},
                {"egress", egress_.Describe()}};
   for (const SecretGrant& grant : sandbox.request.network.secrets) {
-    const auto info = vault_.Find(sandbox.owner, grant.name);
+    const auto info = secrets_.Find(sandbox.owner, grant.name);
     const bool there = info && info->id == grant.id;
     json["secrets"].push_back({{"name", grant.name},
                                {"variable", grant.variable},
@@ -473,16 +445,17 @@ Json Engine::NetworkJson(Sandbox& sandbox) {
   return json;
 }
 
-Task<Result<sys::Fd>> Engine::ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port,
-                                          Client client) {
-  if (sandbox->state != Sandbox::State::kRunning)
+Task<Result<sys::Fd>> NetworkGrants::ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port,
+                                                 Client client) {
+  if (!sandbox->runs())
     co_return Fail(Code::kConflict,
                    fmt::format("connect to port {} of {}: it does not run", port, sandbox->id),
                    "start something in it: cloche exec");
-  auto answer = co_await AskInside(sandbox, SpawnOp::kConnect, port, client);
+  auto answer =
+      co_await AskInside(spawn_, machine_.mode(), sandbox, SpawnOp::kConnect, port, client);
   if (!answer) co_return std::unexpected(answer.error());
   if (answer->reply.value != 0 && strcmp(answer->reply.operation, "connect") != 0)
-    co_return std::unexpected(Explained(*answer));
+    co_return std::unexpected(machine_.Explain(*answer));
   if (answer->reply.value != 0 || answer->fds.size() != 1)
     co_return Fail(Code::kUnavailable,
                    fmt::format("connect to port {} of {}: {}", port, sandbox->id,
@@ -491,8 +464,7 @@ Task<Result<sys::Fd>> Engine::ConnectInto(std::shared_ptr<Sandbox> sandbox, uint
   co_return std::move(answer->fds[0]);
 }
 
-// What the commands inside are told of it.
-void Engine::AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) const {
+void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) {
   if (sandbox.signer) {
     std::erase_if(env, [](const std::string& each) { return each.starts_with("SSH_AUTH_SOCK="); });
     env.push_back(fmt::format("SSH_AUTH_SOCK={}", kSignSocket));
@@ -507,6 +479,36 @@ void Engine::AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string
     env.push_back(fmt::format("{}=socks5h://{}", name, at));
   for (const char* name : {"no_proxy", "NO_PROXY"})
     env.push_back(fmt::format("{}=localhost,127.0.0.1,::1", name));
+}
+
+Task<Status> NetworkGrants::GiveAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
+  auto prepared = co_await authorities_.Prepare(sandbox, client);
+  if (!prepared) co_return std::unexpected(prepared.error());
+  egress_.SetAuthority(sandbox->id, std::move(*prepared));
+  co_return Status{};
+}
+
+Task<Status> NetworkGrants::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
+  if (!Authorities::IsToBeRenewed(*sandbox)) co_return Status{};
+  co_return co_await GiveAuthority(sandbox, client);
+}
+
+// Those that hold it learn of it at once: all of them of its end; of another value when the rules
+// no longer lead to hosts that it is not for. Rules that cannot be made grant nothing.
+Task<void> NetworkGrants::SecretChanged(uint32_t owner, std::string name) {
+  std::vector<std::shared_ptr<Sandbox>> holders;
+  for (const auto& [id, sandbox] : table_.all())
+    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network)
+      holders.push_back(sandbox);
+  if (!secrets_.Find(owner, name))
+    for (const auto& sandbox : holders) egress_.SendSecrets(sandbox->id);
+  for (const auto& sandbox : holders) {
+    Json rules = Json::array();
+    if (auto compiled = Compile(sandbox->request.network, sandbox->owner))
+      rules = std::move(*compiled);
+    co_await egress_.SetRules(sandbox->id, std::move(rules));
+    egress_.SendSecrets(sandbox->id);
+  }
 }
 
 }  // namespace cloche::daemon

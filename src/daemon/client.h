@@ -1,0 +1,13 @@
+#pragma once
+
+#include "sys/process.h"
+
+namespace cloche::daemon {
+
+// Who asks, and the socket that proves it.
+struct Client {
+  sys::PeerIdentity peer;
+  int socket = -1;
+};
+
+}  // namespace cloche::daemon

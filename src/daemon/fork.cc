@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+
+#include "daemon/time_travel.h"
+#include "policy/stored_request.h"
+
+// A state is copied into new sandboxes.
+namespace cloche::daemon {
+namespace {
+
+using State = Sandbox::State;
+
+constexpr size_t kForksAtOnce = 16;  // one commit of the pool serves several
+
+}  // namespace
+
+Task<Result<Sandboxes>> TimeTravel::Fork(std::shared_ptr<Sandbox> parent, ForkRequest request,
+                                         Client client) {
+  const Turn turn = co_await TakeTurn(parent);
+  SnapshotRequest unnamed;
+  auto state = co_await Save(parent, std::move(unnamed), SnapshotKind::kFork, nullptr);
+  if (!state) co_return std::unexpected(state.error());
+  auto forks = co_await Copy(parent, *state, std::move(request), client);
+  if (ForgetRecord(*state)) DropLater(*state);
+  co_return forks;
+}
+
+Task<Result<Sandboxes>> TimeTravel::Fork(Snapshot snapshot, ForkRequest request, Client client) {
+  auto found = table_.all().find(snapshot.sandbox);
+  if (found == table_.all().end()) co_return NoMore(snapshot);
+  const std::shared_ptr<Sandbox> parent = found->second;
+  const Turn turn = co_await TakeTurn(parent);  // nobody removes it meanwhile
+  if (!snapshots_.Get(snapshot.id)) co_return NoMore(snapshot);
+  CLOCHE_CO_TRY(CheckReadable(snapshot));
+  co_return co_await Copy(parent, std::move(snapshot), std::move(request), client);
+}
+
+Task<Status> TimeTravel::CopyFiles(const Sandboxes& forks, std::string snapshot) {
+  Status status;
+  size_t next = 0, going = 0;
+  Event moved(io_);
+  const auto copy = [&](std::string id) -> Task<void> {
+    SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kFork, id, snapshot);
+    if (answer.reply.value != 0 && status) status = std::unexpected(machine_.Explain(answer));
+    --going;
+    moved.Pulse();
+  };
+  while (status && (next < forks.size() || going > 0)) {
+    for (; next < forks.size() && going < kForksAtOnce; ++next, ++going)
+      asio::co_spawn(io_, copy(forks[next]->id), kDetached);
+    if (going > 0) co_await moved.Wait();
+  }
+  while (going > 0) co_await moved.Wait();  // one failed: the others still come home
+  co_return status;
+}
+
+Task<Result<Sandboxes>> TimeTravel::Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
+                                         ForkRequest request, Client client) {
+  CLOCHE_CO_TRY(CheckReadable(*parent));
+  auto limits = WithinLimits(request.limits, parent->planned.limits);
+  if (!limits) co_return std::unexpected(limits.error());
+  CLOCHE_CO_TRY(table_.CheckNewNames(request.names, request.count, client));
+  SandboxRequest wanted = parent->request;
+  wanted.limits = OverLimits(request.limits, parent->request.limits);
+  std::erase_if(wanted.services,
+                [&](const ServiceRequest& each) { return IsOlder(snapshot, each); });
+  auto planned = machine_.Plan(wanted, machine_.FactsOf(client.peer), parent->id);
+  if (!planned) co_return std::unexpected(planned.error());
+  if (planned->plan.in_memory)
+    co_return Fail(Code::kUnavailable,
+                   "fork " + parent->id + ": its changes are not kept in memory",
+                   "leave out --inodes (rootless also --disk)");
+  Sandboxes forks;
+  std::vector<Registry::Row> rows;
+  for (size_t i = 0; i < request.count; ++i) {
+    auto fork = table_.Make(NewId("sb_"), parent->owner);
+    fork->name = request.names.empty() ? "" : request.names[i];
+    fork->keep = true;
+    fork->request = parent->request;
+    fork->request.name = fork->name;
+    fork->request.limits = wanted.limits;
+    fork->request.services = wanted.services;
+    if (i == 0) CLOCHE_CO_TRY(CheckStorable(fork->request));
+    fork->planned = parent->planned;
+    fork->planned.limits = *limits;
+    fork->lives_since = parent->lives_since;
+    if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
+    fork->birth = Birth::OfFork(parent->birth, parent->id, snapshot.created);
+    fork->project_file_digest = parent->project_file_digest;
+    fork->history.origin = {{"sandbox", parent->id},
+                            {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
+    rows.push_back(table_.RowOf(*fork));
+    table_.Add(fork);
+    forks.push_back(std::move(fork));
+  }
+  const std::string why = "forked from " + (parent->name.empty() ? parent->id : parent->name);
+  // On record before its files exist, as in Create; all of them or none.
+  Status status = table_.registry().Put(rows);
+  if (status) status = co_await CopyFiles(forks, snapshot.id);
+  if (status) {
+    rows.clear();
+    for (auto& fork : forks) {
+      (void)fork->Transition(State::kStopped, why);
+      rows.push_back(table_.RowOf(*fork));
+    }
+    status = table_.registry().Put(rows);
+  }
+  if (status) co_return forks;
+  for (auto& fork : forks) {
+    table_.Erase(fork->id);
+    co_await RemoveRest(spawn_, table_, fork->id);
+  }
+  co_return std::unexpected(status.error());
+}
+
+}  // namespace cloche::daemon

@@ -1,0 +1,137 @@
+#include "daemon/housekeeping.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+
+#include "base/text.h"
+#include "daemon/last_words.h"
+
+namespace cloche::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::seconds kKillPatience{5};  // a disk that hangs takes its time, too
+constexpr std::chrono::seconds kStartPatience{30};
+
+// Init waits for a command until it has executed its program. Others inside can stop it right
+// before, and init then hears nothing more; what kills init still ends everything. "" = it hears.
+std::string InitIsDeaf(const Sandbox& sandbox) {
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [number, command] : sandbox.commands()) {
+    if (command->ended()) continue;
+    if (command->kill_sent && now - *command->kill_sent > kKillPatience)
+      return "a command did not end when it was killed";
+    if (command->state() == CommandRun::State::kStarting &&
+        now - command->last_activity() > kStartPatience)
+      return "its init did not start a command";
+  }
+  return "";
+}
+
+// Nothing has run since the last one: it would be the same again.
+bool IsToBeSaved(const Sandbox& sandbox) {
+  const auto every = sandbox.request.snapshot_every;
+  const std::chrono::duration<double> since =
+      std::chrono::steady_clock::now() - sandbox.history.last_save;
+  return every && sandbox.keep && since.count() >= *every &&
+         (!sandbox.history.is_current || sandbox.running_commands() > 0);
+}
+
+}  // namespace
+
+void Housekeeping::SaveLater(std::shared_ptr<Sandbox> sandbox) {
+  sandbox->history.last_save = std::chrono::steady_clock::now();  // also if it fails
+  asio::co_spawn(
+      io_,
+      [](TimeTravel& time_travel, std::shared_ptr<Sandbox> box) -> Task<void> {
+        SnapshotRequest unnamed;
+        auto saved = co_await time_travel.Take(box, std::move(unnamed), SnapshotKind::kTime);
+        if (saved) co_return;
+        for (const auto& [number, command] : box->commands())
+          if (!command->ended())
+            command->Tell(FrameType::kNotice, {{"kind", "snapshot"},
+                                               {"message", "not saved: " + saved.error().message}});
+      }(time_travel_, std::move(sandbox)),
+      kDetached);
+}
+
+void Housekeeping::EnforceTimes() {
+  auto all = table_.all();
+  for (auto& [id, sandbox] : all) {
+    if (!sandbox->turn) (void)launcher_.EndIfOutlived(*sandbox);
+    if (!sandbox->runs() || sandbox->stopping) continue;
+    if (!sandbox->turn && IsToBeSaved(*sandbox)) SaveLater(sandbox);
+    const Limits& limits = sandbox->planned.limits;
+    if (std::string why = InitIsDeaf(*sandbox); !why.empty()) {
+      lifecycle_.StopLater(sandbox, std::move(why));
+      continue;
+    }
+    if (double life = limits.life.value_or(0); life > 0 && sandbox->age_s() > life) {
+      lifecycle_.EndLater(id, "life", "life limit " + FormatDuration(life));
+      continue;
+    }
+    double idle = limits.idle.value_or(0);
+    if (idle <= 0) continue;
+    const auto long_ago = std::chrono::steady_clock::now() -
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(idle));
+    for (const auto& [number, command] : sandbox->commands()) {
+      if (command->ended() || command->last_activity() > long_ago) continue;
+      if (!command->request().service.empty()) continue;  // it may wait to be asked for years
+      command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
+      sandbox->Signal(number, 9);
+    }
+    if (sandbox->running_commands() == 0 && sandbox->last_activity() < long_ago)
+      lifecycle_.StopLater(sandbox, "idle limit " + FormatDuration(idle));
+  }
+}
+
+void Housekeeping::Start(std::chrono::seconds leave_after, std::function<void()> leave) {
+  asio::co_spawn(io_, Run(leave_after, std::move(leave)), kDetached);
+}
+
+std::shared_ptr<const void> Housekeeping::ClientCame() {
+  last_busy_ = Clock::now();
+  return clients_;
+}
+
+bool Housekeeping::IsBusy() const {
+  using State = Sandbox::State;
+  return clients_.use_count() > 1 || std::ranges::any_of(table_.all(), [](const auto& entry) {
+           const Sandbox& sandbox = *entry.second;
+           return sandbox.state() == State::kRunning ||
+                  (sandbox.planned.plan.in_memory && sandbox.state() == State::kStopped);
+         });
+}
+
+Task<void> Housekeeping::Run(std::chrono::seconds leave_after, std::function<void()> leave) {
+  asio::steady_timer timer(io_);
+  for (;;) {
+    timer.expires_after(kTick);
+    co_await timer.async_wait(kAwait);
+    // Limits in time hold also after a bug in one of these.
+    try {
+      EnforceTimes();
+      on_tick();
+    } catch (...) {
+      RecordException(std::current_exception(), "keep house");
+    }
+    const bool busy = IsBusy();
+    // What a crowd of sandboxes used goes back to the machine when they are gone.
+    if (!busy && trimmed_ < last_busy_) {
+      malloc_trim(0);
+      trimmed_ = Clock::now();
+    }
+    if (busy) last_busy_ = Clock::now();
+    if (!busy && Clock::now() - last_busy_ > leave_after) {
+      leave();
+      co_return;
+    }
+  }
+}
+
+}  // namespace cloche::daemon

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/commands.h"
+#include "daemon/network_grants.h"
+#include "daemon/signing.h"
+#include "daemon/supervisor.h"
+
+namespace cloche::daemon {
+
+// Starts the processes of a sandbox, with all it was granted, and ends them. Its callers hold the
+// sandbox's turn, or are the only ones who know of it.
+class Launcher {
+ public:
+  Launcher(Machine& machine, SandboxTable& table, Spawn& spawn, Commands& commands,
+           NetworkGrants& networks, Signing& signing, Supervisor& supervisor)
+      : machine_(machine),
+        table_(table),
+        spawn_(spawn),
+        commands_(commands),
+        networks_(networks),
+        signing_(signing),
+        supervisor_(supervisor) {}
+
+  Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
+                      FirstCommand* first = nullptr);
+  // Starts what is stopped, and its services, and waits for them.
+  Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps = nullptr);
+  Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);
+  // Time passes for a stopped one, too: it must not start again to be ended then.
+  Status EndIfOutlived(Sandbox& sandbox);
+
+ private:
+  Task<Result<SpawnAnswer>> Build(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
+                                  FirstCommand* first, bool guarded);
+  Status Plan(Sandbox& sandbox, const Client& client);
+  // It runs, and nothing in it yet.
+  Task<Status> Guard(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first);
+
+  Machine& machine_;
+  SandboxTable& table_;
+  Spawn& spawn_;
+  Commands& commands_;
+  NetworkGrants& networks_;
+  Signing& signing_;
+  Supervisor& supervisor_;
+};
+
+}  // namespace cloche::daemon

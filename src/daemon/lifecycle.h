@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/birth_notes.h"
+#include "daemon/change_reader.h"
+#include "daemon/launcher.h"
+#include "daemon/time_travel.h"
+
+namespace cloche::daemon {
+
+// The life of all sandboxes: made, used, stopped, ended, removed.
+class Lifecycle {
+ public:
+  // The parts it directs.
+  struct Parts {
+    Machine& machine;
+    SandboxTable& table;
+    Spawn& spawn;
+    LogFiles& logs;
+    Secrets& secrets;
+    NetworkGrants& networks;
+    Commands& commands;
+    Launcher& launcher;
+    TimeTravel& time_travel;
+    ChangeReader& reader;
+    BirthNotes& births;
+  };
+  Lifecycle(asio::io_context& io, Parts parts) : io_(io), parts_(parts) {}
+
+  Task<Result<std::shared_ptr<Sandbox>>> Create(SandboxRequest request, bool keep, Client client,
+                                                StepTimer* steps = nullptr,
+                                                FirstCommand* first = nullptr);
+  Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox,
+                                                  CommandRequest request, Client client,
+                                                  Watcher* watcher = nullptr, StepTimer steps = {});
+  // Starts the sandbox if it is stopped, and its services, and waits for them.
+  Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client);
+  Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended = false);
+  void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
+  // It has met the limit of this name: what runs in it is killed.
+  void EndLater(const std::string& id, const char* limit, const std::string& reason);
+  // Kill, count changes if its last command wants to know, remove its files and its row.
+  Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox,
+                             std::shared_ptr<CommandRun> command = nullptr);
+  Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);
+  Task<Result<Json>> Explain(SandboxRequest request, Client client);
+
+  void InitExited(const SpawnReply& event);
+  void SpawnLost();
+  void Close();  // records what is about to be ended
+  bool spawn_lost() const { return spawn_lost_; }
+  bool closed() const { return closed_; }  // no request is begun any more: the next daemon is asked
+
+ private:
+  Status Prepare(SandboxRequest& request, bool keep, const Client& client);
+  Status CheckMayRun(Sandbox& sandbox, const CommandRequest& request);
+  static void TellOfServices(const Sandbox& sandbox, CommandRun& command);
+
+  asio::io_context& io_;
+  Parts parts_;
+  bool spawn_lost_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/authorities.h"
+#include "daemon/egress_link.h"
+#include "daemon/sandbox_table.h"
+#include "daemon/secrets.h"
+
+namespace cloche::daemon {
+
+// What the commands inside are told of it.
+void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env);
+
+// What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
+class NetworkGrants {
+ public:
+  NetworkGrants(asio::io_context& io, Machine& machine, SandboxTable& table, Spawn& spawn,
+                Secrets& secrets);
+
+  Task<Status> Open(std::shared_ptr<Sandbox> sandbox, Client client);
+  void Close(Sandbox& sandbox);
+  Task<Status> Change(std::shared_ptr<Sandbox> sandbox, NetworkChange change, Client client);
+  Json ToJson(Sandbox& sandbox);
+  // As cloche-egress reads them. All of them are checked, also those that have expired.
+  Result<Json> Compile(const NetworkRequest& network, uint32_t owner) const;
+  // A connection to a port on its loopback.
+  Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
+  Task<Status> RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client);
+  void RemoveAuthority(const std::string& id) { authorities_.Remove(id); }
+  void RemoveStaleAuthorities() { authorities_.RemoveStale(table_); }
+  // Those that hold the secret learn of it at once.
+  Task<void> SecretChanged(uint32_t owner, std::string name);
+  void TellRefusals(Sandbox& sandbox);  // a command ends: what it was refused is told before
+  void CheckHost() { egress_.CheckHost(); }
+  Json Describe() const { return egress_.Describe(); }
+
+ private:
+  void TellOfDeath(const std::string& why);
+  Border MakeBorder(const std::shared_ptr<Sandbox>& sandbox);
+  void ServeOwners(const std::shared_ptr<Sandbox>& sandbox);
+  Task<Status> GiveAuthority(std::shared_ptr<Sandbox> sandbox,
+                             Client client);  // the border is open
+  void TakeEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event);
+  void TakeRefusals(Sandbox& sandbox, SandboxNetwork& network);
+  Task<void> WatchRefusals(std::weak_ptr<Sandbox> weak, std::shared_ptr<SandboxNetwork> network);
+  Result<NetworkRequest> Changed(const Sandbox& sandbox, NetworkChange change);
+
+  asio::io_context& io_;
+  Machine& machine_;
+  SandboxTable& table_;
+  Spawn& spawn_;
+  Secrets& secrets_;
+  Authorities authorities_;
+  EgressLink egress_;
+};
+
+}  // namespace cloche::daemon

@@ -1,0 +1,142 @@
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+#include "daemon/sandbox_table.h"
+#include "policy/environment.h"
+#include "policy/stored_request.h"
+#include "sys/file.h"
+
+// Sandboxes as they are on disk, and found again at the next start.
+namespace cloche::daemon {
+namespace {
+
+std::chrono::system_clock::time_point TimeAt(double seconds) {
+  if (!(seconds >= 0 && seconds < 1e10)) throw std::out_of_range("it holds an invalid time");
+  return std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::duration<double>(seconds)));
+}
+
+}  // namespace
+
+void LiveOn(SandboxRequest& request) {
+  if (!request.limits.life) request.limits.life = 0;
+}
+
+Registry::Row SandboxTable::RowOf(const Sandbox& sandbox) const {
+  return RowOf(sandbox, sandbox.state(), sandbox.reason(), sandbox.history);
+}
+
+Registry::Row SandboxTable::RowOf(const Sandbox& sandbox, Sandbox::State state,
+                                  const std::string& reason, const History& history) const {
+  static constexpr const char* kStates[] = {"coming", "running", "stopped",
+                                            "ended",  "going",   "unreadable"};
+  Json record = {
+      {"request", StoreRequest(sandbox.request)},
+      {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
+      {"lives_since",
+       std::chrono::duration<double>(sandbox.lives_since.time_since_epoch()).count()},
+      {"reason", reason},
+      {"commands", sandbox.commands_started},
+      {"gid", sandbox.planned.plan.spec.caller.gid},
+      {"groups", sandbox.planned.plan.spec.caller.groups},
+      {"head", history.head},
+      {"head_is_current", history.is_current},
+      {"origin", history.origin},
+      {"project_file_digest", sandbox.project_file_digest}};
+  sandbox.birth.ToRecord(record);
+  return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(state)],
+          record.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row) {
+  if (row.state != "running" && row.state != "stopped" && row.state != "ended")
+    return Fail(Code::kInvalid, "this version does not know the state " + row.state);
+  const auto record = nlohmann::json::parse(row.record);
+  ASSIGN_OR_RETURN(SandboxRequest request, ReadStoredRequest(record.at("request")));
+  auto sandbox = Make(row.id, row.owner);
+  sandbox->name = row.name;
+  sandbox->keep = true;
+  sandbox->request = std::move(request);
+  sandbox->PinProjectFile(sandbox->request.project_file);
+  LiveOn(sandbox->request);
+  sandbox->created = TimeAt(record.value("created", 0.0));
+  sandbox->lives_since = TimeAt(record.value("lives_since", record.value("created", 0.0)));
+  sandbox->commands_started = record.value("commands", uint64_t{0});
+  sandbox->history.head = record.value("head", "");
+  sandbox->history.is_current = record.value("head_is_current", false);
+  sandbox->history.origin = record.value("origin", Json());
+  sandbox->birth = Birth::FromRecord(
+      record, std::chrono::nanoseconds(sandbox->created.time_since_epoch()).count());
+  CLOCHE_TRY(sandbox->Transition(
+      row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped,
+      row.state == "running" ? "cloched died while it ran" : record.value("reason", "")));
+  sys::PeerIdentity peer;
+  peer.uid = row.owner;
+  peer.gid = record.value("gid", 0u);
+  // Planned anew at its next start; until then budgets and times are those asked for.
+  if (auto planned = machine_.Plan(sandbox->request, machine_.FactsOf(peer), row.id))
+    sandbox->planned = std::move(*planned);
+  else
+    sandbox->planned.limits = WithDefaults(sandbox->request.limits, machine_.facts());
+  if (sandbox->planned.plan.in_memory && sandbox->state() == Sandbox::State::kStopped)
+    CLOCHE_TRY(sandbox->Transition(Sandbox::State::kEnded,
+                                   "its changes were kept in memory and went with cloched"));
+  return sandbox;
+}
+
+// One record says nothing about the others: it is shown, kept as it is, and can be removed.
+std::shared_ptr<Sandbox> SandboxTable::SetAside(const Registry::Row& row, const std::string& why) {
+  auto sandbox = Make(row.id, row.owner);
+  sandbox->name = row.name;
+  sandbox->keep = true;
+  (void)sandbox->Transition(Sandbox::State::kUnreadable, "its record cannot be read: " + why);
+  const auto record = nlohmann::json::parse(row.record, nullptr, false);
+  sandbox->created = {};
+  if (record.is_object() && record.contains("created") && record["created"].is_number()) try {
+      sandbox->created = TimeAt(record["created"].get<double>());
+    } catch (const std::out_of_range&) {
+      // as old as time
+    }
+  return sandbox;
+}
+
+Result<std::vector<std::string>> SandboxTable::Load() {
+  std::vector<std::string> rests;
+  ASSIGN_OR_RETURN(auto rows, registry_.All());
+  for (const Registry::Row& row : rows) {
+    if (row.state == "coming" || row.state == "going") {
+      rests.push_back(row.id);
+      continue;
+    }
+    std::string why;
+    try {
+      if (auto sandbox = ReadRow(row)) {
+        sandboxes_[row.id] = *sandbox;
+        // If it cannot be written down now, the next start comes to the same conclusion.
+        if (row.state == "running") (void)Save(**sandbox);
+        continue;
+      } else {
+        why = sandbox.error().message;
+      }
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    sandboxes_[row.id] = SetAside(row, why);
+  }
+  return rests;
+}
+
+Json SandboxTable::UnreadableJson(const Client& client) const {
+  Json list = Json::array();
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->owner == client.peer.uid && sandbox->state() == Sandbox::State::kUnreadable)
+      list.push_back({{"id", id},
+                      {"name", sandbox->name},
+                      {"reason", sandbox->reason()},
+                      {"remove", "cloche rm " + id}});
+  return list;
+}
+
+}  // namespace cloche::daemon
