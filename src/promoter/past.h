@@ -40,6 +40,7 @@ class Past {
  private:
   static void SeeText(const BaseFile& file, Situation& situation);
   bool WasThere(const std::string& path);
+  bool WasDeleted(const std::string& path);
   bool Swapped(const std::string& target, const std::string& path);
   bool OnlyEntered(const std::string& path, const struct stat& info) const;
   bool Moved(const std::string& path, const struct stat& info) const;

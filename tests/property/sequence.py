@@ -107,6 +107,7 @@ class World:
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
         self.marks = {}      # by path: who left it as it is, visibly; nothing: it was there from the beginning
         self.touches = {}    # likewise, also where nothing can be seen of it
+        self.history = {}    # by path: who left it, from the beginning, and whether there was something then
         self.returned = set()  # what an undo put back has another time: a refusal is in doubt
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
@@ -142,11 +143,19 @@ class World:
         seen_ones = {path for path, mark in self.marks.items() if mark not in box.known}
         return seen_ones, seen_ones | {path for path, mark in self.touches.items() if mark not in box.known}
 
+    def deleted(self, box, visibly, real):
+        """What somebody else deleted, of what the sandbox last saw there."""
+        def saw(path):
+            return [there for mark, there in self.history[path] if mark in box.known][-1]
+        return {path for path in visibly if path not in real and saw(path)}
+
     def mark(self, before, after, who):
         """Reality was changed: whose it is now."""
         changed = differing(before[0], after[0], timeless)
         touched = changed | differing(before[1], after[1])
         was = {path: (self.marks.get(path, "start"), self.touches.get(path, "start")) for path in touched}
+        for path in changed:
+            self.history.setdefault(path, [("start", path in before[0])]).append((who, path in after[0]))
         self.marks.update(dict.fromkeys(changed, who))
         self.touches.update(dict.fromkeys(touched, who))
         self.moves += 1
@@ -215,12 +224,13 @@ class World:
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
-        # What somebody deleted may come back as what the sandbox made: nothing tells the two apart.
         # A directory's own mode or attribute does not keep it from going.
         is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
         going = {path for path in before[0] if path not in after[0] and is_directory(path)}
         if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
             raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
+        if back := sorted(changed & self.deleted(box, visibly, before[0])) if not how else []:
+            raise Wrong(["what somebody else deleted is back", back, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
         if "--ours" not in how:
             wrong -= at_all if not how else {path for path in at_all if path not in now}
@@ -295,6 +305,8 @@ class World:
         self.returned |= was_marked.keys()
         for path, (visible, touch) in was_marked.items():
             self.marks[path], self.touches[path] = visible, touch
+        for path in its:
+            self.history[path] = [each for each in self.history[path] if each[0] != name]
         self.moves += 1
         for each, view in views:
             after = self.inside(each)
