@@ -399,7 +399,7 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
                 target,
                 0,
                 nullptr};
-  wanted.before_changed_ns = wanted.before.changed_ns;
+  wanted.before_changed_ns = WithoutTouches(wish_, wanted.before).changed_ns;
   StepDetails details;
   details.merged_from = std::move(merged_from);
   if (const Promoted* known =

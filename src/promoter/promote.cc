@@ -176,7 +176,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
                                  : linked != earlier.linked_settled_ns.end() ? linked->second
                                                                              : 0;
       if (done && touched_ns != 0) ++wish.kept_names[step.before.inode];
-      if (!step.directory && step.before.exists() && touched_ns != 0)
+      if (step.before.exists() && touched_ns != 0)
         wish.touched[{step.before.inode, touched_ns}] = step.before.changed_ns;
       // Of a directory that stays, the status was set; one that was made has a step of its own.
       const bool status = step.kind == StepKind::kSetDir;
@@ -216,6 +216,12 @@ int64_t SettledOr(const Wish& returned, const Step& step, int64_t settled_ns,
   const Identity now{step.staged.device, step.staged.inode, SettledAt(step, realities)};
   return WithoutTouches(returned, now, settled_ns).changed_ns == settled_ns ? now.changed_ns
                                                                             : settled_ns;
+}
+
+// Nobody but promotions that were taken back has changed it since.
+bool IsAsLeft(const Wish& returned, const Parent& parent, int64_t now_ns, int64_t settled_ns) {
+  const Identity now{parent.before.device, parent.before.inode, now_ns};
+  return now_ns == 0 || WithoutTouches(returned, now, settled_ns).changed_ns == settled_ns;
 }
 
 // What others have put into directories that the promotion made keeps those from going.
@@ -421,9 +427,8 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   std::vector<size_t> touched;
   for (size_t i = 0; i < promotion.parents.size(); ++i) {
     const Parent& each = promotion.parents[i];
-    const int64_t now_ns = SettledAt(each, realities);
-    if (now_ns == 0 ||
-        (i < promotion.parents_settled_ns.size() && now_ns == promotion.parents_settled_ns[i]))
+    if (i < promotion.parents_settled_ns.size() &&
+        IsAsLeft(returned, each, SettledAt(each, realities), promotion.parents_settled_ns[i]))
       unmoved.push_back(each);
     else
       touched.push_back(i);
