@@ -215,8 +215,11 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
 }
 
 bool Past::HoldsPromoted(const std::string& directory) const {
-  const auto first = wish_.promoted.lower_bound(directory + "/");
-  return first != wish_.promoted.end() && first->first.starts_with(directory + "/");
+  const std::string below = directory + "/";
+  for (auto each = wish_.promoted.lower_bound(below);
+       each != wish_.promoted.end() && each->first.starts_with(below); ++each)
+    if (each->second.made || !each->second.now.exists()) return true;
+  return false;
 }
 
 }  // namespace cloche::promoter

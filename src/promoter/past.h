@@ -28,7 +28,7 @@ class Past {
   std::string WhyUnsure(const differ::Place& place) const;
   // It came to this place since; not where that cannot be told.
   bool CameSince(const differ::Place& place) const;
-  // An earlier promotion put something there.
+  // An earlier promotion of this sandbox put something there, or took it away.
   bool HoldsPromoted(const std::string& directory) const;
   // What a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;

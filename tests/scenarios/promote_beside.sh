@@ -96,6 +96,24 @@ check "what is deleted in its directories then" is "$(ls made)" b
 cloche stop saved > /dev/null
 check "is gone inside, too" is "$(work saved 'ls made')" b
 
+# A directory that another sandbox made, in which promotions were taken back.
+anew
+cloche new --name old > /dev/null
+cloche new --name young > /dev/null
+work young 'mkdir made'
+cloche promote young --yes > /dev/null 2>&1
+work old 'touch made/in'
+cloche promote old --yes > /dev/null 2>&1
+cloche new --name third > /dev/null
+work third 'rm made/in'
+cloche promote third --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+check "it is empty again" is "$(ls made)" ""
+work old 'rm -r made; echo file > made'
+try cloche promote old --yes
+check "does not become a file without a word" is "$status $(stat -c %F made)" "4 directory"
+
 # More changes than are looked at while the sandbox stands still.
 anew
 cloche new --name many > /dev/null
