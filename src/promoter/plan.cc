@@ -55,8 +55,6 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
         fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
-constexpr const char* kMerged = "merged";  // and can be again
-
 std::string HashOf(const diff::Change& change) {
   return change.new_side->sha256 ? diff::ToHex(*change.new_side->sha256) : kMerged;
 }
