@@ -114,6 +114,7 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
     situation.seen = WasDeleted(path) ? Seen::kGone : Seen::kNothing;
   if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
   if (!before && TookAway(path)) return;
+  situation.mode_seen = ModeSeen(entry, *situation.change);
   const bool directories =
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
   // What git had is older than what the sandbox itself put there.
@@ -142,6 +143,19 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   if (before->IsDirectory() && HoldsPromoted(path) &&
       (!entry.after || !entry.after->IsDirectory() || OnlyEntered(path, before->info)))
     situation.seen = Seen::kAsNow;
+}
+
+// Only where the mode is all that differs, and no promotion of this sandbox gave it another.
+std::optional<uint32_t> Past::ModeSeen(const differ::Entry& entry,
+                                       const diff::Change& change) const {
+  const bool both =
+      entry.before && entry.after && entry.before->IsDirectory() && entry.after->IsDirectory();
+  const auto was = base_.DirectoryWas(entry.path);
+  if (!both || !was || *was != entry.before->info.st_ino || change.differs.owner ||
+      change.differs.xattr || refreshed_.contains(entry.path) ||
+      wish_.promoted.contains(entry.path))
+    return std::nullopt;
+  return base_.ModeWas(entry.path);
 }
 
 // Nothing is there, but the sandbox saw something, and did not take it away itself.

@@ -41,6 +41,7 @@ class Past {
   static void SeeText(const BaseFile& file, Situation& situation);
   bool WasThere(const std::string& path);
   bool WasDeleted(const std::string& path);
+  std::optional<uint32_t> ModeSeen(const differ::Entry& entry, const diff::Change& change) const;
   bool Swapped(const std::string& target, const std::string& path);
   bool OnlyEntered(const std::string& path, const struct stat& info) const;
   bool Moved(const std::string& path, const struct stat& info) const;

@@ -155,6 +155,7 @@ TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->Had("file"), std::nullopt);
   EXPECT_EQ(read->Had("other"), false);
+  EXPECT_EQ(read->ModeWas(""), std::nullopt) << "it was changed then";
 }
 
 TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {

@@ -171,8 +171,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     if (!head) continue;  // its paths will look changed by others: that is the safe side
     const bool done = head->state == PromotionState::kDone;
     const auto ancestor = wish.ancestors.find(head->sandbox);
-    if (head->sandbox != sandbox && ancestor == wish.ancestors.end() && done && !merges)
-      continue;
+    if (head->sandbox != sandbox && ancestor == wish.ancestors.end() && done && !merges) continue;
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry->directory.get(), id));
     const bool own = head->sandbox == sandbox ||
                      (ancestor != wish.ancestors.end() && SettledBefore(earlier, ancestor->second));
