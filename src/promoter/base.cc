@@ -123,11 +123,20 @@ std::optional<bool> Base::Had(const std::string& path) const {
              : had;
 }
 
-std::optional<uint64_t> Base::DirectoryWas(const std::string& path) const {
+std::optional<std::string> Base::Noted(const std::string& path) const {
   if (!note_.names || (path != note_.project && !path.starts_with(note_.project + "/")))
     return std::nullopt;
-  return note_.names->DirectoryWas(path == note_.project ? ""
-                                                         : path.substr(note_.project.size() + 1));
+  return path == note_.project ? "" : path.substr(note_.project.size() + 1);
+}
+
+std::optional<uint64_t> Base::DirectoryWas(const std::string& path) const {
+  const auto below = Noted(path);
+  return below ? note_.names->DirectoryWas(*below) : std::nullopt;
+}
+
+std::optional<uint32_t> Base::ModeWas(const std::string& path) const {
+  const auto below = Noted(path);
+  return below ? note_.names->ModeWas(*below) : std::nullopt;
 }
 
 std::optional<BaseFile> Base::Find(const std::string& path) {

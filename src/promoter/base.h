@@ -51,10 +51,15 @@ class Base {
   // Which directory was there: its inode. Nothing: nobody knows.
   std::optional<uint64_t> DirectoryWas(const std::string& path) const;
 
+  // Which mode a directory had. Nothing: nobody knows.
+  std::optional<uint32_t> ModeWas(const std::string& path) const;
+
   // Nothing: nobody knows.
   std::optional<BaseFile> Find(const std::string& path);
 
  private:
+  // Below the project. Nothing: it is elsewhere, or nothing was noted.
+  std::optional<std::string> Noted(const std::string& path) const;
   std::optional<BaseFile> Ask(const std::string& below);
 
   BirthNote note_;

@@ -59,7 +59,8 @@ std::optional<Names> Names::Note(const std::string& project, const std::string& 
   pending.push_back({*self, ""});
   const auto note_directory = [&](const differ::Place& place, const std::string& below) {
     if (sys::Nanos(place.info.st_ctim) < since_ns)
-      names.directories_.emplace_back(NumberOf(below), place.info.st_ino);
+      names.directories_.push_back(
+          {NumberOf(below), place.info.st_ino, place.info.st_mode & 07777u});
   };
   note_directory(*self, "");
   while (!pending.empty()) {
@@ -88,32 +89,41 @@ std::optional<Names> Names::Note(const std::string& project, const std::string& 
     if (list.error() != 0) return std::nullopt;
   }
   if (names.directories_.size() > kMostNames) names.directories_.clear();
-  std::ranges::sort(names.directories_);
+  std::ranges::sort(names.directories_, {}, &Noted::name);
   std::ranges::sort(names.old_);
   std::ranges::sort(names.young_);
   return names;
 }
 
 std::string Names::Encode() const {
-  std::vector<uint64_t> directories;
-  for (const auto& [name, inode] : directories_)
-    directories.insert(directories.end(), {name, inode});
+  std::vector<uint64_t> directories, modes;
+  for (const Noted& each : directories_) {
+    directories.insert(directories.end(), {each.name, each.inode});
+    if (each.mode) modes.push_back(*each.mode);
+  }
   return diff::ToBase64(Bytes(old_)) + ":" + diff::ToBase64(Bytes(young_)) + ":" +
-         diff::ToBase64(Bytes(directories));
+         diff::ToBase64(Bytes(directories)) + ":" + diff::ToBase64(Bytes(modes));
 }
 
 std::optional<Names> Names::Decode(const std::string& text) {
-  const size_t colon = text.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  const size_t last = text.find(':', colon + 1);  // older versions noted no directories
-  const bool noted = last != std::string::npos;
-  auto old = Numbers(text.substr(0, colon));
-  auto young = Numbers(text.substr(colon + 1, noted ? last - colon - 1 : last));
-  const auto directories = Numbers(noted ? text.substr(last + 1) : "");
-  if (!old || !young || !directories || directories->size() % 2 != 0) return std::nullopt;
+  std::vector<std::string> parts;
+  for (size_t at = 0, end = 0; end != std::string::npos; at = end + 1) {
+    end = text.find(':', at);
+    parts.push_back(text.substr(at, end == std::string::npos ? end : end - at));
+  }
+  if (parts.size() < 2) return std::nullopt;
+  parts.resize(4);  // older versions noted no directories, or no modes of them
+  auto old = Numbers(parts[0]);
+  auto young = Numbers(parts[1]);
+  const auto directories = Numbers(parts[2]);
+  const auto modes = Numbers(parts[3]);
+  if (!old || !young || !directories || directories->size() % 2 != 0 || !modes) return std::nullopt;
+  const bool with_modes = modes->size() == directories->size() / 2;
   Names names;
-  for (size_t i = 0; i < directories->size(); i += 2)
-    names.directories_.emplace_back((*directories)[i], (*directories)[i + 1]);
+  for (size_t i = 0; i < directories->size(); i += 2) {
+    names.directories_.push_back({(*directories)[i], (*directories)[i + 1], std::nullopt});
+    if (with_modes) names.directories_.back().mode = static_cast<uint32_t>((*modes)[i / 2]);
+  }
   names.old_ = std::move(*old);
   names.young_ = std::move(*young);
   return names;
@@ -126,10 +136,20 @@ std::optional<bool> Names::Had(const std::string& below) const {
   return false;
 }
 
+const Names::Noted* Names::Find(const std::string& below) const {
+  const uint64_t number = NumberOf(below);
+  const auto found = std::ranges::lower_bound(directories_, number, {}, &Noted::name);
+  return found == directories_.end() || found->name != number ? nullptr : &*found;
+}
+
 std::optional<uint64_t> Names::DirectoryWas(const std::string& below) const {
-  const auto found = std::ranges::lower_bound(directories_, Directory(NumberOf(below), 0));
-  if (found == directories_.end() || found->first != NumberOf(below)) return std::nullopt;
-  return found->second;
+  const Noted* found = Find(below);
+  return found ? std::optional(found->inode) : std::nullopt;
+}
+
+std::optional<uint32_t> Names::ModeWas(const std::string& below) const {
+  const Noted* found = Find(below);
+  return found ? found->mode : std::nullopt;
 }
 
 }  // namespace cloche::promoter

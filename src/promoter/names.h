@@ -23,11 +23,17 @@ class Names {
   // Nothing: nobody knows. `below` is relative to the project.
   std::optional<bool> Had(const std::string& below) const;
   std::optional<uint64_t> DirectoryWas(const std::string& below) const;  // its inode
+  std::optional<uint32_t> ModeWas(const std::string& below) const;       // of a directory
 
  private:
-  using Directory = std::pair<uint64_t, uint64_t>;  // the same part of the hash, inode
-  std::vector<Directory> directories_;  // sorted; those that were as they are before then
-  std::vector<uint64_t> old_, young_;   // sorted; the latter were made, or made anew, since then
+  struct Noted {
+    uint64_t name = 0;  // the same part of the hash
+    uint64_t inode = 0;
+    std::optional<uint32_t> mode;
+  };
+  const Noted* Find(const std::string& below) const;
+  std::vector<Noted> directories_;     // sorted; those that were as they are before then
+  std::vector<uint64_t> old_, young_;  // sorted; the latter were made, or made anew, since then
 };
 
 }  // namespace cloche::promoter

@@ -47,8 +47,9 @@ bool Past::TookAway(const std::string& path) const {
 
 // Reality has changed it since the sandbox was made, and not by what came from there.
 bool Past::Moved(const std::string& path, const struct stat& info) const {
-  if (refreshed_.contains(path)) return true;
   const Promoted* known = Known(path, info);
+  const bool ours = known && known->changed_ns == 0;
+  if (refreshed_.contains(path) && !ours) return true;
   if (known && !known->merged_from.empty()) return true;
   if (!known && Made(path) && !S_ISDIR(info.st_mode)) return true;  // however old it is
   return (known ? known->changed_ns : WithoutTouches(wish_, IdentityOf(info)).changed_ns) >=
@@ -110,10 +111,10 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
     situation.seen =
         Moved(path, before->info) || Swapped(target, path) ? Seen::kUnknown : Seen::kAsNow;
   else
-    situation.seen =
-        !TookAway(path) && (Made(path) || WasThere(path)) ? Seen::kGone : Seen::kNothing;
+    situation.seen = WasDeleted(path) ? Seen::kGone : Seen::kNothing;
   if (situation.seen == Seen::kAsNow || situation.seen == Seen::kGone) return;
   if (!before && TookAway(path)) return;
+  situation.mode_seen = ModeSeen(entry, *situation.change);
   const bool directories =
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
   // What git had is older than what the sandbox itself put there.
@@ -124,7 +125,7 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   const bool had = asked && base_.Had(path).value_or(false);
   const bool lacked = asked && !base_.Had(path).value_or(true);
   if (!before) {
-    if ((known && known->exists) || had) situation.seen = Seen::kGone;
+    if (known && known->exists) situation.seen = Seen::kGone;
     return;
   }
   if (known && known->exists && known->clean) return SeeText(*known, situation);
@@ -142,6 +143,26 @@ void Past::Look(const differ::Entry& entry, const std::string& target, Situation
   if (before->IsDirectory() && HoldsPromoted(path) &&
       (!entry.after || !entry.after->IsDirectory() || OnlyEntered(path, before->info)))
     situation.seen = Seen::kAsNow;
+}
+
+// Only where the mode is all that differs, and no promotion of this sandbox gave it another.
+std::optional<uint32_t> Past::ModeSeen(const differ::Entry& entry,
+                                       const diff::Change& change) const {
+  const bool both =
+      entry.before && entry.after && entry.before->IsDirectory() && entry.after->IsDirectory();
+  const auto was = base_.DirectoryWas(entry.path);
+  if (!both || !was || *was != entry.before->info.st_ino || change.differs.owner ||
+      change.differs.xattr || refreshed_.contains(entry.path) ||
+      wish_.promoted.contains(entry.path))
+    return std::nullopt;
+  return base_.ModeWas(entry.path);
+}
+
+// Nothing is there, but the sandbox saw something, and did not take it away itself.
+bool Past::WasDeleted(const std::string& path) {
+  if (TookAway(path)) return false;
+  return Made(path) || refreshed_.contains(path) || base_.Had(path).value_or(false) ||
+         base_.DirectoryWas(path) || WasThere(path);
 }
 
 // Nobody but promotions of this sandbox has changed it since.
@@ -208,8 +229,11 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
 }
 
 bool Past::HoldsPromoted(const std::string& directory) const {
-  const auto first = wish_.promoted.lower_bound(directory + "/");
-  return first != wish_.promoted.end() && first->first.starts_with(directory + "/");
+  const std::string below = directory + "/";
+  for (auto each = wish_.promoted.lower_bound(below);
+       each != wish_.promoted.end() && each->first.starts_with(below); ++each)
+    if (each->second.made || !each->second.now.exists()) return true;
+  return false;
 }
 
 }  // namespace cloche::promoter

@@ -28,7 +28,7 @@ class Past {
   std::string WhyUnsure(const differ::Place& place) const;
   // It came to this place since; not where that cannot be told.
   bool CameSince(const differ::Place& place) const;
-  // An earlier promotion put something there.
+  // An earlier promotion of this sandbox put something there, or took it away.
   bool HoldsPromoted(const std::string& directory) const;
   // What a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;
@@ -40,6 +40,8 @@ class Past {
  private:
   static void SeeText(const BaseFile& file, Situation& situation);
   bool WasThere(const std::string& path);
+  bool WasDeleted(const std::string& path);
+  std::optional<uint32_t> ModeSeen(const differ::Entry& entry, const diff::Change& change) const;
   bool Swapped(const std::string& target, const std::string& path);
   bool OnlyEntered(const std::string& path, const struct stat& info) const;
   bool Moved(const std::string& path, const struct stat& info) const;

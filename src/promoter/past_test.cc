@@ -97,6 +97,56 @@ TEST_F(Pasts, WhatBothReplacedWasThereIfItsNameWasNoted) {
   EXPECT_EQ(CaseAt(*refused, real_ / "fresh"), "P-ADD-APPEARED");
 }
 
+TEST_F(Pasts, ADirectoryThatRealityDeletedDoesNotComeBackByItself) {
+  fs::create_directories(real_ / "anew");
+  fs::create_directories(real_ / "now-a-file");
+  Put(real_ / "now-a-directory", "old");
+  const BirthNote note = NamesOf();
+  ASSERT_TRUE(note.names);
+  Wish wish = RootsWish();
+  wish.since_ns = sys::CoarseNanos() - kSecond;
+  for (const char* name : {"anew", "now-a-file", "now-a-directory"}) fs::remove(real_ / name);
+  Put(upper_ / "anew/f", "ours");
+  Put(upper_ / "now-a-file", "ours");
+  Put(upper_ / "now-a-directory/f", "ours");
+  Put(upper_ / "new/f", "ours");
+  const auto refused = RunWith(wish, note);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(CaseAt(*refused, real_ / "anew"), "P-DIRMETA-ABSENT");
+  EXPECT_EQ(CaseAt(*refused, real_ / "now-a-file"), "P-EDIT-ABSENT");
+  EXPECT_EQ(CaseAt(*refused, real_ / "now-a-directory"), "P-DIRMETA-ABSENT");
+  EXPECT_EQ(CaseAt(*refused, real_ / "new"), "");
+  EXPECT_EQ(CaseAt(*refused, real_ / "new/f"), "");
+  wish.take_theirs = {real_};
+  const auto chosen = RunWith(wish, note);
+  ASSERT_TRUE(chosen);
+  EXPECT_TRUE(chosen->conflicts.empty());
+  EXPECT_EQ(Text(real_ / "anew/f") + Text(real_ / "now-a-directory/f"), "oursours");
+}
+
+TEST_F(Pasts, WhatBothHadChangedWhenItWasRefreshedWasThere) {
+  Put(upper_ / "file", "ours");
+  Wish wish = RootsWish();
+  wish.moved = {real_ / "file"};
+  const auto refused = Run(wish);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(CaseAt(*refused, real_ / "file"), "P-EDIT-ABSENT");
+  wish.take_theirs = {real_};
+  ASSERT_TRUE(Run(wish));
+  wish.take_theirs.clear();
+  // What it deleted itself nobody else did.
+  fs::remove(upper_ / "file");
+  White(upper_ / "file");
+  ASSERT_TRUE(Run(wish));
+  ASSERT_FALSE(fs::exists(real_ / "file"));
+  fs::remove(upper_ / "file");
+  Put(upper_ / "file", "again");
+  const auto again = Run(wish);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->conflicts.empty());
+  EXPECT_EQ(Text(real_ / "file"), "again");
+}
+
 TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
   Put(real_ / "file", "x");
   const auto names = Names::Note(real_, home_, sys::CoarseNanos() - kSecond);
@@ -105,6 +155,7 @@ TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->Had("file"), std::nullopt);
   EXPECT_EQ(read->Had("other"), false);
+  EXPECT_EQ(read->ModeWas(""), std::nullopt) << "it was changed then";
 }
 
 TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {

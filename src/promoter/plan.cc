@@ -55,8 +55,6 @@ void CheckNewSide(const Wish& wish, diff::Change& change, Plan& plan) {
         fmt::format("{}: it will be of your group, not group {}", shown, side.gid));
 }
 
-constexpr const char* kMerged = "merged";  // and can be again
-
 std::string HashOf(const diff::Change& change) {
   return change.new_side->sha256 ? diff::ToHex(*change.new_side->sha256) : kMerged;
 }
@@ -399,7 +397,7 @@ Status Planner::Want(differ::Compared compared, const differ::Entry& entry,
                 target,
                 0,
                 nullptr};
-  wanted.before_changed_ns = wanted.before.changed_ns;
+  wanted.before_changed_ns = WithoutTouches(wish_, wanted.before).changed_ns;
   StepDetails details;
   details.merged_from = std::move(merged_from);
   if (const Promoted* known =

@@ -35,6 +35,9 @@ struct Entered {
   bool only_ours = false;  // nobody else had changed it since the sandbox was made
 };
 
+// Promoted::merged_from of what git had a base of: it can be merged again.
+inline constexpr char kMerged[] = "merged";
+
 // Each is held in memory until its promotion is over, and a sandbox can make as many as it likes.
 inline constexpr size_t kMostChanges = 1'000'000;
 

@@ -147,9 +147,23 @@ void Enter(const Parent& parent, int64_t settled_ns, Wish& wish) {
   wish.entered[parent.path] = {{before.device, before.inode, settled_ns}, only_ours};
 }
 
+// Another sandbox's promotion. What it merged onto a merge of this one holds both: whoever promotes
+// next may merge onto it as well.
+void FollowMerges(const Promotion& other, Wish& wish) {
+  for (size_t i = 0; i < other.steps.size() && i < other.settled_ns.size(); ++i) {
+    const Step& step = other.steps[i];
+    if (step.details().merged_from != kMerged) continue;
+    const auto found = wish.promoted.find(step.path);
+    if (found != wish.promoted.end() && found->second.merged_from == kMerged &&
+        found->second.now == step.before)
+      found->second.now = {step.staged.device, step.staged.inode, other.settled_ns[i]};
+  }
+}
+
 // What earlier promotions left, by path. Of this sandbox's own it is no change of reality's; what
 // was taken back is as old as it was before.
 Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) {
+  bool merges = false;
   for (const std::string& id : store.List()) {
     const auto entry = store.OpenEntry(id);
     if (!entry) continue;
@@ -157,11 +171,14 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
     if (!head) continue;  // its paths will look changed by others: that is the safe side
     const bool done = head->state == PromotionState::kDone;
     const auto ancestor = wish.ancestors.find(head->sandbox);
-    if (head->sandbox != sandbox && ancestor == wish.ancestors.end() && done) continue;
+    if (head->sandbox != sandbox && ancestor == wish.ancestors.end() && done && !merges) continue;
     ASSIGN_OR_RETURN(const Promotion earlier, Journal::Read(entry->directory.get(), id));
     const bool own = head->sandbox == sandbox ||
                      (ancestor != wish.ancestors.end() && SettledBefore(earlier, ancestor->second));
-    if (done && !own) continue;
+    if (done && !own) {
+      FollowMerges(earlier, wish);
+      continue;
+    }
     for (size_t i = 0; i < earlier.parents.size() && i < earlier.parents_settled_ns.size(); ++i) {
       const Parent& each = earlier.parents[i];
       if (done)
@@ -176,7 +193,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
                                  : linked != earlier.linked_settled_ns.end() ? linked->second
                                                                              : 0;
       if (done && touched_ns != 0) ++wish.kept_names[step.before.inode];
-      if (!step.directory && step.before.exists() && touched_ns != 0)
+      if (step.before.exists() && touched_ns != 0)
         wish.touched[{step.before.inode, touched_ns}] = step.before.changed_ns;
       // Of a directory that stays, the status was set; one that was made has a step of its own.
       const bool status = step.kind == StepKind::kSetDir;
@@ -198,6 +215,7 @@ Status FindPromoted(const Store& store, const std::string& sandbox, Wish& wish) 
       promoted.now = {left.device, left.inode, earlier.settled_ns[i]};
       promoted.changed_ns = done ? 0 : changed_ns;
       promoted.merged_from = done ? step.details().merged_from : step.details().before_merged_from;
+      merges = merges || promoted.merged_from == kMerged;
       if (!done || status) continue;
       promoted.made = true;
       promoted.modified_ns = step.staged_modified_ns;
@@ -216,6 +234,12 @@ int64_t SettledOr(const Wish& returned, const Step& step, int64_t settled_ns,
   const Identity now{step.staged.device, step.staged.inode, SettledAt(step, realities)};
   return WithoutTouches(returned, now, settled_ns).changed_ns == settled_ns ? now.changed_ns
                                                                             : settled_ns;
+}
+
+// Nobody but promotions that were taken back has changed it since.
+bool IsAsLeft(const Wish& returned, const Parent& parent, int64_t now_ns, int64_t settled_ns) {
+  const Identity now{parent.before.device, parent.before.inode, now_ns};
+  return now_ns == 0 || WithoutTouches(returned, now, settled_ns).changed_ns == settled_ns;
 }
 
 // What others have put into directories that the promotion made keeps those from going.
@@ -421,9 +445,8 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
   std::vector<size_t> touched;
   for (size_t i = 0; i < promotion.parents.size(); ++i) {
     const Parent& each = promotion.parents[i];
-    const int64_t now_ns = SettledAt(each, realities);
-    if (now_ns == 0 ||
-        (i < promotion.parents_settled_ns.size() && now_ns == promotion.parents_settled_ns[i]))
+    if (i < promotion.parents_settled_ns.size() &&
+        IsAsLeft(returned, each, SettledAt(each, realities), promotion.parents_settled_ns[i]))
       unmoved.push_back(each);
     else
       touched.push_back(i);

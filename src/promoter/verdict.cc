@@ -55,6 +55,7 @@ std::optional<Incoming> IncomingOf(const Situation& situation) {
     if (directory) return Incoming::kAddDirectory;
     return side.hard_link ? Incoming::kLink : Incoming::kAdd;
   }
+  if (directory && situation.mode_seen == side.mode) return std::nullopt;
   if (directory)
     return seen == FileType::kDirectory ? Incoming::kDirectoryMetadata : Incoming::kFileToDirectory;
   if (seen == FileType::kDirectory) return Incoming::kDirectoryToFile;

@@ -28,6 +28,8 @@ struct Situation {
   std::string ours, theirs;  // the texts of reality and sandbox, where they are files
   bool texts = false;        // both are whole
   std::optional<promote::Real> obstacle;
+  // Of a directory that both have: the mode the sandbox saw, where only the mode differs.
+  std::optional<uint32_t> mode_seen;
   std::string unsure;  // why times of change do not tell what reality did; "": they do
 };
 

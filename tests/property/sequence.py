@@ -7,7 +7,7 @@ What must hold:
               but where somebody else left something that the sandbox has never taken over. Nothing that somebody
               else left is changed, and nothing outside of the promoted paths.
   refused     Reality and sandbox are as they were, and each conflict is about something that somebody else left,
-              that an undo put back, or that a rollback has separated from the base it was made on.
+              or that a rollback has separated from the base it was made on.
   undone      What that promotion changed is what it was; nothing else is changed, and no sandbox sees a change
               where reality has none. Refused: nothing is changed, and somebody has changed those paths since.
 "Somebody else" is the person, or another sandbox. Which of them left a path as it is now says its mark.
@@ -107,7 +107,7 @@ class World:
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
         self.marks = {}      # by path: who left it as it is, visibly; nothing: it was there from the beginning
         self.touches = {}    # likewise, also where nothing can be seen of it
-        self.returned = set()  # what an undo put back has another time: a refusal is in doubt
+        self.history = {}    # by path: who left it, from the beginning, and whether there was something then
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
 
@@ -142,15 +142,33 @@ class World:
         seen_ones = {path for path, mark in self.marks.items() if mark not in box.known}
         return seen_ones, seen_ones | {path for path, mark in self.touches.items() if mark not in box.known}
 
+    def deleted(self, box, visibly, real):
+        """What somebody else deleted, of what the sandbox last saw there."""
+        def saw(path):
+            return [there for mark, there in self.history[path] if mark in box.known][-1]
+        return {path for path in visibly if path not in real and saw(path)}
+
     def mark(self, before, after, who):
         """Reality was changed: whose it is now."""
         changed = differing(before[0], after[0], timeless)
         touched = changed | differing(before[1], after[1])
         was = {path: (self.marks.get(path, "start"), self.touches.get(path, "start")) for path in touched}
+        for path in changed:
+            self.history.setdefault(path, [("start", path in before[0])]).append((who, path in after[0]))
         self.marks.update(dict.fromkeys(changed, who))
         self.touches.update(dict.fromkeys(touched, who))
         self.moves += 1
         return was
+
+    def unmark(self, who, was_marked):
+        """It was undone: what nobody else has left since is whose it was before."""
+        for path, was in was_marked.items():
+            for index, marks in enumerate((self.marks, self.touches)):
+                if marks.get(path) == who:
+                    marks[path] = was[index]
+            for _, _, _, later in self.promotions:
+                if path in later:
+                    later[path] = tuple(old if mark == who else mark for mark, old in zip(later[path], was))
 
     def work(self, box):
         how = self.dice.choices(["ours", "many"], [40, 1])[0]
@@ -215,17 +233,18 @@ class World:
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
-        # What somebody deleted may come back as what the sandbox made: nothing tells the two apart.
         # A directory's own mode or attribute does not keep it from going.
         is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
         going = {path for path in before[0] if path not in after[0] and is_directory(path)}
         if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
             raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
+        if back := sorted(changed & self.deleted(box, visibly, before[0])) if not how else []:
+            raise Wrong(["what somebody else deleted is back", back, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
         if "--ours" not in how:
             wrong -= at_all if not how else {path for path in at_all if path not in now}
         else:
-            wrong = {path for path in wrong if not related(path, at_all | self.returned)}
+            wrong = {path for path in wrong if not related(path, at_all)}
         if wrong:
             raise Wrong(["reality is not what the sandbox sees", sorted(wrong), difference(now, after[0]), answer.get("notes")])
         if answer.get("id"):
@@ -244,7 +263,7 @@ class World:
             path = os.path.relpath(os.fsencode(each["path"]), os.fsencode(TOP))
             gone = "it was renamed from" in each["reason"] and (at_all or box.apart)
             part = parts and each["case"].endswith(PARTIAL)
-            if not gone and not part and not box.apart and not related(path, at_all | self.returned):
+            if not gone and not part and not box.apart and not related(path, at_all):
                 raise Wrong(["refused without a reason", each, sorted(at_all), result.stderr[:500]])
         return False
 
@@ -292,9 +311,9 @@ class World:
         changed = differing(before, now)
         if changed - set(was_marked):
             raise Wrong(["undo changed something else", sorted(changed - set(was_marked)), difference(before, now)])
-        self.returned |= was_marked.keys()
-        for path, (visible, touch) in was_marked.items():
-            self.marks[path], self.touches[path] = visible, touch
+        self.unmark(name, was_marked)
+        for path in its:
+            self.history[path] = [each for each in self.history[path] if each[0] != name]
         self.moves += 1
         for each, view in views:
             after = self.inside(each)

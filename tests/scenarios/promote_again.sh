@@ -211,6 +211,36 @@ try cloche promote emptied --yes
 check "a directory of which something was taken back can go" exits 0
 check "and is gone" is "$(ls)" "$(printf 'lib\nother')"
 
+# Two that were taken back one after the other: neither the directory nor another name of a file is
+# somebody else's by that.
+anew
+cloche new --name twofold > /dev/null
+cloche exec -q twofold -- sh -c 'echo 1 > other/one; rm lib/second' < /dev/null
+cloche promote twofold --yes > /dev/null 2>&1
+cloche exec -q twofold -- sh -c 'echo 2 > other/two; rm lib/f1' < /dev/null
+cloche promote twofold --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+try cloche promote twofold --yes --dry-run --json
+check "a file of which another name was promoted is nobody's edit when it is taken back" field_is conflicts '[]'
+cloche undo --yes > /dev/null 2>&1
+cloche exec -q twofold -- sh -c 'rm -r other; echo file > other' < /dev/null
+try cloche promote twofold --yes
+check "a directory of which two promotions were taken back can become a file" is "$status $(cat other)" "0 file"
+
+# A directory's status was taken back, and something was put into it afterwards.
+anew
+cloche new --name entered > /dev/null
+cloche exec -q entered -- sh -c 'echo 1 > other/one' < /dev/null
+cloche promote entered --yes > /dev/null 2>&1
+cloche exec -q entered -- chmod 700 other < /dev/null
+cloche promote entered --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+cloche exec -q entered -- sh -c 'chmod 755 other; echo 2 > other/two' < /dev/null
+cloche promote entered --yes > /dev/null 2>&1
+cloche exec -q entered -- chmod 750 other < /dev/null
+try cloche promote entered --yes
+check "its status can be promoted again" is "$status $(stat -c %a other)" "0 750"
+
 # Its status was promoted, or taken back: that does not make it the sandbox's own.
 for taken_back in no yes; do
   anew

@@ -96,6 +96,44 @@ check "what is deleted in its directories then" is "$(ls made)" b
 cloche stop saved > /dev/null
 check "is gone inside, too" is "$(work saved 'ls made')" b
 
+# A directory that another sandbox made, in which promotions were taken back.
+anew
+cloche new --name old > /dev/null
+cloche new --name young > /dev/null
+work young 'mkdir made'
+cloche promote young --yes > /dev/null 2>&1
+work old 'touch made/in'
+cloche promote old --yes > /dev/null 2>&1
+cloche new --name third > /dev/null
+work third 'rm made/in'
+cloche promote third --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+cloche undo --yes > /dev/null 2>&1
+check "it is empty again" is "$(ls made)" ""
+work old 'rm -r made; echo file > made'
+try cloche promote old --yes
+check "does not become a file without a word" is "$status $(stat -c %F made)" "4 directory"
+
+# Two sandboxes and a person edit one text, in different places.
+anew
+as_caller sh -c 'seq 40 > text && git init -q && git add . && git -c user.name=a -c user.email=a commit -qm 1'
+cloche new --name one > /dev/null
+cloche new --name two > /dev/null
+sleep 0.5  # that is noted in the background
+work one 'sed -i 10s/.*/one/ text'
+work two 'sed -i 20s/.*/two/ text'
+as_caller sed -i '2s/.*/person/' text
+cloche promote one text --yes > /dev/null 2>&1
+cloche promote two text --yes > /dev/null 2>&1
+work one 'sed -i 30s/.*/again/ text'
+try cloche promote one text --yes
+check "what another sandbox merged onto a merge can be merged onto" \
+  is "$status $(sed -n '2p;10p;20p;30p' text | tr '\n' ' ')" "0 person one two again "
+as_caller sed -i '10s/.*/10/' text
+work one 'sed -i 35s/.*/more/ text'
+try cloche promote one text --yes
+check "but what a person took back there is not put in again" is "$status $(sed -n '10p;35p' text | tr '\n' ' ')" "4 10 35 "
+
 # More changes than are looked at while the sandbox stands still.
 anew
 cloche new --name many > /dev/null
