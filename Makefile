@@ -3,8 +3,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 
-.PHONY: help build test test-kernels lint format fuzz demo bench install clean
+.PHONY: help build test test-kernels sanitize tidy lint format fuzz demo bench install clean
 .NOTPARALLEL:
 
 help:
@@ -12,25 +13,35 @@ help:
 	@echo 'make demo          build, then an update, a patch and a revert race to mend one bug'
 	@echo 'make test          build, then every test'
 	@echo 'make test-kernels  only the tests that boot a guest with Debian kernels'
+	@echo 'make sanitize      unit tests and main scenarios under address and undefined-behaviour sanitizers'
+	@echo 'make tidy          clang-tidy over what changed since main (ALL=1: over everything)'
 	@echo 'make lint          only the lints'
 	@echo 'make format        rewrites the C++ as .clang-format says'
 	@echo 'make fuzz          what strangers send to cloche-egress, under libFuzzer (SECONDS=60 each)'
 	@echo 'make bench         the numbers of SPEC.md, beside bwrap, runc, runsc and firejail'
 	@echo 'make install       into $$DESTDIR$$PREFIX (PREFIX=$(PREFIX))'
-	@echo 'make clean         removes build/'
+	@echo 'make clean         removes build/ and build-asan/'
 
 build:
 	@tools/deps.sh build
 	@test -e build/CMakeCache.txt || cmake --preset release -DCLOCHE_TESTS=OFF $(LAUNCHER) > /dev/null
 	@cmake --build build -j $(JOBS)
 
-# Same build directory as `make build`; once the tests are in it they stay. A test that fails is run once more, for
-# guests are emulated and the machine may be busy: both runs are shown, and one that needs the second is a fault.
+# Same build directory as `make build`; once the tests are in it they stay.
 test: build-with-tests
-	@ctest --test-dir build --output-on-failure --no-tests=error --repeat until-pass:2 -j $(JOBS)
+	@tools/test.sh build $(JOBS)
 
 test-kernels: build-with-tests
 	@ctest --test-dir build --output-on-failure --no-tests=error -L kernel
+
+# In build-asan.
+sanitize:
+	@tools/deps.sh test
+	@tools/sanitize.sh $(JOBS)
+
+tidy:
+	@tools/deps.sh tidy
+	@tools/tidy.sh $(if $(ALL),--all) $(JOBS)
 
 lint: build-with-tests
 	@ctest --test-dir build --output-on-failure --no-tests=error -L lint
@@ -66,4 +77,4 @@ install:
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then '$(PREFIX)/libexec/cloche/cloche-setup'; fi
 
 clean:
-	rm -rf build
+	rm -rf build build-asan

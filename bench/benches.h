@@ -26,17 +26,17 @@ void BenchMany(OwnDaemon& daemon, const Options& options, Report& report);
 void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report);
 // Snapshots, rollbacks and forks, by how much has changed.
 void BenchTimeTravel(OwnDaemon& daemon, const Options& options, Report& report);
-// What a sandbox changed, in a large tree; what a race costs.
+// The diff of a large tree; the cost of a race.
 void BenchDiff(OwnDaemon& daemon, const Options& options, Report& report);
-// What a sandbox changed, lifted into reality.
+// Promotion of a sandbox's changes.
 void BenchPromote(OwnDaemon& daemon, const Options& options, Report& report);
 // The way out through cloche-egress.
 void BenchEgress(OwnDaemon& daemon, const Options& options, Report& report);
 // A copy, a change, a diff, from the command line, beside git worktree and try.
 void BenchJob(OwnDaemon& daemon, const Options& options, Report& report);
-// What the daemon weighs when little has happened.
+// The memory of the daemon when little has happened.
 void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report);
-// What is left after many sandboxes came and went.
+// The remains after many sandboxes came and went.
 void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report);
 
 }  // namespace cloche::bench

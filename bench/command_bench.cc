@@ -25,11 +25,14 @@ void BenchCommand(OwnDaemon& daemon, const Options& options, Report& report) {
 
   Schedule schedule{.warmup = 5, .rounds = options.Rounds(300, 50)};
   const auto rush = Alternate({fork, http, cli, spawn}, schedule);
-  report.Compare("command in a running sandbox: open connection", rush[1], "fork+exec", rush[0],
-                 1.3);
-  report.Compare("command in a running sandbox: cloche exec", rush[2], "fork+exec", rush[0], 2.5);
-  report.Compare("  open connection beside posix_spawn (vfork)", rush[1], "posix_spawn", rush[3]);
-  report.Compare("  cloche exec beside posix_spawn (vfork)", rush[2], "posix_spawn", rush[3]);
+  report.Compare("command.connection", "command in a running sandbox: open connection", rush[1],
+                 "fork+exec", rush[0], 1.3);
+  report.Compare("command.cli", "command in a running sandbox: cloche exec", rush[2], "fork+exec",
+                 rush[0], 2.5);
+  report.Compare("command.connection-vfork", "  open connection beside posix_spawn (vfork)",
+                 rush[1], "posix_spawn", rush[3]);
+  report.Compare("command.cli-vfork", "  cloche exec beside posix_spawn (vfork)", rush[2],
+                 "posix_spawn", rush[3]);
   connection.Call("DELETE", target);
 }
 

@@ -19,9 +19,9 @@ long SumResident(const OwnDaemon& daemon) {
 
 void BenchIdle(OwnDaemon& daemon, const Options& options, Report& report) {
   SettledState(daemon, options.smoke);
-  report.Limit("daemon idle: cloched's resident memory",
+  report.Limit("idle.memory", "daemon idle: cloched's resident memory",
                static_cast<double>(ResidentKib(daemon.pid())) / 1024, "MiB", 20);
-  report.Tell("  with cloche-spawn and its keeper",
+  report.Tell("idle.all", "  with cloche-spawn and its keeper",
               fmt::format("{:.2f} MiB", static_cast<double>(SumResident(daemon)) / 1024));
 }
 
@@ -30,7 +30,7 @@ void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   for (int i = 0; i < 50; ++i) TimeSpawn(run);
   const HostState before = SettledState(daemon, options.smoke);
   const long resident = SumResident(daemon);
-  report.Limit("daemon idle again, after all of the above: cloched",
+  report.Limit("cycles.memory", "daemon idle again, after all of the above: cloched",
                static_cast<double>(ResidentKib(daemon.pid())) / 1024, "MiB", 20);
 
   const int cycles = std::min(options.cycles, options.Rounds(options.cycles, 100));
@@ -51,15 +51,16 @@ void BenchCycles(OwnDaemon& daemon, const Options& options, Report& report) {
   }
   if (growth > kGrowthKib)
     differences += fmt::format("{}memory +{} KiB", differences.empty() ? "" : ", ", growth);
-  Row row{.promise = fmt::format("{} create/destroy cycles: host state", cycles)};
+  Row row{.id = "cycles.state",
+          .promise = fmt::format("{} create/destroy cycles: host state", cycles)};
   row.measured =
       differences.empty() ? fmt::format("{} counts the same", after.size()) : differences;
   row.promised = "identical";
   row.verdict = differences.empty() ? Verdict::kOk : Verdict::kMissed;
   row.numbers = std::move(numbers);
   report.Add(std::move(row));
-  report.Tell("  resident memory after them", fmt::format("{:+} KiB", growth));
-  report.Tell("  one cycle", fmt::format("{:.2f} ms on average", ms / cycles));
+  report.Tell("cycles.growth", "  resident memory after them", fmt::format("{:+} KiB", growth));
+  report.Tell("cycles.one", "  one cycle", fmt::format("{:.2f} ms on average", ms / cycles));
 }
 
 }  // namespace cloche::bench

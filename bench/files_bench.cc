@@ -28,7 +28,7 @@ constexpr Work kWorks[] = {
     {"small-files", "5,000 small files: make, stat, read", "sh", {}, 1.1},
     {"untar", "tar | untar of 5,000 files", "tar", {}, {}},  // decision 11
     {"compile", "compile a C++ file", "g++", 1.1, 1.1},
-    {"git-status", "git status, 5,000 files", "git", 1.3, 1.3},
+    {"git-status", "git status, 5,000 files", "git", 1.6, 1.6},
     {"unlink", "5,000 small files: unlink", "sh", {}, 1.1},
     {"copy", "copy of 100 MB", "cp", {}, {}},
 };
@@ -55,7 +55,7 @@ void BesideThePool(const OwnDaemon& daemon, const Options& options, const Once& 
     return std::stod(Capture({Sibling("cloche-bench"), "--work", "small-files", place}));
   };
   const auto both = Alternate({bare, inside}, {.warmup = 1, .rounds = options.Rounds(9, 3)});
-  report.Compare("  beside the same on the bare pool", both[1], "pool", both[0]);
+  report.Compare("files.pool", "  beside the same on the bare pool", both[1], "pool", both[0]);
   std::filesystem::remove_all(place);
 }
 
@@ -75,8 +75,9 @@ void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report) {
   const std::string in_memory = connection.Call("POST", "/v1/sandboxes", wish).at("id");
   const std::string self = Sibling("cloche-bench");
   for (const Work& work : kWorks) {
+    const std::string row = fmt::format("files.{}", work.name);
     if (FindProgram(work.needs).empty()) {
-      report.Tell(work.promise, fmt::format("{} is not installed", work.needs));
+      report.Tell(row, work.promise, fmt::format("{} is not installed", work.needs));
       continue;
     }
     // In two directories, because inside one sees what is made outside.
@@ -95,9 +96,10 @@ void BenchFiles(OwnDaemon& daemon, const Options& options, Report& report) {
     const Once memory = [&] { return in(in_memory); };
     const auto all =
         Alternate({outside, disk, memory}, {.warmup = 1, .rounds = options.Rounds(9, 3)});
-    report.Compare(fmt::format("inside: {}", work.promise), all[1], "outside", all[0],
+    report.Compare(row, fmt::format("inside: {}", work.promise), all[1], "outside", all[0],
                    work.on_disk);
-    report.Compare("  the same with --in-memory", all[2], "outside", all[0], work.in_memory);
+    report.Compare(row + "-memory", "  the same with --in-memory", all[2], "outside", all[0],
+                   work.in_memory);
     if (work.name == std::string_view("small-files")) BesideThePool(daemon, options, disk, report);
   }
   for (const std::string& id : {on_disk, in_memory})

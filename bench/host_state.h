@@ -7,7 +7,7 @@
 
 namespace cloche::bench {
 
-// What sandboxes could leave behind, counted.
+// Counts of things that sandboxes could leave behind.
 using HostState = std::map<std::string, long>;
 
 // Waits until nothing moves any more and, for a while, until it is as expected; with `smoke` not.

@@ -17,6 +17,7 @@ constexpr int kEdits = 10;
 
 struct Contender {
   std::string name;
+  std::string id;
   std::string script;  // run in the project; prints one line for each file it changed
 };
 
@@ -32,13 +33,14 @@ std::string MakeProject(int files) {
 }
 
 Contender Cloche() {
-  return {"cloche", fmt::format("box=$({0} new 2> /dev/null) && {0} exec $box -- sh -c '{1}' && "
-                                "{0} diff $box --name-only && {0} rm $box > /dev/null",
-                                Sibling("cloche"), Change())};
+  return {"cloche", "job.cloche",
+          fmt::format("box=$({0} new 2> /dev/null) && {0} exec $box -- sh -c '{1}' && "
+                      "{0} diff $box --name-only && {0} rm $box > /dev/null",
+                      Sibling("cloche"), Change())};
 }
 
 Contender GitWorktree() {
-  return {"git worktree add + cp",
+  return {"git worktree add + cp", "job.git",
           fmt::format("git worktree add -q --detach ../copy && cp -a packages ../copy && (cd "
                       "../copy && {} && git diff --name-only) && git worktree remove --force "
                       "../copy",
@@ -47,16 +49,17 @@ Contender GitWorktree() {
 
 // https://github.com/binpash/try. It has no list of names only: its summary has a heading.
 Contender Try(const std::string& program) {
-  return {"try", fmt::format("mkdir ../upper && {0} -D ../upper '{1}' && {0} summary ../upper | "
-                             "grep -F '/src/f' && rm -rf ../upper",
-                             program, Change())};
+  return {"try", "job.try",
+          fmt::format("mkdir ../upper && {0} -D ../upper '{1}' && {0} summary ../upper | "
+                      "grep -F '/src/f' && rm -rf ../upper",
+                      program, Change())};
 }
 
 Argv InProject(const std::string& project, const std::string& script) {
   return {"/bin/sh", "-c", "cd '" + project + "' && " + script};
 }
 
-// Whoever does less than the job is no contender.
+// A contender must do the whole job.
 bool DoesTheJob(const std::string& project, const Contender& contender) {
   try {
     const std::string printed = Capture(InProject(project, contender.script));
@@ -79,9 +82,9 @@ void BenchJob(OwnDaemon& daemon, const Options& options, Report& report) {
       fmt::format("copy, change and diff of {} files", 2 * options.Size(kFiles));
   const auto enter = [&](const std::string& needed, const Contender& contender) {
     if (FindProgram(needed).empty())
-      return report.Tell(promise, contender.name + " is not installed");
+      return report.Tell(contender.id, promise, contender.name + " is not installed");
     if (!DoesTheJob(project, contender))
-      return report.Tell(promise, contender.name + " does not do it here");
+      return report.Tell(contender.id, promise, contender.name + " does not do it here");
     contenders.push_back(contender);
   };
   if (!FindProgram("git").empty())
@@ -96,9 +99,9 @@ void BenchJob(OwnDaemon& daemon, const Options& options, Report& report) {
     jobs.push_back(
         [&project, script = contender.script] { return TimeSpawn(InProject(project, script)); });
   const auto times = Alternate(jobs, {.warmup = 1, .rounds = options.Rounds(20, 5)});
-  if (times.size() == 1) report.Tell(promise, times[0]);
+  if (times.size() == 1) report.Tell(contenders[0].id, promise, times[0]);
   for (size_t i = 1; i < times.size(); ++i)
-    report.Compare(promise, times[0], contenders[i].name, times[i]);
+    report.Compare(contenders[i].id, promise, times[0], contenders[i].name, times[i]);
   std::filesystem::remove_all(place);
 }
 

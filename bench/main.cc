@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -35,26 +36,32 @@ std::string MakeRoot() {
 }
 
 // True when all that was tried worked.
-bool RunBenches(const Options& options, const std::string& only, Report& report) {
+bool RunBenches(const Options& options, const std::vector<std::string>& only, Report& report) {
   OwnDaemon daemon(MakeRoot());
   daemon.Start();
   bool worked = true;
   for (const Bench& bench : kBenches) {
-    if (!only.empty() && only != bench.name) continue;
+    if (!only.empty() && std::ranges::find(only, bench.name) == only.end()) continue;
     fmt::print(stderr, "cloche-bench: {} ...\n", bench.name);
     sync();  // what the part before has written is not this one's to write down
     try {
       bench.run(daemon, options, report);
     } catch (const std::exception& error) {
       fmt::print(stderr, "cloche-bench: {}: {}\n", bench.name, error.what());
-      report.Add({.promise = bench.name, .measured = "did not work", .verdict = Verdict::kMissed});
+      report.Add({.id = bench.name,
+                  .promise = bench.name,
+                  .measured = "did not work",
+                  .verdict = Verdict::kMissed});
       worked = false;
     }
     if (daemon.Runs()) continue;
     // The parts that follow need not pay for it, but it is a failure: nobody told it to go.
     fmt::print(stderr, "cloche-bench: the daemon was gone after {}:\n{}\n", bench.name,
                daemon.WhyGone());
-    report.Add({.promise = "the daemon lives", .measured = "gone", .verdict = Verdict::kMissed});
+    report.Add({.id = "daemon",
+                .promise = "the daemon lives",
+                .measured = "gone",
+                .verdict = Verdict::kMissed});
     worked = false;
     daemon.Start();
   }
@@ -68,8 +75,7 @@ int main(int argc, char** argv) {
   using namespace cloche::bench;
   Options options;
   bool json = false;
-  std::string only;
-  std::vector<std::string> work, net;
+  std::vector<std::string> only, work, net;
   CLI::App app("Measures what SPEC.md promises, in one run beside bwrap and others.",
                "cloche-bench");
   app.add_flag("--quick", options.quick, "fewer rounds: a minute less exact");
@@ -82,8 +88,9 @@ int main(int argc, char** argv) {
   app.add_option("--alive", options.alive, "sandboxes alive at once")->check(CLI::PositiveNumber);
   app.add_option(
          "--only", only,
-         "one part: idle, start, command, many, files, timetravel, diff, promote, egress, job or "
-         "cycles")
+         "only these parts: idle, start, command, many, files, timetravel, diff, promote, egress, "
+         "job, cycles")
+      ->delimiter(',')
       ->check(CLI::IsMember({"idle", "start", "command", "many", "files", "timetravel", "diff",
                              "promote", "egress", "job", "cycles"}));
   app.add_flag("--full", options.full,

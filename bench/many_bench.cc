@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "benches.h"
+#include "floor.h"
 #include "http.h"
 #include "program.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kAtOnce = 100;
 constexpr int kMakers = 8;
+constexpr double kManyBound = 2;  // of as many bwrap
 constexpr int kFewer = 200;
 constexpr double kPatienceMs = 60'000;
 
@@ -99,22 +101,30 @@ void ManyAlive(const OwnDaemon& daemon, int wanted, Report& report) {
   const double private_mib = static_cast<double>(PrivateKib(daemon)) / 1024 / count;
   const double kernel_kib =
       static_cast<double>(free_before - Kib("/proc/meminfo", {"MemAvailable"})) / count;
-  report.Limit(fmt::format("{:.0f} alive: unshared memory each", count), private_mib, "MiB", 0.5);
-  report.Tell("  MemAvailable lost each (with the kernel's)",
+  report.Limit("many.memory", fmt::format("{:.0f} alive: unshared memory each", count), private_mib,
+               "MiB", 0.5);
+  report.Tell("many.kernel-memory", "  MemAvailable lost each (with the kernel's)",
               fmt::format("{:.0f} KiB", kernel_kib));
-  report.Tell("  made in", fmt::format("{:.1f} s, {:.1f} ms each", ms / 1000, ms / count));
+  report.Tell("many.made", "  made in",
+              fmt::format("{:.1f} s, {:.1f} ms each", ms / 1000, ms / count));
   const Stopwatch removal;
   RemoveAll(daemon, ids);
-  report.Tell("  removed in", fmt::format("{:.1f} s", removal.Ms() / 1000));
+  report.Tell("many.removed", "  removed in", fmt::format("{:.1f} s", removal.Ms() / 1000));
 }
 
 }  // namespace
 
 void BenchMany(OwnDaemon& daemon, const Options& options, Report& report) {
-  HundredAtOnce(daemon);
-  Series series;
-  for (int i = 0; i < options.Rounds(5, 1); ++i) series.Add(HundredAtOnce(daemon));
-  report.Limit("100 made at once, each having run a command", series.Median() / 1000, "s", 1.0);
+  const Once ours = [&] { return HundredAtOnce(daemon); };
+  const Argv bwrap = BwrapTrue();
+  const std::string promise = "100 made at once, each having run a command";
+  const Schedule schedule{.warmup = 1, .rounds = options.Rounds(7, 3)};
+  if (bwrap.empty()) {
+    report.Tell("many.at-once", promise, Alternate({ours}, schedule)[0]);
+  } else {
+    const auto both = Alternate({ours, [&] { return TimeSpawnMany(bwrap, kAtOnce); }}, schedule);
+    report.Compare("many.at-once", promise, both[0], "100 x bwrap", both[1], kManyBound);
+  }
   ManyAlive(daemon, options.quick ? std::min(options.alive, kFewer) : options.alive, report);
 }
 

@@ -47,7 +47,7 @@ class Server {
     Need(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()),
          "send");
   }
-  // What people send: text.
+  // Text, as people send it.
   void Send(int fd, size_t bytes) const {
     static const std::string piece = [] {
       std::string text;
@@ -130,12 +130,12 @@ double Upload(const Server& server, size_t bytes) {
   return ms;
 }
 
-double Connects(const Server& server, int count) {
+double Connects(const Server& server, int count, const std::string& path) {
   Series series;
   for (int i = 0; i < count; ++i) {
     const Stopwatch watch;
     const int fd = server.Connect();
-    server.Ask(fd, "/1");
+    server.Ask(fd, path);
     ReadAnswer(fd);
     series.Add(watch.Ms());
     close(fd);
@@ -206,7 +206,7 @@ double DoNetWork(const std::vector<std::string>& words) {
   const int count = std::stoi(words[3]);
   if (words[0] == "download") return Download(server, words[3]);
   if (words[0] == "upload") return Upload(server, std::stoul(words[3]));
-  if (words[0] == "connect") return Connects(server, count);
+  if (words[0] == "connect") return Connects(server, count, words.at(4));
   if (words[0] == "requests") return Requests(server, count, words.at(4));
   if (words[0] == "hold") return Hold(server, count);
   throw std::runtime_error("no such work: " + words[0]);

@@ -70,7 +70,7 @@ void Origin::Release() {
   eventfd_write(wake_, 1);
 }
 
-// Whatever can be done for it now.
+// Does everything that can be done for the client now.
 void Origin::Answer(Client& client) {
   while (true) {
     while (!client.head.empty() || client.body > 0) {
@@ -130,8 +130,8 @@ void Origin::Serve() {
           for (auto& [other, client] : clients) Answer(*client);
         continue;
       }
-      // A program that is just being started holds our descriptors until it executes. What we
-      // closed meanwhile is still reported.
+      // A program that is just being started holds our descriptors until it executes. Descriptors
+      // we closed meanwhile are still reported.
       const auto found = clients.find(fd);
       if (found == clients.end()) continue;
       Client& client = *found->second;

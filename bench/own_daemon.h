@@ -33,7 +33,7 @@ class OwnDaemon {
   std::string socket() const { return root_ + "/run/cloched.sock"; }
   // A directory for work that the sandboxes see.
   std::string work() const { return root_ + "/work"; }
-  // Authorities that the daemon believes beside the machine's own, once it is written.
+  // CaStore that the daemon believes beside the machine's own, once it is written.
   std::string trusted() const { return root_ + "/trusted.pem"; }
   std::string cloche() const;
 

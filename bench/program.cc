@@ -85,6 +85,12 @@ double TimeSpawn(const Argv& argv) {
   return ms;
 }
 
+double TimeSpawnMany(const Argv& argv, int count) {
+  double ms = 0;
+  for (int i = 0; i < count; ++i) ms += TimeSpawn(argv);
+  return ms;
+}
+
 double TimeFork(const Argv& argv) {
   const std::vector<char*> pointers = Pointers(argv);
   const int null = NullDevice();

@@ -17,7 +17,10 @@ std::string Sibling(const std::string& name);
 // Throws std::runtime_error when it does not exit with 0.
 double TimeSpawn(const Argv& argv);
 
-// The same with fork and execve, as a shell without tricks does it.
+// So many of it, one after the other.
+double TimeSpawnMany(const Argv& argv, int count);
+
+// The same as TimeSpawn with fork and execve, as a shell without tricks does it.
 double TimeFork(const Argv& argv);
 
 // Its standard output. Throws as above.

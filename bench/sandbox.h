@@ -7,7 +7,7 @@
 
 namespace cloche::bench {
 
-// One that runs, and is gone with this object. What is measured is what a client waits for, in ms.
+// A running sandbox, gone with this object. Times are those that a client waits for, in ms.
 class Sandbox {
  public:
   explicit Sandbox(OwnDaemon& daemon);

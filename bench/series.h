@@ -13,6 +13,7 @@ class Series {
   size_t size() const { return values_.size(); }
   double Median() const { return Quantile(0.5); }
   double P90() const { return Quantile(0.9); }
+  double Best() const { return Quantile(0); }
 
  private:
   double Quantile(double q) const;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "benches.h"
+#include "floor.h"
 #include "program.h"
 
 namespace cloche::bench {
@@ -98,44 +99,41 @@ void ColdStart(OwnDaemon& daemon, const Options& options, Report& report) {
     again.Add(TimeSpawn(run));
     daemon.Start();
   }
-  report.Tell("cold start of the daemon + clone, true, destroy", again);
-  report.Tell("  the very first time (the pool is made)", first);
+  report.Tell("start.cold", "cold start of the daemon + clone, true, destroy", again);
+  report.Tell("start.first", "  the very first time (the pool is made)", first);
 }
 
 }  // namespace
 
 void BenchStart(OwnDaemon& daemon, const Options& options, Report& report) {
   const std::string command = FindProgram("true");
-  const std::string bwrap = FindProgram("bwrap");
+  const Argv bwrap = BwrapTrue();
   const Once ours = [&] { return TimeSpawn({daemon.cloche(), "run", "--", command}); };
   const std::string what = "clone, true, destroy: ";
   if (bwrap.empty()) {
-    report.Tell(what + "bwrap", "not installed");
+    report.Tell("start.paced", what + "bwrap", "not installed");
   } else {
-    const Once peer = [&] {
-      return TimeSpawn({bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-                        "--unshare-all", command});
-    };
+    const Once peer = [&] { return TimeSpawn(bwrap); };
     const auto paced = Alternate({peer, ours}, {.rounds = options.Rounds(100, 20), .pause = 50ms});
-    report.Compare(what + "paced", paced[1], "bwrap", paced[0], 0.7);
+    report.Compare("start.paced", what + "paced", paced[1], "bwrap", paced[0], 0.7);
     const auto rush =
         Alternate({peer, ours},
                   {.warmup = 1, .rounds = options.Rounds(15, 3), .block = kBlock, .pause = 0ms});
-    report.Compare(fmt::format("{}back to back ({} in a row)", what, kBlock), rush[1], "bwrap",
-                   rush[0], 1.0);
+    report.Compare("start.rush", fmt::format("{}back to back ({} in a row)", what, kBlock), rush[1],
+                   "bwrap", rush[0], 1.0);
   }
   for (const Peer& peer : OtherPeers(daemon)) {
-    const std::string line = "  beside " + peer.name;
+    const std::string id = "start." + peer.name, line = "  beside " + peer.name;
     if (peer.program.empty()) {
-      report.Tell(line, "not installed");
+      report.Tell(id, line, "not installed");
       continue;
     }
     try {
       const auto both = Alternate({peer.once, ours},
                                   {.warmup = 1, .rounds = options.Rounds(20, 5), .pause = 50ms});
-      report.Compare(line, both[1], peer.name, both[0]);
+      report.Compare(id, line, both[1], peer.name, both[0]);
     } catch (const std::runtime_error& error) {
-      report.Tell(line, "does not work here");
+      report.Tell(id, line, "does not work here");
       fmt::print(stderr, "cloche-bench: {}\n", error.what());
     }
   }

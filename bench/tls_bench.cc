@@ -54,7 +54,7 @@ void BenchTls(OwnDaemon& daemon, const std::string& place, const Options& option
   const std::string promise = "network: HTTPS requests, TLS ended at the border";
   for (const char* name : {"nginx", "wrk", "openssl"})
     if (FindProgram(name).empty())
-      return report.Tell(promise, fmt::format("{} is not installed", name));
+      return report.Tell("egress.tls", promise, fmt::format("{} is not installed", name));
   const std::string keys = place + "/server";
   TimeSpawn({FindProgram("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt",
              "ec_paramgen_curve:P-256", "-nodes", "-keyout", keys + ".key", "-out", keys + ".crt",
@@ -96,8 +96,8 @@ void BenchTls(OwnDaemon& daemon, const std::string& place, const Options& option
                               [&] { return TimeOf(Capture(ask("127.0.0.1", nginx_port))); },
                               [&] { return TimeOf(Capture(ask("127.0.0.1", origin_port))); }},
                              {.warmup = 1, .rounds = options.Rounds(7, 3)});
-  report.Compare(promise, all[0], "nginx", all[1], 2.0);
-  report.Compare("  " + promise + ", beside none", all[0], "no proxy", all[2]);
+  report.Compare("egress.tls", promise, all[0], "nginx", all[1], 2.0);
+  report.Compare("egress.tls-alone", "  " + promise + ", beside none", all[0], "no proxy", all[2]);
 }
 
 }  // namespace cloche::bench

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build_time.sh [JOBS]: what a build of the programs costs from nothing, tests off, without ccache.
+# build_time.sh [JOBS]: measures a build of the programs from nothing, tests off, without ccache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

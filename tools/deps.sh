@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|test|bench|fuzz|tidy: installs the Debian packages that step needs, and nothing when they
-# are there already (then it costs a few milliseconds and no rights). What comes from npm goes below build/npm.
+# deps.sh build|demo|test|bench|fuzz|tidy: installs the Debian packages that step needs, and nothing
+# when they are there already (then it costs a few milliseconds and no rights). Packages of npm go
+# below build/npm.
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libboost1.81-dev nlohmann-json3-dev libcli11-dev

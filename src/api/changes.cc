@@ -8,8 +8,8 @@
 #include "api/handlers.h"
 #include "base/error_json.h"
 
-// What a sandbox changed, as cloche-diff or cloche-promote writes it: streamed, however much it is.
-// An answer that is not complete has no last chunk.
+// Streams the changes of a sandbox as cloche-diff or cloche-promote writes them, of any length. An
+// incomplete answer has no last chunk.
 namespace cloche::api {
 
 namespace http = boost::beast::http;
@@ -28,8 +28,8 @@ Task<bool> WriteHead(Socket& socket, const char* type) {
   co_return !error;
 }
 
-// One more chunk, and none after it: the answer ends without its end. Why is an extension of that
-// chunk, because a patch has no words for it; in NDJSON it is a line, too.
+// Writes a last chunk and no end, so that the answer is known to be incomplete. The reason is an
+// extension of that chunk, because a patch has no words for it; in NDJSON it is a line, too.
 Task<void> WriteFailure(Socket& socket, const Error& error, bool patch, bool cut) {
   const std::string text = ErrorJson(error).dump(-1, ' ', true);
   std::string body = cut || patch ? "\n" : "";
@@ -40,9 +40,8 @@ Task<void> WriteFailure(Socket& socket, const Error& error, bool patch, bool cut
                              daemon::kAwait);
 }
 
-// `piece` is how it begins.
-Task<std::optional<Response>> PassOn(Daemon& daemon,
-                                     std::shared_ptr<daemon::ChangeReader::Reading> look,
+// `piece` is its beginning.
+Task<std::optional<Response>> PassOn(Daemon& daemon, std::shared_ptr<daemon::Reading> reading,
                                      std::string piece, const char* type, bool patch,
                                      Socket& socket) {
   bool begun = false, heard = true, cut = false;
@@ -58,12 +57,12 @@ Task<std::optional<Response>> PassOn(Daemon& daemon,
       cut = piece.back() != '\n';
     }
     piece.resize(kPiece);
-    auto [error, size] = co_await look->answer.async_read_some(
+    auto [error, size] = co_await reading->answer.async_read_some(
         asio::buffer(piece.data(), piece.size()), daemon::kAwait);
     if (error) break;
     piece.resize(size);
   }
-  const Status status = co_await daemon.changes.Finish(look);
+  const Status status = co_await daemon.changes.Finish(reading);
   if (!status && !begun) co_return ErrorResponse(status.error());
   if (!status && heard) co_await WriteFailure(socket, status.error(), patch, cut);
   if (status && heard) {
@@ -76,17 +75,18 @@ Task<std::optional<Response>> PassOn(Daemon& daemon,
 }  // namespace
 
 Task<std::optional<Response>> ReadChanges(Call& call) {
-  auto parsed = ParseLookRequest(call.request.query);
+  auto parsed = ParseDiffRequest(call.request.query);
   if (!parsed) co_return ErrorResponse(parsed.error());
   const bool patch = parsed->patch;
   const char* type = patch ? "text/x-diff" : "application/x-ndjson";
-  auto look = co_await call.daemon.changes.Start(call.sandbox, std::move(*parsed), call.client);
-  if (!look) co_return ErrorResponse(look.error());
-  co_return co_await PassOn(call.daemon, *look, "", type, patch, call.socket);
+  auto reading =
+      co_await call.daemon.changes.StartDiff(call.sandbox, std::move(*parsed), call.client);
+  if (!reading) co_return ErrorResponse(reading.error());
+  co_return co_await PassOn(call.daemon, *reading, "", type, patch, call.socket);
 }
 
 Task<std::optional<Response>> Promote(Call& call) {
-  auto parsed = ParseBody(call.request, ParsePromoteRequest);
+  auto parsed = ParseBody(call.request, ParsePromotionRequest);
   if (!parsed) co_return ErrorResponse(parsed.error());
   auto said =
       co_await call.daemon.promotions.Promote(call.sandbox, std::move(*parsed), call.client);

@@ -37,7 +37,7 @@ Result<int> SignalOf(const nlohmann::json& body) {
 
 // The one that the path names.
 Result<std::shared_ptr<daemon::CommandRun>> Find(const Call& call) {
-  if (auto command = call.sandbox->FindCommand(call.Part(3))) return command;
+  if (auto command = call.sandbox->commands().Find(call.Part(3))) return command;
   return Fail(Code::kNotFound, "find command: there is no such command in " + call.sandbox->id,
               "cloche show " + call.sandbox->id + " tells how many ran; the first is 1");
 }
@@ -52,7 +52,7 @@ Response OutputResponse(daemon::CommandRun& command, const Request& request) {
 
 Task<Response> ListCommands(Call& call) {
   Json list = Json::array();
-  for (const auto& [number, command] : call.sandbox->commands())
+  for (const auto& [number, command] : call.sandbox->commands().all())
     if (command->request().service.empty()) list.push_back(command->ToJson());
   co_return JsonResponse(list);
 }
@@ -66,7 +66,7 @@ Task<Response> RunCommand(Call& call) {
   const bool background = parsed->background;
   std::shared_ptr<daemon::Sandbox> sandbox = call.sandbox, twin;
   if (parsed->fresh) {
-    SandboxRequest fresh = TwinOf(sandbox->request);
+    SandboxRequest fresh = TwinOf(sandbox->terms().request());
     auto made = co_await call.daemon.lifecycle.Create(std::move(fresh), false, call.client);
     if (!made) co_return ErrorResponse(made.error());
     sandbox = twin = *made;

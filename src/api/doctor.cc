@@ -72,8 +72,8 @@ Json UserCheck() {
     return Check("user", "ok", fmt::format("the daemon runs as {}", entry->pw_name));
   return Check(
       "user", "weak",
-      fmt::format("the daemon runs as uid {}, which is no account's and may become somebody's",
-                  uid),
+      fmt::format(
+          "the daemon runs as uid {}, which belongs to no account and may become somebody's", uid),
       fmt::format("make install makes the user cloche; then end the daemon: kill {}", getpid()));
 }
 
@@ -155,8 +155,8 @@ std::string ReadLine(const char* path) {
   return text;
 }
 
-// Whether the kernel can lead connections to us shows when the first one is granted: what it needs
-// for that may be modules, loaded then.
+// Whether the kernel can redirect connections to us shows when the first one is granted: it may
+// have to load modules for that.
 Json NetworkCheck() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -182,7 +182,7 @@ Json RecordCheck(const Json& unreadable) {
   return check;
 }
 
-// Bugs of a month; what was killed from outside is only told.
+// Bugs of a month; ends by a signal from outside are only listed.
 Json EndsCheck(const std::string& directory) {
   constexpr int64_t kRecent = 30 * 24 * 3600;
   const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(

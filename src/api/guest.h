@@ -9,15 +9,15 @@
 
 namespace cloche::api {
 
-// What one user has of the daemon at this moment. One alone who took all of it would lock out
-// everybody else.
+// One user's share of the daemon at this moment, limited so that nobody can lock out everybody
+// else.
 struct Guest {
   static constexpr size_t kMostConnections = 2048;  // fewer where descriptors are few
   static constexpr size_t kMostBytes = 64 << 20;    // of bodies that came, and of unread answers
   size_t connections = 0;
   size_t bytes = 0;
 
-  // Buffers of one connection are the smaller the more there are.
+  // The more connections there are, the smaller the buffers of each.
   size_t Crowding() const { return std::max<size_t>(1, connections / 32); }
 };
 
@@ -35,12 +35,12 @@ class Hold {
   ~Hold() {
     if (guest_) guest_->bytes -= bytes_;
   }
-  // Nothing: it would be more than all of one user may be.
+  // nullopt: one user would have more than their share.
   static std::optional<Hold> Take(std::shared_ptr<Guest> guest, size_t bytes) {
     if (guest->bytes + bytes > Guest::kMostBytes) return std::nullopt;
     return Hold(std::move(guest), bytes);
   }
-  // As long as there is any room: an answer is as large as it is.
+  // Succeeds as long as there is any room: an answer cannot be made smaller.
   static std::optional<Hold> TakeLast(std::shared_ptr<Guest> guest, size_t bytes) {
     if (guest->bytes >= Guest::kMostBytes) return std::nullopt;
     return Hold(std::move(guest), bytes);

@@ -25,18 +25,18 @@ std::shared_ptr<Guest> GuestOf(Crowd& crowd, uint32_t uid) {
   return guest;
 }
 
-struct Place {
-  explicit Place(std::shared_ptr<Guest> guest_in) : guest(std::move(guest_in)) {
+// Counts a connection among those of its user while it is there.
+struct CountedConnection {
+  explicit CountedConnection(std::shared_ptr<Guest> guest_in) : guest(std::move(guest_in)) {
     ++guest->connections;
   }
-  ~Place() { --guest->connections; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ~CountedConnection() { --guest->connections; }
+  CountedConnection(const CountedConnection&) = delete;
+  CountedConnection& operator=(const CountedConnection&) = delete;
   std::shared_ptr<Guest> guest;
 };
 
-// To one who has as many connections as one user may have. It is small enough to be written at
-// once.
+// The answer to a user with too many connections. It is small enough to be written at once.
 void TurnAway(Socket& socket) {
   static const Response refusal =
       ErrorResponse({Code::kExhausted, "connect: you have too many connections to cloched",
@@ -50,8 +50,8 @@ void TurnAway(Socket& socket) {
   (void)socket.write_some(asio::buffer(text), ignored);
 }
 
-// `presence`: a daemon with a client does not leave. One that went with an exception counts as
-// gone.
+// `presence`: a daemon with a client does not leave. A connection that ended with an exception
+// counts as gone.
 Task<void> ServeOne(Daemon& daemon, Crowd& crowd, size_t most, Socket socket,
                     [[maybe_unused]] std::shared_ptr<const void> presence) {
   Client client;
@@ -59,7 +59,7 @@ Task<void> ServeOne(Daemon& daemon, Crowd& crowd, size_t most, Socket socket,
   if (sys::PeerOf(client.socket, client.peer) < 0) co_return;
   const auto guest = GuestOf(crowd, client.peer.uid);
   if (client.peer.uid != 0 && guest->connections >= most) co_return TurnAway(socket);
-  Place place(guest);
+  const CountedConnection counted(guest);
   Session session(daemon, std::move(socket), client, guest);
   co_await session.Serve();
 }
@@ -67,18 +67,18 @@ Task<void> ServeOne(Daemon& daemon, Crowd& crowd, size_t most, Socket socket,
 }  // namespace
 
 Task<void> Listen(Daemon& daemon, asio::local::stream_protocol::acceptor& acceptor) {
-  static Crowd crowd;  // outlives those it counts
+  static Crowd crowd;  // outlives the guests it counts
   const size_t most = std::min<size_t>(sys::RaiseFileLimit() / 4, Guest::kMostConnections);
   for (;;) {
     auto [error, socket] = co_await acceptor.async_accept(daemon::kAwait);
     if (!acceptor.is_open()) co_return;
     if (error) {
-      // Out of descriptors, most likely: those who are connected go on, newcomers wait.
+      // Out of descriptors, most likely: open connections continue, new ones wait.
       asio::steady_timer pause(daemon.io, std::chrono::milliseconds(50));
       co_await pause.async_wait(daemon::kAwait);
       continue;
     }
-    // Counted from here on, and not when its turn comes.
+    // Counted from here on, not when its coroutine first runs.
     auto presence = daemon.housekeeping.ClientCame();
     asio::co_spawn(daemon.io, ServeOne(daemon, crowd, most, std::move(socket), std::move(presence)),
                    daemon::kDetached);

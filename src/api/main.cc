@@ -14,10 +14,12 @@
 
 #include "api/listener.h"
 #include "daemon/last_words.h"
-#include "daemon/place.h"
+#include "daemon/setup.h"
 #include "daemon/spawn_link.h"
 #include "policy/cures.h"
 #include "sys/children.h"
+#include "sys/own_process.h"
+#include "sys/process.h"
 #include "sys/watch_reserve.h"
 
 namespace cloche {
@@ -34,7 +36,8 @@ struct Options {
   int leave_after = kDefaultLeaveSeconds;
 };
 
-// To whoever waits at the ready fd, else (systemd, a person) failures to standard error.
+// Reports to the process that waits at the ready fd, else (systemd, a person) failures to standard
+// error.
 void Announce(const Options& options, const Status& status) {
   if (options.ready_fd >= 0) {
     std::string line = status ? "ok\n" : status.error().message + "\t" + status.error().cure + "\n";
@@ -45,15 +48,16 @@ void Announce(const Options& options, const Status& status) {
   }
 }
 
-// `announced`: somebody was told how the start went. What is returned later is the end of a daemon.
+// `announced`: the start was reported to somebody. A status returned after that is the end of a
+// daemon.
 Status Serve(const Options& options, bool& announced) {
   const Mode mode = geteuid() == 0 ? Mode::kSystem : Mode::kRootless;
   asio::io_context io(1);
-  ASSIGN_OR_RETURN(daemon::Place place, daemon::Place::Open(mode, options.socket, options.state));
+  ASSIGN_OR_RETURN(daemon::Setup setup, daemon::Setup::Open(mode, options.socket, options.state));
   ASSIGN_OR_RETURN(auto spawn,
-                   daemon::SpawnLink::Start(io, place.spawn_program(), place.directories().state));
-  CLOCHE_TRY(place.GiveUpRoot());
-  // It opens the vault. What it starts is dumpable again when it executes.
+                   daemon::SpawnLink::Start(io, setup.spawn_program(), setup.directories().state));
+  CLOCHE_TRY(setup.GiveUpRoot());
+  // The daemon opens the vault. The programs it starts become dumpable again at exec.
   if (const int error = sys::ForbidCoreDumps(); error < 0)
     return Fail(Code::kInternal, fmt::format("forbid core dumps: {}", strerror(-error)));
 
@@ -82,19 +86,19 @@ Status Serve(const Options& options, bool& announced) {
           daemon::SpawnAnswer ready = co_await spawn->Ready();
           if (ready.reply.value != 0)
             co_return std::unexpected(ExplainLaunchFailure(
-                ready.reply.stage, ready.reply.operation, ready.reply.value, ready.reply.detail,
-                daemon::GatherHostFacts(mode, place.directories(), {})));
+                ready.reply.step, ready.reply.operation, ready.reply.value, ready.reply.detail,
+                daemon::GatherHostFacts(mode, setup.directories(), {})));
           // Not before: our predecessor had the pool until now.
-          daemon::BeginRecords(place.directories().state + "/daemon");
-          auto opened = daemon::Registry::Open(place.directories().state + "/daemon/registry.db");
+          daemon::BeginRecords(setup.directories().state + "/daemon");
+          auto opened = daemon::Registry::Open(setup.directories().state + "/daemon/registry.db");
           if (!opened) co_return std::unexpected(opened.error());
           registry = std::move(*opened);
           daemon =
-              std::make_unique<daemon::Daemon>(io, mode, place.directories(), *spawn, *registry);
+              std::make_unique<daemon::Daemon>(io, mode, setup.directories(), *spawn, *registry);
           spawn->Serve([&](const SpawnReply& event) { daemon->lifecycle.InitExited(event); },
                        [&] { daemon->lifecycle.SpawnLost(); });
           CLOCHE_CO_TRY(co_await daemon->Load());
-          acceptor.assign(asio::local::stream_protocol(), place.TakeListener());
+          acceptor.assign(asio::local::stream_protocol(), setup.TakeListener());
           co_return Status{};
         }();
         Announce(options, status);
@@ -104,7 +108,7 @@ Status Serve(const Options& options, bool& announced) {
           io.stop();
           co_return;
         }
-        if (options.ready_fd >= 0) place.KeepLog();
+        if (options.ready_fd >= 0) setup.KeepLog();
         daemon->housekeeping.Start(std::chrono::seconds(options.leave_after), leave);
         co_await api::Listen(*daemon, acceptor);
       },
@@ -120,7 +124,7 @@ Status Serve(const Options& options, bool& announced) {
   while (!io.stopped()) try {
       io.run();
     } catch (...) {
-      // Of a handler, which is over. What else waits is served.
+      // A handler threw, and is over. Serve everything else that waits.
       daemon::RecordException(std::current_exception(), "handle");
     }
   if (daemon && daemon->lifecycle.spawn_lost())
@@ -146,7 +150,7 @@ int main(int argc, char** argv) {
   signal(SIGHUP, SIG_IGN);
   sys::RaiseFileLimit();
   if (geteuid() != 0) sys::ReserveWatches();
-  // Whatever outlives cloche-spawn for a moment is reaped here.
+  // Processes that outlive cloche-spawn for a moment are reaped here.
   sys::AdoptOrphans();
   sys::ReapChildren();
   Status status;

@@ -8,7 +8,7 @@
 
 #include "api/handlers.h"
 
-// What a sandbox may reach, and what it did.
+// The rules for what a sandbox may reach, and the log of what it did.
 namespace cloche::api {
 
 namespace http = boost::beast::http;
@@ -35,7 +35,7 @@ Task<bool> WriteChunk(Socket& socket, const std::string& text) {
   co_return !error;
 }
 
-// Whoever follows says nothing more: what can be read from him is that he has gone.
+// Followers send nothing more, so a readable socket means that the follower is gone.
 Task<void> WatchForEnd(Socket& socket, std::shared_ptr<daemon::NetworkFollower> follower,
                        std::shared_ptr<bool> left) {
   (void)co_await socket.async_wait(Socket::wait_read, daemon::kAwait);
@@ -45,7 +45,7 @@ Task<void> WatchForEnd(Socket& socket, std::shared_ptr<daemon::NetworkFollower> 
 
 Task<void> FollowNetworkLog(Daemon& daemon, std::shared_ptr<daemon::Sandbox> sandbox,
                             Socket& socket) {
-  const auto network = sandbox->Network();
+  const auto network = sandbox->border().MakeNetwork();
   const auto follower = network->Follow(daemon.io);
   http::response<http::empty_body> head(http::status::ok, 11);
   head.set(http::field::content_type, kLines);
@@ -67,7 +67,7 @@ Task<void> FollowNetworkLog(Daemon& daemon, std::shared_ptr<daemon::Sandbox> san
   if (heard) co_await asio::async_write(socket, http::make_chunk_last(), daemon::kAwait);
   boost::system::error_code ignored;
   (void)socket.close(ignored);
-  // The one who watches refers to the socket: he is woken by its end, and leaves first.
+  // WatchForEnd refers to the socket: closing it wakes WatchForEnd, which must leave first.
   while (!*left) co_await follower->moved.Wait();
 }
 
@@ -92,7 +92,7 @@ Task<Response> ChangeNetwork(Call& call) {
 
 Task<std::optional<Response>> ReadNetworkLog(Call& call) {
   if (call.request.Query("follow") != "1")
-    co_return Response{200, LogText(*call.sandbox->Network()), kLines};
+    co_return Response{200, LogText(*call.sandbox->border().MakeNetwork()), kLines};
   co_await FollowNetworkLog(call.daemon, call.sandbox, call.socket);
   co_return std::nullopt;
 }

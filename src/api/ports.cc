@@ -21,7 +21,7 @@ struct Relay {
   Inside inside;
 };
 
-// An end is passed on; whoever still has something to say may say it.
+// Passes on the end of one direction; the other may still send.
 template <typename From, typename To>
 Task<void> Pass(std::shared_ptr<Relay> relay, From& from, To& to) {
   std::vector<char> piece(kPiece);
@@ -51,7 +51,7 @@ Task<Result<sys::Fd>> OpenPort(Call& call) {
   uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0)
-    co_return Fail(Code::kInvalid, "connect: that is no port", "give a number from 1 to 65535");
+    co_return Fail(Code::kInvalid, "connect: not a port", "give a number from 1 to 65535");
   co_return co_await call.daemon.networks.ConnectInto(call.sandbox, port, call.client);
 }
 

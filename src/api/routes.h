@@ -23,7 +23,7 @@ using daemon::Task;
 using Socket = asio::local::stream_protocol::socket;
 class Stream;
 
-// What a handler gets.
+// The arguments of a handler.
 struct Call {
   Daemon& daemon;
   const Client& client;
@@ -43,7 +43,7 @@ using FramedAnswer = Task<void> (Stream::*)(Request& request);
 struct PortAnswer {};
 using Handler = std::variant<WholeAnswer, StreamedAnswer, FramedAnswer, PortAnswer>;
 
-// What a path names before its handler is called.
+// The thing a path names, looked up before its handler is called.
 enum class Subject {
   kNone,
   kSandbox,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/handlers.h"
+#include "daemon/sandbox_json.h"
 #include "policy/fields.h"
 
 namespace cloche::api {
@@ -12,12 +13,12 @@ constexpr size_t kMostName = 4096;
 
 bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
   for (const auto& [key, value] : request.query) {
-    if (key == "agent" && sandbox.request.agent != value) return false;
-    if (key == "task" && sandbox.request.task != value) return false;
+    if (key == "agent" && sandbox.terms().request().agent != value) return false;
+    if (key == "task" && sandbox.terms().request().task != value) return false;
     if (key == "label") {
       size_t equals = value.find('=');
-      auto found = sandbox.request.labels.find(value.substr(0, equals));
-      if (found == sandbox.request.labels.end()) return false;
+      auto found = sandbox.terms().request().labels.find(value.substr(0, equals));
+      if (found == sandbox.terms().request().labels.end()) return false;
       if (equals != std::string::npos && found->second != value.substr(equals + 1)) return false;
     }
   }
@@ -27,9 +28,9 @@ bool Matches(const daemon::Sandbox& sandbox, const Request& request) {
 // The cloche.toml that binds its promotions: of when it was made, or of when its owner said so.
 Json ProjectFileJson(const daemon::Sandbox& sandbox) {
   return {{"id", sandbox.id},
-          {"project", sandbox.request.project},
-          {"digest", sandbox.project_file_digest},
-          {"text", sandbox.request.project_file}};
+          {"project", sandbox.terms().request().project},
+          {"digest", sandbox.terms().project_file_digest()},
+          {"text", sandbox.terms().request().project_file}};
 }
 
 Status Rename(Daemon& daemon, const Client& client, const nlohmann::json& body,
@@ -40,27 +41,26 @@ Status Rename(Daemon& daemon, const Client& client, const nlohmann::json& body,
   reader.Text("name", name, kMostName);
   CLOCHE_TRY(reader.Finish());
   CLOCHE_TRY(CheckSandboxName(name));
-  if (!sandbox.keep)
+  if (!sandbox.terms().keep())
     return Fail(Code::kConflict, "rename " + sandbox.id + ": it goes with its command",
                 "keep it: cloche run --keep, or cloche new");
   for (const auto& other : daemon.sandboxes.List(client))
-    if (other->name == name && other.get() != &sandbox)
+    if (other->terms().name() == name && other.get() != &sandbox)
       return Fail(Code::kConflict,
                   fmt::format("rename {}: the name {} is taken by {}", sandbox.id, name, other->id),
                   "choose another name");
-  const std::string before = std::exchange(sandbox.name, name);
-  sandbox.request.name = name;
+  std::string before = sandbox.terms().Rename(name);
   const Status saved = daemon.sandboxes.Save(sandbox);
   if (saved) return {};
-  sandbox.name = sandbox.request.name = before;
+  sandbox.terms().Rename(std::move(before));
   return saved;
 }
 
-// What it takes of the machine now.
+// The resources that a sandbox uses now.
 Json UsageOf(const daemon::Sandbox& sandbox) {
-  const Json whole = sandbox.ToJson();
+  const Json whole = daemon::SandboxJson(sandbox);
   Json usage = {{"id", sandbox.id},
-                {"name", sandbox.name},
+                {"name", sandbox.terms().name()},
                 {"state", whole["state"]},
                 {"limits", whole["limits"]}};
   if (whole.contains("usage")) usage.update(whole["usage"]);
@@ -68,7 +68,7 @@ Json UsageOf(const daemon::Sandbox& sandbox) {
 }
 
 Response Shown(const Status& done, const daemon::Sandbox& sandbox) {
-  return done ? JsonResponse(sandbox.ToJson()) : ErrorResponse(done.error());
+  return done ? JsonResponse(daemon::SandboxJson(sandbox)) : ErrorResponse(done.error());
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Response Shown(const Status& done, const daemon::Sandbox& sandbox) {
 Task<Response> ListSandboxes(Call& call) {
   Json list = Json::array();
   for (const auto& sandbox : call.daemon.sandboxes.List(call.client))
-    if (Matches(*sandbox, call.request)) list.push_back(sandbox->ToJson());
+    if (Matches(*sandbox, call.request)) list.push_back(daemon::SandboxJson(*sandbox));
   co_return JsonResponse(list);
 }
 
@@ -85,10 +85,12 @@ Task<Response> CreateSandbox(Call& call) {
   if (!parsed) co_return ErrorResponse(parsed.error());
   auto sandbox = co_await call.daemon.lifecycle.Create(std::move(*parsed), true, call.client);
   if (!sandbox) co_return ErrorResponse(sandbox.error());
-  co_return JsonResponse((*sandbox)->ToJson(), 201);
+  co_return JsonResponse(daemon::SandboxJson(**sandbox), 201);
 }
 
-Task<Response> ShowSandbox(Call& call) { co_return JsonResponse(call.sandbox->ToJson()); }
+Task<Response> ShowSandbox(Call& call) {
+  co_return JsonResponse(daemon::SandboxJson(*call.sandbox));
+}
 
 Task<Response> RenameSandbox(Call& call) {
   const auto body = call.request.ParseBody();
@@ -100,7 +102,7 @@ Task<Response> RenameSandbox(Call& call) {
 Task<Response> RemoveSandbox(Call& call) {
   auto removed = co_await call.daemon.lifecycle.Discard(call.sandbox);
   if (!removed) co_return ErrorResponse(removed.error());
-  Json json = call.sandbox->ToJson();
+  Json json = daemon::SandboxJson(*call.sandbox);
   json["state"] = "removed";
   co_return JsonResponse(json);
 }
@@ -120,7 +122,12 @@ Task<Response> StopSandbox(Call& call) {
   co_return Shown(stopped, *call.sandbox);
 }
 
-Task<Response> ShowUsage(Call& call) { co_return JsonResponse(UsageOf(*call.sandbox)); }
+Task<Response> ShowUsage(Call& call) {
+  const auto disk = co_await call.daemon.commands.DiskBytes(call.sandbox);
+  Json usage = UsageOf(*call.sandbox);
+  if (disk) usage["disk_bytes"] = *disk;
+  co_return JsonResponse(usage);
+}
 
 Task<Response> ShowStaleness(Call& call) {
   co_return Reply(co_await call.daemon.changes.Staleness(call.sandbox, call.client));

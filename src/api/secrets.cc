@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "policy/secret_request.h"
 
-// Secrets of whoever asks. No answer ever holds a value.
+// Secrets of the caller. No answer ever holds a value.
 namespace cloche::api {
 namespace {
 

@@ -1,15 +1,18 @@
 #include "api/handlers.h"
+#include "daemon/sandbox_json.h"
 
 namespace cloche::api {
 namespace {
 
 Response Shown(const Status& done, const daemon::Sandbox& sandbox) {
-  return done ? JsonResponse(sandbox.ServicesJson()) : ErrorResponse(done.error());
+  return done ? JsonResponse(daemon::ServicesJson(sandbox)) : ErrorResponse(done.error());
 }
 
 }  // namespace
 
-Task<Response> ListServices(Call& call) { co_return JsonResponse(call.sandbox->ServicesJson()); }
+Task<Response> ListServices(Call& call) {
+  co_return JsonResponse(daemon::ServicesJson(*call.sandbox));
+}
 
 Task<Response> AddServices(Call& call) {
   auto services = ParseBody(call.request, ParseServices);
@@ -26,7 +29,7 @@ Task<Response> RestartService(Call& call) {
 }
 
 Task<Response> ReadServiceOutput(Call& call) {
-  for (const auto& service : call.sandbox->services)
+  for (const auto& service : call.sandbox->services().all())
     if (service->request.name == call.Part(3) && service->command)
       co_return OutputResponse(*service->command, call.request);
   const Error missing{Code::kNotFound, "read output: no such service has run",

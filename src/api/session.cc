@@ -10,6 +10,7 @@
 
 #include "api/handlers.h"
 #include "api/stream.h"
+#include "base/ascii.h"
 #include "base/error_json.h"
 #include "base/json_text.h"
 #include "base/text.h"
@@ -23,15 +24,8 @@ constexpr size_t kFirstRead = 4096;
 constexpr size_t kMostValues = 200'000;  // of a body: each costs more than its bytes
 constexpr size_t kSmall = 64 << 10;      // of one connection, and so bounded by their number
 constexpr size_t kMostDiscarded = 64 << 20;
-// Of what has begun: a connection may be silent for as long as it likes.
+// Of requests that have begun: a connection may be silent for as long as it likes.
 constexpr std::chrono::seconds kHeadTime{10}, kBodyTime{60}, kWriteTime{300}, kDiscardTime{5};
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 Result<std::string> Decode(std::string_view text) {
   std::string plain;
@@ -60,7 +54,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
-// Ends what waits on a socket when time is up. The socket may be gone before.
+// Ends all waits on a socket when time is up. The socket may be gone before.
 class Deadline {
  public:
   Deadline(asio::io_context& io, Socket& socket, std::chrono::seconds time)
@@ -91,7 +85,7 @@ class Deadline {
   std::shared_ptr<State> state_;
 };
 
-Response Refused(int status, Error error) {
+Response Refused(int status, const Error& error) {
   Response response = ErrorResponse(error);
   response.status = status;
   return response;
@@ -111,7 +105,8 @@ Response TooLarge(size_t most) {
                        "send less"});
 }
 
-// What was sent is not HTTP, or too much of it. All else is about the connection.
+// True if the client sent something other than HTTP, or too much of it. Other errors are about the
+// connection.
 bool IsAboutHttp(const boost::system::error_code& error) {
   return error.category() == http::make_error_code(http::error::bad_method).category() &&
          error != http::error::end_of_stream && error != http::error::partial_message;
@@ -162,7 +157,7 @@ Result<Request> Understand(const http::request<http::string_body>& message) {
   return request;
 }
 
-// In a handler: what the client learns of it.
+// Called in a handler's catch block; returns what the client learns of it.
 Error RecordBug() {
   daemon::RecordException(std::current_exception(), "serve a request");
   return {Code::kInternal, "serve request: a bug of cloched ended it",
@@ -207,7 +202,8 @@ Task<void> Session::Serve() {
       auto [error] = co_await socket_.async_wait(Socket::wait_read, daemon::kAwait);
       if (error) co_return;
     }
-    // What it says stays unread, and is answered by a reset: whoever asks knows that nobody heard.
+    // The request stays unread and is answered by a reset, so that the client knows nobody heard
+    // it.
     if (daemon_.lifecycle.closed()) co_return;
     Request request;
     bool keep_alive = false;
@@ -217,7 +213,7 @@ Task<void> Session::Serve() {
   }
 }
 
-// g++ 12: whatever is passed to a co_await here has a name.
+// g++ 12: every argument of a co_await here has a name.
 Task<bool> Session::Read(Request& request, bool& keep_alive) {
   http::request_parser<http::string_body> parser;
   parser.body_limit(boost::none);
@@ -269,7 +265,7 @@ Task<bool> Session::Read(Request& request, bool& keep_alive) {
   co_return true;
 }
 
-// By its head alone. An empty answer: it may come.
+// Decides by its head alone. An empty answer: it may come.
 Response Session::Admit(const http::request<http::string_body>& head, bool chunked,
                         uint64_t announced, Request& request) {
   Response none;
@@ -289,7 +285,7 @@ Response Session::Admit(const http::request<http::string_body>& head, bool chunk
   return none;
 }
 
-// What is still on its way is thrown away: many clients send all before they read anything.
+// Discards the rest of the request: many clients send all of it before they read anything.
 Task<void> Session::RefuseUnread(Response response, uint64_t unread) {
   static char scrap[64 << 10];  // one for all: nobody reads it
   const bool written = co_await Write(std::move(response), false);
@@ -323,7 +319,7 @@ Task<bool> Session::Handle(Request request, bool keep_alive) {
   co_return co_await Write(std::move(*response), keep_alive);
 }
 
-// Nothing: it was answered, and the connection is over.
+// nullopt: it was answered, and the connection is over.
 Task<std::optional<Response>> Session::Answer(Request& request) {
   const Route& route = *request.route;
   if (const auto* framed = std::get_if<FramedAnswer>(&route.handler)) {

@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "policy/sign_request.h"
 
-// What a sandbox may have signed.
+// The keys a sandbox may sign with.
 namespace cloche::api {
 
 Task<Response> ShowSigning(Call& call) {

@@ -1,4 +1,5 @@
 #include "api/handlers.h"
+#include "daemon/sandbox_json.h"
 
 namespace cloche::api {
 namespace {
@@ -6,7 +7,7 @@ namespace {
 Response Forked(const Result<daemon::Sandboxes>& forks) {
   if (!forks) return ErrorResponse(forks.error());
   Json list = Json::array();
-  for (const auto& fork : *forks) list.push_back(fork->ToJson());
+  for (const auto& fork : *forks) list.push_back(daemon::SandboxJson(*fork));
   return JsonResponse(list, 201);
 }
 
@@ -31,7 +32,7 @@ Task<Response> ListSnapshots(Call& call) {
   Json list = Json::array();
   for (const daemon::Snapshot& snapshot : call.daemon.snapshots.Of(*call.sandbox)) {
     list.push_back(snapshot.ToJson());
-    list.back()["head"] = snapshot.id == call.sandbox->history.head;
+    list.back()["head"] = snapshot.id == call.sandbox->history().head();
   }
   co_return JsonResponse(list);
 }
@@ -53,11 +54,11 @@ Task<Response> RollBack(Call& call) {
   if (!parsed) co_return ErrorResponse(parsed.error());
   auto done = co_await call.daemon.time_travel.Rollback(call.sandbox, std::move(*parsed));
   if (!done) co_return ErrorResponse(done.error());
-  // What ran before runs again, on the data of then.
-  if (!call.sandbox->request.services.empty()) {
+  // Services that ran before run again, on the data of then.
+  if (!call.sandbox->terms().request().services.empty()) {
     const Status woken = co_await call.daemon.lifecycle.Wake(call.sandbox, call.client);
     if (!woken) co_return ErrorResponse(woken.error());
-    (*done)["services"] = call.sandbox->ServicesJson();
+    (*done)["services"] = daemon::ServicesJson(*call.sandbox);
   }
   co_return JsonResponse(*done);
 }

@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "policy/request.h"
 
-// The daemon itself, and what a sandbox would be.
+// The daemon itself, and the plan of a sandbox.
 namespace cloche::api {
 
 Task<Response> ShowStatus(Call& call) {

@@ -56,8 +56,8 @@ void Stream::SwitchProtocols() {
 }
 
 Task<void> Stream::WriteLoop([[maybe_unused]] std::shared_ptr<Stream> self) {
-  // That the command has started is no news to who waits for its output: told with what comes next,
-  // if that comes soon, it costs neither side a turn of the CPU.
+  // Clients wait for output, not for the news that the command has started. Sending the news with
+  // what comes next, if that comes soon, saves both sides a turn of the CPU.
   if (!news_) co_await linger_.async_wait(daemon::kAwait);
   for (;;) {
     while (pending_.empty() && !closing_ && !gone_) co_await moved_.Wait();
@@ -112,7 +112,7 @@ gone:
   if (command_) command_->ended_event().Pulse();
 }
 
-// Whoever sends faster than the command reads, or before there is one, is kept waiting.
+// Clients wait while they send faster than the command reads, or before it has started.
 bool Stream::InputIsBehind() const {
   if (gone_ || closing_) return false;
   const size_t most = kInputBacklog / guest_->Crowding();
@@ -248,7 +248,7 @@ Task<void> Stream::Exec(Request& request) {
   if (!done) co_return co_await Refuse(done.error());
   if (parsed->fresh) {
     RunRequest fresh;
-    fresh.sandbox = TwinOf((*sandbox)->request);
+    fresh.sandbox = TwinOf((*sandbox)->terms().request());
     fresh.command = std::move(*parsed);
     done = co_await RunDisposable(std::move(fresh));
   } else {
@@ -278,7 +278,7 @@ Task<void> Stream::Attach(Request& request) {
   foreground_ = false;
   auto sandbox = daemon_.sandboxes.Find(request.path[1], client_);
   if (!sandbox) co_return co_await Refuse(sandbox.error());
-  auto command = (*sandbox)->FindCommand(request.path[3]);
+  auto command = (*sandbox)->commands().Find(request.path[3]);
   if (!command) {
     // A named error: g++ 12 destroys a braced temporary inside co_await twice.
     Error missing{Code::kNotFound, "find command: there is no " + request.path[3],

@@ -13,7 +13,7 @@ int64_t OffsetOf(const ClockReading& reading) { return reading.real_ns - reading
 }  // namespace
 
 int64_t ClockSetBack(const ClockReading& then, const ClockReading& now) {
-  // Of another boot only that its clock is before what the earlier one had reached.
+  // After a reboot, all that can be told is that the clock is behind what it had reached before.
   const int64_t back_ns =
       then.boot == now.boot ? OffsetOf(then) - OffsetOf(now) : then.real_ns - now.real_ns;
   return back_ns > kReadingNs ? back_ns : 0;

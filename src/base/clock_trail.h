@@ -6,10 +6,10 @@
 
 namespace cloche {
 
-// Files are dated by a clock that people and time servers set. Where it was set back, what was
-// changed later has the earlier time.
+// Files are dated by a clock that people and time servers set. After it is set back, later changes
+// carry earlier times.
 
-// What the clocks said at one moment.
+// The clocks, read at one moment.
 struct ClockReading {
   std::string boot;           // id of the boot
   int64_t real_ns = 0;        // since 1970: the clock of file times
@@ -20,7 +20,7 @@ struct ClockReading {
 // it takes to read them.
 int64_t ClockSetBack(const ClockReading& then, const ClockReading& now);
 
-// What became of the clock since something was made.
+// Records by how much the clock was set back since something was made.
 class ClockTrail {
  public:
   ClockTrail() = default;
@@ -38,8 +38,8 @@ class ClockTrail {
   int64_t back_ns_ = 0;
 };
 
-// A clock that was set back by no more than this leaves times that can be compared: with an earlier
-// moment. Where it was more, nothing is known of what happened in between.
+// A clock that was set back by no more than this leaves times that can be compared, with an earlier
+// moment. Beyond it, nothing is known of what happened in between.
 inline constexpr int64_t kMostSetBackNs = 1'000'000'000;
 inline constexpr int64_t kAllMoved = 1;  // every file was changed since then
 

@@ -11,18 +11,18 @@ ClockReading At(const char* boot, int64_t real_s, int64_t since_boot_s) {
   return {boot, real_s * kSecond, since_boot_s * kSecond};
 }
 
-TEST(ClockTrail, AClockThatGoesOnWasNotSetBack) {
+TEST(ClockTrail, ASteadyClockWasNotSetBack) {
   ClockTrail trail;
   for (int64_t i = 0; i < 100; ++i) EXPECT_FALSE(trail.Observe(At("a", 1000 + i, 10 + i)));
   EXPECT_EQ(trail.back_ns(), 0);
   EXPECT_EQ(SinceWithClock(500 * kSecond, trail.back_ns()), 500 * kSecond);
 }
 
-TEST(ClockTrail, SuspendAndALaterBootAreNoStepBack) {
+TEST(ClockTrail, SuspendAndALaterBootAreNotStepsBack) {
   ClockTrail trail(At("a", 1000, 10), 0);
   EXPECT_FALSE(trail.Observe(At("a", 9000, 8010)));
   EXPECT_FALSE(trail.Observe(At("b", 9100, 3)));
-  EXPECT_FALSE(trail.Observe(At("b", 19100, 13))) << "forward is no harm";
+  EXPECT_FALSE(trail.Observe(At("b", 19100, 13))) << "a step forward is harmless";
 }
 
 TEST(ClockTrail, AStepBackInTheSameBootIsFoundThoughTheClockHasPassedTheBirthAgain) {
@@ -34,7 +34,7 @@ TEST(ClockTrail, AStepBackInTheSameBootIsFoundThoughTheClockHasPassedTheBirthAga
             "the clock was set back by 3600 s after this sandbox was made");
 }
 
-TEST(ClockTrail, WhatWasSetBackAndForwardAgainStaysKnown) {
+TEST(ClockTrail, RemembersAStepBackAfterAStepForward) {
   ClockTrail trail(At("a", 10'000, 10), 0);
   EXPECT_TRUE(trail.Observe(At("a", 6'410, 20)));
   EXPECT_FALSE(trail.Observe(At("a", 10'020, 30)));
@@ -57,7 +57,7 @@ TEST(ClockTrail, ASmallStepOnlyMovesTheMomentAndManyOfThemAddUp) {
   EXPECT_GE(creeping.back_ns(), 4'980'000'000);
 }
 
-TEST(ClockTrail, WhatIsReadALittleApartIsNoStep) {
+TEST(ClockTrail, IgnoresJitterBetweenReadings) {
   ClockTrail trail(At("a", 10'000, 10), 0);
   for (int64_t i = 1; i < 100; ++i)
     EXPECT_FALSE(

@@ -52,7 +52,7 @@ enum class InitOp : uint32_t {
   kStarted = 4,  // from init; fds: with kCommandPty the master, else our ends of stdout, stderr
                  // and, with kCommandStdin, stdin. Init makes them: a pipe made outside belongs to
                  // a user who does not exist inside, and /dev/stdout could not be opened
-  kFailed = 5,   // from init; `value` = errno, `stage` = ExecStage
+  kFailed = 5,   // from init; `value` = errno, `step` = ExecStep
   kExited = 6,   // from init; `value` = wait status, with the usage fields
   kPause = 7,    // to init; everything but init stands still
   kPaused = 8,   // from init; `value` = 1, or 0 if it does not
@@ -73,7 +73,7 @@ enum class InitOp : uint32_t {
 // Where programs inside find the agent that signs for them. In memory of the sandbox's own.
 inline constexpr char kSignSocket[] = "/dev/shm/cloche-agent";
 
-enum class ExecStage : uint32_t {
+enum class ExecStep : uint32_t {
   kImage = 1,
   kStreams,
   kFork,
@@ -87,7 +87,7 @@ struct InitMessage {
   InitOp op{};
   uint32_t command = 0;
   int32_t value = 0;
-  uint32_t stage = 0;
+  uint32_t step = 0;
   int32_t pid = 0;  // inside
   uint32_t reserved = 0;
   uint64_t user_us = 0;

@@ -9,7 +9,7 @@ namespace cloche {
 // The form in which an error is sent and printed: {"code", "message", "cure"}.
 nlohmann::ordered_json ErrorJson(const Error& error);
 
-// What is missing or no text is empty; a code nobody knows is kInternal.
+// Fields that are missing or not strings become empty; an unknown code becomes kInternal.
 Error ErrorFromJson(const nlohmann::ordered_json& object);
 
 }  // namespace cloche

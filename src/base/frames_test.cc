@@ -26,7 +26,7 @@ TEST(FrameReader, TakesFramesOutOfPieces) {
   }
 }
 
-TEST(FrameReader, SaysWhatIsNoFrame) {
+TEST(FrameReader, ReportsInvalidFrames) {
   FrameReader reader;
   FrameType type{};
   std::string_view payload;

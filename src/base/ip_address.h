@@ -21,8 +21,8 @@ IpAddress Ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
 IpAddress FromBytes4(const void* four);
 IpAddress FromBytes16(const void* sixteen);
 
-// The plain forms only: four decimal numbers without leading zeros, or IPv6 without a scope.
-// 127.1, 0x7f.1, 2130706433 and 0177.0.0.1 are none.
+// The plain forms only: four decimal numbers without leading zeros, or IPv6 without a scope. 127.1,
+// 0x7f.1, 2130706433 and 0177.0.0.1 are refused.
 std::optional<IpAddress> ParseIpAddress(std::string_view text);
 std::string FormatIpAddress(const IpAddress& address);
 std::string FormatEndpoint(const IpAddress& address, uint16_t port);  // [::1]:80
@@ -34,13 +34,13 @@ struct IpRange {
   bool operator==(const IpRange&) const = default;
 };
 
-// "10.0.0.0/8" or one address. Bits below the prefix must be zero: who writes 10.1.2.3/8 means
-// something else than he gets.
+// "10.0.0.0/8" or one address. Bits below the prefix must be zero: 10.1.2.3/8 is most likely a
+// mistake.
 std::optional<IpRange> ParseIpRange(std::string_view text);
 std::string FormatIpRange(const IpRange& range);
 
-// What an address is when it is no host of the public internet: "loopback", "private", ...
-// nullptr when it is one.
+// The use an address is reserved for ("loopback", "private", ...); nullptr for a host of the public
+// internet.
 const char* ReservedUse(const IpAddress& address);
 
 // Whether a grant of `range` is one of `address`. A reserved address must be named: a range that

@@ -9,8 +9,8 @@
 
 namespace cloche {
 
-// What cloche-spawn is asked to build: flat data, made by pure code in policy/, printed by
-// `cloche explain`, checked and executed by spawn/. It holds no decision left to make.
+// The sandbox that cloche-spawn builds: flat data, made by pure code in policy/, printed by `cloche
+// explain`, checked and executed by spawn/. It leaves no decision open.
 
 enum class Mode : uint8_t { kSystem, kRootless };
 
@@ -53,7 +53,8 @@ struct FileRule {
   bool operator==(const FileRule&) const = default;
 };
 
-// Who asks. spawn does not believe this: it compares with the credentials of the client's socket.
+// The user that a request claims to come from. spawn does not believe it: it compares it with the
+// credentials of the client's socket.
 struct Caller {
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -70,7 +71,7 @@ struct SandboxSpec {
   bool root_inside = false;  // root of the sandbox's own user namespace, Docker's capabilities
   bool map_root = false;     // rootless with a base that is not the host: inside 0 = the caller
   std::string hostname;
-  uint32_t cpus = 0;  // how many it runs on, and is told of; 0 = all of ours
+  uint32_t cpus = 0;  // how many it runs on and sees; 0 = all of ours
   std::vector<MountOp> mounts;
   std::vector<FileRule> files;
   bool operator==(const SandboxSpec&) const = default;

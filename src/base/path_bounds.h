@@ -6,9 +6,9 @@
 
 namespace cloche {
 
-// Inside, directories can be nested as deep as anybody likes. Below these bounds they are walked;
-// what is deeper is named, and not looked at.
-inline constexpr size_t kMostWalkedPath = 59 << 10;  // with a name below it: diff::kMaxPath
+// Inside, directories can be nested as deep as anybody likes. Within these bounds they are walked;
+// deeper ones are named, but not read.
+inline constexpr size_t kMostWalkedPath = 59 << 10;  // with a name below it: change::kMaxPath
 inline constexpr size_t kMostWalkedDepth = 1000;
 
 inline bool IsTooDeep(std::string_view path) {

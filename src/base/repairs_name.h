@@ -2,8 +2,8 @@
 
 namespace cloche {
 
-// At the top of some file systems, for what a repair finds: it is theirs, and no part of data that
-// is mounted there.
+// A directory at the top of some file systems, for what a repair finds: it belongs to the file
+// system, and is not part of the data mounted there.
 inline constexpr char kRepairsName[] = "lost+found";
 
 }  // namespace cloche

@@ -7,7 +7,7 @@
 
 namespace cloche {
 
-// A path in a message, escaped. Of one that is long, and nobody could read, only how it begins.
+// A path in a message, escaped. Of a path too long to read, only the beginning.
 inline std::string ShownPath(std::string_view path) {
   constexpr size_t kShown = 200;
   if (path.size() <= kShown) return EscapeForTerminal(path);

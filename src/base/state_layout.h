@@ -10,8 +10,8 @@
 
 namespace cloche {
 
-// What cloche-spawn hands to cloche-diff besides descriptors: where they belong, and what only root
-// can read of an upper.
+// Data that cloche-spawn hands to cloche-diff besides descriptors: where they belong, and the parts
+// of an upper that only root can read.
 
 // One overlay of a sandbox, as descriptor numbers; -1 = there is none.
 struct LayoutSlot {
@@ -33,7 +33,7 @@ struct SpecialDirectory {
   bool lost = false;     // that directory is gone: nobody knows what was in it
 };
 
-// What overlayfs copied into an upper to change it: the base had something there.
+// A file that overlayfs copied into an upper to change it: the base had something there.
 struct CopiedFile {
   uint32_t slot = 0;
   std::string path;    // below the upper
@@ -45,16 +45,17 @@ struct StateLayout {
   std::vector<LayoutSlot> slots;
   std::vector<SpecialDirectory> special;
   std::vector<CopiedFile> copied;  // for cloche-promote only
-  // Not of the bytes; whoever asks says it: directories that hold a copy of a service's data.
+  // Not from the bytes; callers set it: directories that hold a copy of a service's data.
   std::vector<std::string> service_data;
 };
 
 // The directories of one upper, by their path.
 using SpecialDirectories = std::unordered_map<std::string, const SpecialDirectory*>;
 SpecialDirectories SpecialOf(const StateLayout& layout, uint32_t slot, bool of_other);
-// What shows through at `path` of an upper, as a path of the base.
+// The path of the base that shows through at `path` of an upper.
 std::string BasePathOf(const SpecialDirectories& special, const std::string& path);
 
+inline constexpr std::string_view kLayoutMagic = "CLL2";
 std::string EncodeLayout(const StateLayout& layout);
 Result<StateLayout> DecodeLayout(std::string_view bytes);
 

@@ -23,7 +23,7 @@ TEST(ParseBytes, UnitsArePowersOf1024) {
   EXPECT_EQ(ParseBytes("2T"), uint64_t{2} << 40);
 }
 
-TEST(ParseBytes, RefusesWhatIsNoSize) {
+TEST(ParseBytes, RefusesInvalidSizes) {
   for (const char* text :
        {"", "-1", "-1M", "+1", " 1", "1 ", "M", "1X", "1MM", "1.5", "1e9", "0x10", "nan", "inf",
         "1M\n", "1,5G", "18446744073709551616", "99999999999T", "9999999999999999.5T"})
@@ -72,7 +72,7 @@ TEST(ParseCount, ReadsThousandsAndMillions) {
     EXPECT_FALSE(ParseCount(text)) << text;
 }
 
-TEST(NearestWord, FindsWhatWasProbablyMeant) {
+TEST(NearestWord, FindsTheClosestWord) {
   const std::vector<std::string> known = {"run", "promote", "promotions", "snapshot", "ls"};
   EXPECT_EQ(NearestWord("rnu", known), "run");
   EXPECT_EQ(NearestWord("promte", known), "promote");

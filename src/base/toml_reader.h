@@ -19,7 +19,7 @@
 
 namespace cloche {
 
-// What all files in TOML have in common. Every complaint names its line.
+// Shared by the readers of all TOML files. Every complaint names its line.
 class TomlReader {
  public:
   explicit TomlReader(const std::string& file) : file_(file) {}
@@ -30,7 +30,7 @@ class TomlReader {
     toml::parse_result parsed = toml::parse(text);
     if (!parsed)
       return Complain(parsed.error().source().begin.line, std::string(parsed.error().description()),
-                      fmt::format("mend the line; {} shows a whole file", shown));
+                      fmt::format("correct the line; {} shows a whole file", shown));
     return std::move(parsed.table());
   }
 

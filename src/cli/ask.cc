@@ -55,9 +55,21 @@ bool CanAsk(bool json) { return !json && isatty(STDIN_FILENO) == 1 && isatty(STD
 
 std::string RiskOfRule(const std::string& rule) {
   if (!IsAnyHostRule(rule)) return "";
-  const char* what =
-      rule.find('*') != rule.npos ? "* is every HTTPS host" : "this range is much of the internet";
+  const size_t star = rule.find('*');
+  const char* what = star == rule.npos              ? "this range is much of the internet"
+                     : rule.substr(star, 2) == "*." ? "these names are much of the internet"
+                                                    : "* is every HTTPS host";
   return fmt::format("{}: whatever it can read inside it can send to anybody", what);
+}
+
+void TellProxyRules(const std::vector<std::string>& rules) {
+  for (const std::string& rule : rules)
+    if (const std::string real = RuleForThisMachine(rule); !real.empty())
+      WriteAll(STDERR_FILENO,
+               fmt::format("cloche: --allow {} holds only for programs that ask the proxy "
+                           "(CLOCHE_PROXY): for all others that is the sandbox itself; for a "
+                           "service of this machine write {}\n",
+                           EscapeForTerminal(rule), EscapeForTerminal(real)));
 }
 
 Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json) {

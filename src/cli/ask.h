@@ -10,7 +10,8 @@
 // Questions: to the person at the terminal, and to programs of ours.
 namespace cloche::cli {
 
-// What was typed before a question was seen is not its answer. Call it before each question.
+// Discards what was typed before a question was shown: it is not the answer. Call it before each
+// question.
 void DropTypeAhead();
 
 std::optional<std::string> ReadAnswer();      // a line; nothing: the input has ended
@@ -23,10 +24,12 @@ bool ReadYes();          // the answer, if somebody else has asked
 
 // Asks about typed rules that allow every HTTPS host; where nobody can be asked they need `yes`.
 Status ConfirmAnyHost(const std::vector<std::string>& rules, bool yes, bool json);
+// Says of typed rules that they do nothing for programs that do not ask the proxy.
+void TellProxyRules(const std::vector<std::string>& rules);
 // "": the rule names its hosts.
 std::string RiskOfRule(const std::string& rule);
 
-// What cloche-promote says when it is started like this.
+// Runs cloche-promote with these arguments and returns its answer.
 Result<Json> AskPromoter(std::vector<std::string> arguments);
 
 }  // namespace cloche::cli

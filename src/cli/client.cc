@@ -27,12 +27,12 @@ struct Response {
   int status = 0;
   std::string body;
   std::string unread;
-  OwnedFd socket;
+  sys::Fd socket;
   double connected_ms = 0;
   bool again = false;  // nothing was done, and another daemon does it
 };
 
-// JSON cannot carry it, and something like it would be another file.
+// JSON cannot carry it, and a similar name would be another file.
 const std::string* NotUtf8(const Json& body) {
   if (body.is_string()) {
     const auto& text = body.get_ref<const std::string&>();
@@ -81,7 +81,7 @@ std::unexpected<Error> Lost(int error) {
       "try again; cloche status shows whether it runs");
 }
 
-// Why an answer that had begun ends without its end, if the daemon says it.
+// Why an answer that had begun broke off, if the daemon says it.
 std::optional<Error> ErrorInChunk(std::string_view extensions) {
   http::chunk_extensions fields;
   boost::beast::error_code code;
@@ -96,7 +96,7 @@ std::optional<Error> ErrorInChunk(std::string_view extensions) {
 
 // The answer to every command that is run. Nothing in its head matters, and to parse it, Beast
 // would first make a table of all header names there are.
-std::optional<Response> TakeUpgrade(OwnedFd& socket, std::string& received) {
+std::optional<Response> TakeUpgrade(sys::Fd& socket, std::string& received) {
   const size_t end = received.find("\r\n\r\n");
   if (!received.starts_with("HTTP/1.1 101 ") || end == received.npos) return std::nullopt;
   received.erase(0, end + 4);
@@ -107,9 +107,9 @@ std::optional<Response> TakeUpgrade(OwnedFd& socket, std::string& received) {
   return response;
 }
 
-// `error` is the errno that stopped us, 0 for an orderly end or what is no HTTP; `anything` whether
-// an answer had begun.
-Result<Response> Receive(OwnedFd socket, int& error, bool& anything, const PieceSink* sink) {
+// `error` is the errno that stopped us, 0 for an orderly end or an answer that is not HTTP;
+// `anything` whether an answer had begun.
+Result<Response> Receive(sys::Fd socket, int& error, bool& anything, const PieceSink* sink) {
   http::response_parser<http::string_body> parser;
   parser.body_limit(boost::none);
   parser.eager(true);
@@ -161,11 +161,11 @@ Result<Response> Receive(OwnedFd socket, int& error, bool& anything, const Piece
 
 Result<Response> Exchange(const std::string& request, StartDaemon start,
                           const PieceSink* sink = nullptr) {
-  // A daemon may leave, or be ended, while we talk to it. What changes nothing is asked again, and
-  // what nobody heard.
+  // A daemon may leave, or be ended, while we talk to it. Requests that change nothing, or that
+  // nobody heard, are sent again.
   const bool changes_nothing = request.starts_with("GET ");
   for (int attempt = 0;; ++attempt) {
-    ASSIGN_OR_RETURN(OwnedFd socket, ConnectToDaemon(start));
+    ASSIGN_OR_RETURN(sys::Fd socket, ConnectToDaemon(start));
     const double connected_ms = SinceStartMs();
     int error = 0;
     bool anything = false;

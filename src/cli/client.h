@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "cli/connect.h"
-#include "cli/owned_fd.h"
 #include "cli/print.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 
@@ -23,7 +23,7 @@ Status CallForPieces(const std::string& target, const PieceSink& sink, const cha
 
 // A connection that speaks frames (base/frames.h) from here on.
 struct Upgraded {
-  OwnedFd socket;
+  sys::Fd socket;
   std::string unread;  // what arrived behind the headers
   double connected_ms = 0;
 };

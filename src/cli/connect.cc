@@ -31,7 +31,7 @@ std::string Variable(const char* name) {
 }
 
 // errno is set when the result holds no fd.
-OwnedFd TryConnect(const std::string& path) {
+sys::Fd TryConnect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -39,17 +39,18 @@ OwnedFd TryConnect(const std::string& path) {
     return {};
   }
   memcpy(address.sun_path, path.data(), path.size());
-  OwnedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  sys::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid() ||
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return {};
   return fd;
 }
 
-// What starts a sandbox stays as the first of its processes.
+// cloche-spawn starts a sandbox and stays as the first of its processes.
 bool InsideSandbox() {
-  const OwnedFd file(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
+  const sys::Fd file(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
   char name[32] = {};
-  return file && read(file.get(), name, sizeof name - 1) > 0 &&
+  return file.valid() && read(file.get(), name, sizeof name - 1) > 0 &&
          std::string_view(name) == "cloche-spawn\n";
 }
 
@@ -106,16 +107,16 @@ Result<std::string> OwnDirectory() {
   return path;
 }
 
-Result<OwnedFd> StartAndConnect(const std::string& path) {
+Result<sys::Fd> StartAndConnect(const std::string& path) {
   // Of several clients that find nobody, one starts the daemon and the others wait here.
   const std::string lock_path = path + ".lock";
-  const OwnedFd lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock || flock(lock.get(), LOCK_EX) != 0)
+  const sys::Fd lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0)
     return Fail(Code::kUnavailable, fmt::format("lock {}: {}", lock_path, strerror(errno)),
                 "set CLOCHE_RUNTIME_DIR to a directory that can be written");
-  // One that has just started may leave at once: nobody was there yet.
+  // A daemon that has just started may leave at once, because it saw no client yet.
   for (int attempt = 0;; ++attempt) {
-    if (OwnedFd fd = TryConnect(path)) return fd;
+    if (sys::Fd fd = TryConnect(path); fd.valid()) return fd;
     if (attempt == kMostStarts || !NobodyListens(errno)) return CannotConnect(path, errno);
     CLOCHE_TRY(StartDaemonAt(path));
   }
@@ -123,7 +124,7 @@ Result<OwnedFd> StartAndConnect(const std::string& path) {
 
 }  // namespace
 
-Result<OwnedFd> ConnectToDaemon(StartDaemon start) {
+Result<sys::Fd> ConnectToDaemon(StartDaemon start) {
   std::string path = Variable("CLOCHE_SOCKET");
   if (path.empty()) {
     if (InsideSandbox()) {
@@ -134,11 +135,12 @@ Result<OwnedFd> ConnectToDaemon(StartDaemon start) {
                   "run the command as it is; cloche itself is for the host, outside");
     }
     if (geteuid() != 0 && Variable("CLOCHE_RUNTIME_DIR").empty())
-      if (OwnedFd fd = TryConnect(std::string(kSystemDirectory) + kSocketName)) return fd;
+      if (sys::Fd fd = TryConnect(std::string(kSystemDirectory) + kSocketName); fd.valid())
+        return fd;
     ASSIGN_OR_RETURN(const std::string directory, OwnDirectory());
     path = directory + kSocketName;
   }
-  if (OwnedFd fd = TryConnect(path)) return fd;
+  if (sys::Fd fd = TryConnect(path); fd.valid()) return fd;
   if (!NobodyListens(errno)) return CannotConnect(path, errno);
   if (start == StartDaemon::kNever)
     return Fail(Code::kUnavailable, fmt::format("no daemon listens on {}", path),

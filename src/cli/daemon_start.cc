@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/owned_fd.h"
 #include "cli/print.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 namespace {
@@ -25,18 +25,18 @@ constexpr int kReadyFd = 3;
 constexpr double kPatienceMs = 60'000;
 
 struct Pipe {
-  OwnedFd read;
-  OwnedFd write;
+  sys::Fd read;
+  sys::Fd write;
 };
 
 Result<Pipe> MakePipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0)
     return Fail(Code::kUnavailable, fmt::format("make a pipe: {}", strerror(errno)));
-  Pipe made{OwnedFd(fds[0]), OwnedFd(fds[1])};
-  // The child puts them at 0 to 3 and must not overwrite the one with the other.
-  OwnedFd high(fcntl(made.write.get(), F_DUPFD_CLOEXEC, 16));
-  if (high) made.write = std::move(high);
+  Pipe made{sys::Fd(fds[0]), sys::Fd(fds[1])};
+  // The child moves them to 0 to 3 and must not overwrite one with another.
+  sys::Fd high(fcntl(made.write.get(), F_DUPFD_CLOEXEC, 16));
+  if (high.valid()) made.write = std::move(high);
   return made;
 }
 
@@ -73,7 +73,7 @@ std::vector<char*> DaemonEnvironment() {
   dup2(null, STDOUT_FILENO);
   dup2(stderr_fd, STDERR_FILENO);
   dup2(ready_fd, kReadyFd);
-  // Whatever else the caller had open would stay open for as long as the daemon lives.
+  // Other descriptors of the caller would stay open for as long as the daemon lives.
   close_range(kReadyFd + 1, UINT_MAX, 0);
   (void)!chdir("/");
   umask(022);
@@ -82,7 +82,7 @@ std::vector<char*> DaemonEnvironment() {
   _exit(127);
 }
 
-// What the daemon says on its ready fd and, in case it dies, on standard error.
+// The daemon's output on its ready fd and, in case it dies, on standard error.
 struct Announcement {
   std::string ready;
   std::string errors;
@@ -153,8 +153,8 @@ Status StartDaemonAt(const std::string& socket_path) {
   if (child < 0) return Fail(Code::kUnavailable, fmt::format("fork: {}", strerror(errno)));
   if (child == 0)
     BecomeDaemon(program.c_str(), argv.data(), env.data(), ready.write.get(), errors.write.get());
-  ready.write = OwnedFd();
-  errors.write = OwnedFd();
+  ready.write = sys::Fd();
+  errors.write = sys::Fd();
   waitpid(child, nullptr, 0);
 
   const Announcement heard = Listen(ready, errors);

@@ -28,7 +28,8 @@ void AddMissing(std::vector<std::string>& list, const std::string& item) {
   if (!Has(list, item)) list.push_back(item);
 }
 
-// Of what the settings give, the project names what it needs; without a word of it, all.
+// A project may list the grants it needs: those of the settings, and others that need a yes.
+// Without a list it gets all that the settings give.
 void AddGrants(const char* flag, std::vector<std::string>& typed, const Body& given_list,
                const Body& wished_list, const GrantQuestion& grant,
                std::vector<std::string>& refused) {
@@ -91,7 +92,7 @@ void LowerLimits(SandboxFlags& flags, const Surroundings& around, const Body& ef
     const bool impossible = std::ranges::any_of(
         Strings(not_enforced), [&](const std::string& why) { return why.starts_with(name + ":"); });
     if (impossible) continue;
-    // What is kept lives on, unless somebody asks for less.
+    // A kept sandbox has no end, unless somebody asks for less.
     const bool endless = name == "life" && keep && !Field(flags.setting_limits, "life").is_number();
     const double now = endless ? 0 : Number(effective, name.c_str());
     if (now == 0 || most < now) flags.setting_limits[name] = value;
@@ -101,6 +102,7 @@ void LowerLimits(SandboxFlags& flags, const Surroundings& around, const Body& ef
 Status TakeDefaults(SandboxFlags& flags, const Surroundings& around, const DefaultsFor& which) {
   // Only what was typed: the person's own settings were meant when they were written.
   CLOCHE_TRY(ConfirmAnyHost(flags.allow, flags.yes, which.json));
+  if (!which.quiet) TellProxyRules(flags.allow);
   const auto grant = [&](const std::string& flag, const std::string& value) {
     const std::string risk = flag == "--allow" ? RiskOfRule(value) : "";
     return CanAsk(which.json) &&

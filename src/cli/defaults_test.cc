@@ -46,7 +46,7 @@ TEST(AddDefaults, AnEmptyListOfAProjectIsNothingAtAll) {
   EXPECT_EQ(flags.allow, List{});
 }
 
-TEST(AddDefaults, WhatWasTypedOrSaidYesToIsGranted) {
+TEST(AddDefaults, GrantsFlagsThatWereTypedOrConfirmed) {
   SandboxFlags flags;
   flags.allow = {"typed:1"};
   List asked;
@@ -68,7 +68,7 @@ TEST(AddDefaults, CanBeLeftOut) {
   EXPECT_TRUE(flags.allow.empty() && flags.hide.empty());
 }
 
-TEST(LowerLimits, AProjectLowersAllButWhatWasTyped) {
+TEST(LowerLimits, AProjectLowersAllLimitsButTypedOnes) {
   SandboxFlags flags;
   flags.limits["memory"] = "8G";
   const auto around = Around(R"({"limits":{"pids":100,"files":20}})",
@@ -80,7 +80,7 @@ TEST(LowerLimits, AProjectLowersAllButWhatWasTyped) {
             Body({{"memory", uint64_t{8} << 30}, {"pids", 50}, {"files", 20}, {"wall", 60}}));
 }
 
-TEST(LowerLimits, OfWhatIsKeptAlsoALifeLongerThanADay) {
+TEST(LowerLimits, AProjectLowersTheLifeOfAKeptSandbox) {
   const auto around = Around("null", R"({"limits":{"life":100}})");
   SandboxFlags disposable, kept;
   LowerLimits(disposable, around, Body({{"life", 50}}), Body(), false);

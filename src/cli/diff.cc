@@ -4,6 +4,7 @@
 
 #include "base/error_json.h"
 #include "base/text.h"
+#include "change/model/summary.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -13,7 +14,6 @@
 #include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/surroundings.h"
-#include "diff/summary.h"
 
 namespace cloche::cli {
 namespace {
@@ -65,7 +65,7 @@ int PrintPatch(const std::string& target) {
   return status ? 0 : PrintError(status.error());
 }
 
-// What cloche-diff says line by line: changes, and at the end a summary or an error.
+// The output of cloche-diff, line by line: changes, and at the end a summary or an error.
 struct Answer {
   Json summary;
   std::optional<Error> error;
@@ -112,19 +112,19 @@ int PrintDiffJson(const std::string& target) {
   return summary ? 0 : ExitStatus(summary.error().code);
 }
 
-// What cannot be read may hold anything.
+// Unreadable directories may hold changes, so their number is reported.
 void TellUnreadable(const Json& summary) {
   if (const double count = Number(summary, "unreadable"); count > 0)
     WriteAll(STDERR_FILENO,
-             fmt::format("cloche: {:.0f} of it could not be read, so this is not all, and has no "
+             fmt::format("cloche: {:.0f} {} could not be read: this is incomplete, and has no "
                          "digest\n",
-                         count));
+                         count, count == 1 ? "directory" : "directories"));
 }
 
 int PrintNames(const std::string& target, bool all, bool zero) {
   Pager pager;
   const auto summary = ReadChanges(target, [&](std::string_view line) {
-    const auto change = diff::DecodeJsonLine(line);
+    const auto change = change::DecodeJsonLine(line);
     if (!change || (!all && !change->noise.empty())) return;
     pager.Write(zero ? change->path + '\0' : EscapeForTerminal(change->path) + "\n");
   });
@@ -148,13 +148,13 @@ std::string DescribeRest(const Json& summary) {
 
 int PrintStat(const std::string& target, const DiffFlags& flags, const Surroundings& around) {
   Pager pager;
-  diff::StatOptions options;
+  change::StatOptions options;
   options.root = around.project.empty() ? around.cwd : around.project;
   options.width = TerminalWidth();
   options.colour = ColourWanted(STDOUT_FILENO);
-  diff::StatTable table(options);
+  change::StatTable table(options);
   const auto summary = ReadChanges(target, [&](std::string_view line) {
-    const auto change = diff::DecodeJsonLine(line);
+    const auto change = change::DecodeJsonLine(line);
     if (change && (flags.all || change->noise.empty())) table.Add(*change);
   });
   if (!summary) return PrintError(summary.error());

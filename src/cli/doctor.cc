@@ -55,7 +55,7 @@ int Doctor(Arguments arguments) {
   if (auto status = Parse(app, "", arguments)) return *status;
 
   const auto answer = Call("GET", "/v1/doctor");
-  // A daemon that does not start is what people come here with.
+  // People run doctor most often when the daemon does not start.
   const Json report = answer ? *answer
                              : Json{{"id", "doctor"},
                                     {"version", CLOCHE_VERSION},

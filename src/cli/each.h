@@ -9,9 +9,9 @@
 
 namespace cloche::cli {
 
-// Does one request for each sandbox named, or for `all` of them; goes on after a failure. With
-// `json` it prints a list with an object for each, however many there are. Returns the status of
-// the first failure.
+// Sends one request for each sandbox named, or for `all` of them, and continues after a failure.
+// With `json` it prints a list with an object for each, however many there are. Returns the status
+// of the first failure.
 struct EachSandbox {
   const char* method;
   const char* rest;     // of the target, behind the sandbox
@@ -21,7 +21,7 @@ struct EachSandbox {
 };
 int ForEachSandbox(const EachSandbox& request, std::vector<std::string> refs, bool all, bool json);
 
-// What --all means.
+// The sandboxes that --all stands for.
 Result<std::vector<std::string>> AllSandboxes(const char* listing);
 
 }  // namespace cloche::cli

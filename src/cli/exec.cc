@@ -51,7 +51,7 @@ int Exec(Arguments arguments) {
   if (!target) return FailSession(target.error(), output.json);
   Streams streams;
   if (!command.background) streams = ChooseStreams(terminal, output.json);
-  Connect(command, streams);
+  AskForStreams(command, streams);
   command.timing = output.timing;
   const auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), output.json);

@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "cli/owned_fd.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 namespace {
@@ -12,11 +12,12 @@ namespace {
 constexpr size_t kMostRefs = 4 << 20;
 
 std::string ReadText(const std::string& path) {
-  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const sys::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;
   char buffer[16 << 10];
   ssize_t size = 0;
-  while (file && text.size() < kMostRefs && (size = read(file.get(), buffer, sizeof buffer)) > 0)
+  while (file.valid() && text.size() < kMostRefs &&
+         (size = read(file.get(), buffer, sizeof buffer)) > 0)
     text.append(buffer, static_cast<size_t>(size));
   return text;
 }

@@ -23,10 +23,10 @@ Result<HelperProcess> HelperProcess::Start(const std::string& name,
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0)
     return Fail(Code::kUnavailable, fmt::format("make a pipe: {}", strerror(errno)));
-  OwnedFd in_read(in[0]), in_write(in[1]);
+  sys::Fd in_read(in[0]), in_write(in[1]);
   if (pipe2(out, O_CLOEXEC) != 0)
     return Fail(Code::kUnavailable, fmt::format("make a pipe: {}", strerror(errno)));
-  OwnedFd out_read(out[0]), out_write(out[1]);
+  sys::Fd out_read(out[0]), out_write(out[1]);
   arguments.insert(arguments.begin(), name);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -64,8 +64,8 @@ std::string HelperProcess::ReadLine() {
 }
 
 bool HelperProcess::Finish() {
-  input_ = OwnedFd();
-  output_ = OwnedFd();  // it may wait for us to read
+  input_ = sys::Fd();
+  output_ = sys::Fd();  // it may wait for us to read
   int status = 0;
   if (pid_ > 0) waitpid(pid_, &status, 0);
   pid_ = 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/owned_fd.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 
@@ -27,13 +27,13 @@ class HelperProcess {
   std::string ReadLine();  // without its end; "" when there are no more
   int input() const { return input_.get(); }
   int output() const { return output_.get(); }
-  void EndInput() { input_ = OwnedFd(); }
+  void EndInput() { input_ = sys::Fd(); }
   bool Finish();  // ends its input and waits for it; false: it did not end well
 
  private:
   HelperProcess() = default;
 
-  OwnedFd input_, output_;
+  sys::Fd input_, output_;
   std::string pending_;
   pid_t pid_ = 0;
 };

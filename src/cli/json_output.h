@@ -4,8 +4,8 @@
 
 #include "cli/print.h"
 
-// Whatever JSON reaches standard output goes through PrintJson or one of these: nothing that a
-// terminal acts on, or that reorders what people read, is left in it. A lint looks after that.
+// All JSON reaches standard output through PrintJson or one of these, which leave nothing in it
+// that a terminal acts on or that reorders what people read. A lint checks that.
 namespace cloche::cli {
 
 std::string JsonText(const Json& value);  // on one line, without its end

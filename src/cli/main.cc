@@ -32,7 +32,7 @@ constexpr std::array kCommands = {
     Entry{"ls", "list sandboxes", Ls, "ps list"},
     Entry{"show", "show one sandbox: limits, what is enforced, what was denied", Show},
     Entry{"inspect", "show one sandbox as JSON", Inspect},
-    Entry{"stats", "show what sandboxes use, live: CPU, memory, processes", Stats},
+    Entry{"stats", "show what sandboxes use, live: CPU, memory, disk, processes", Stats},
     Entry{"logs", "print the output of a command", Logs},
     Entry{"start", "start sandboxes that are stopped", Start},
     Entry{"stop", "end the processes of sandboxes, keep their files", Stop, "kill"},

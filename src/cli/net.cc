@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "base/nearest_word.h"
+#include "base/rfc3339.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/client.h"
@@ -45,12 +46,7 @@ std::string Amount(const Json& record) {
 std::string When(const Json& record) {
   const Json& time = Field(record, "time");
   if (!time.is_number()) return DescribeValue(time);
-  const auto seconds = static_cast<time_t>(time.get<double>());
-  tm parts{};
-  char text[32] = "";
-  if (gmtime_r(&seconds, &parts) != nullptr)
-    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
+  return Rfc3339(static_cast<int64_t>(time.get<double>()));
 }
 
 std::string Ends(const Json& rule) {
@@ -156,8 +152,8 @@ std::string NetworkLogLine(const Json& record) {
     text += "  " + EscapeForTerminal(rule);
   if (const std::string secret = Text(record, "secret"); !secret.empty())
     text += "  with secret " + EscapeForTerminal(secret);
-  if (const double masked = Number(record, "masked"); masked > 0)
-    text += fmt::format("  {:.0f} answer{} redacted", masked, masked == 1 ? "" : "s");
+  if (const double redacted = Number(record, "redacted"); redacted > 0)
+    text += fmt::format("  {:.0f} answer{} redacted", redacted, redacted == 1 ? "" : "s");
   if (const std::string reason = Text(record, "reason"); !reason.empty())
     text += "  " + EscapeForTerminal(reason);
   return text + "\n";
@@ -214,7 +210,7 @@ Result<Json> ChangeBody(const std::string& action, const std::vector<std::string
     if (!flags.lasts.empty()) {
       const auto seconds = ParseDuration(flags.lasts);
       if (!seconds)
-        return Fail(Code::kInvalid, "--for " + EscapeForTerminal(flags.lasts) + ": no time",
+        return Fail(Code::kInvalid, "--for " + EscapeForTerminal(flags.lasts) + ": not a time",
                     "give a time such as 10m");
       rule["for"] = *seconds;
     }
@@ -287,6 +283,7 @@ int Net(Arguments arguments) {
     if (action == "allow") {
       const Status meant = ConfirmAnyHost({words.begin() + 2, words.end()}, flags.yes, flags.json);
       if (!meant) return PrintError(meant.error(), flags.json);
+      TellProxyRules({words.begin() + 2, words.end()});
     }
     auto made = ChangeBody(action, {words.begin() + 2, words.end()}, flags);
     if (!made) return PrintError(made.error(), flags.json);

@@ -55,7 +55,7 @@ int New(Arguments arguments) {
   if (!body) return PrintError(body.error(), json);
   if (!service_flags.services.empty() &&
       (body->contains("declared") || Text(*body, "base", "host") != "host"))
-    return PrintError({Code::kConflict, "--with-service: the sandbox is no copy of this machine",
+    return PrintError({Code::kConflict, "--with-service: the sandbox is not a copy of this machine",
                        "leave out --base and --declared"},
                       json);
   const auto services = FindServices(service_flags);

@@ -42,7 +42,7 @@ bool WantsJson(const std::vector<std::string>& words) {
   return std::ranges::find(words, "--json") != words.end();
 }
 
-// What CLI11 says of words it does not know helps nobody.
+// Replaces CLI11's messages about unknown words, which help nobody.
 Error UnknownWord(const CLI::App& app, const CLI::Error& error) {
   const std::string help = app.get_name() + " --help lists them";
   for (const std::string& word : app.remaining()) {
@@ -57,6 +57,15 @@ Error UnknownWord(const CLI::App& app, const CLI::Error& error) {
   return {Code::kInvalid, error.what(), app.get_name() + " --help"};
 }
 
+// "Could not convert: --count = many". All that is converted is whole numbers.
+Error NotANumber(const CLI::App& app, const CLI::Error& error) {
+  std::string what = error.what();
+  if (const size_t name = what.find(": "); name != what.npos) what.erase(0, name + 2);
+  if (const size_t equals = what.find(" = "); equals != what.npos) what.erase(equals, 2);
+  return {Code::kInvalid, EscapeForTerminal(what) + ": not a whole number, or too large",
+          app.get_name() + " --help"};
+}
+
 // CLI11 takes "[a]" for a list with "a" in it, unless something follows.
 constexpr char kNoList = '\1';
 
@@ -65,9 +74,31 @@ std::string WithoutMark(std::string word) {
   return word;
 }
 
+// The last of the presets that follow one --allow: `--allow @npm @pypi`. No command begins with @.
+size_t LastPreset(const std::vector<std::string>& words, size_t value) {
+  const auto is_preset = [&](size_t at) { return words[at].starts_with('@'); };
+  if (words[value - 1] != "--allow" || !is_preset(value)) return value;
+  while (value + 1 < words.size() && is_preset(value + 1)) ++value;
+  return value;
+}
+
+// With an --allow before each.
+std::vector<std::string> SeparatePresets(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    out.push_back(words[i]);
+    if (words[i] != "--allow" || i + 1 == words.size()) continue;
+    const size_t last = LastPreset(words, ++i);
+    out.push_back(words[i]);
+    while (i < last) out.insert(out.end(), {"--allow", words[++i]});
+  }
+  return out;
+}
+
 std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<std::string> words,
                                int bad_usage) {
   const bool json = WantsJson(words);
+  if (app.get_option_no_throw("--allow") != nullptr) words = SeparatePresets(words);
   app.set_help_flag("-h,--help", "print this help");
   std::ranges::reverse(words);  // CLI11 wants a stack
   for (std::string& word : words)
@@ -83,11 +114,14 @@ std::optional<int> ParseVector(CLI::App& app, const char* synopsis, std::vector<
     PrintError(UnknownWord(app, error), json);
     return bad_usage;
   } catch (const CLI::RequiredError& error) {
-    // "PORT is required": what it looks like when it is there says more.
+    // "PORT is required": the usage line says more.
     const std::string usage = synopsis == nullptr || *synopsis == '\0'
                                   ? app.get_name() + " --help"
                                   : fmt::format("{} {}", app.get_name(), synopsis);
     PrintError({Code::kInvalid, fmt::format("{}: {}", app.get_name(), error.what()), usage}, json);
+    return bad_usage;
+  } catch (const CLI::ConversionError& error) {
+    PrintError(NotANumber(app, error), json);
     return bad_usage;
   } catch (const CLI::Error& error) {
     PrintError({Code::kInvalid, error.what(), app.get_name() + " --help"}, json);
@@ -116,10 +150,12 @@ Boundary FindCommand(const CLI::App& app, const std::vector<std::string>& argume
     if (word == "--") return {i, true};
     if (!IsOption(word)) return {i, false};
     if (word[1] == '-') {
-      if (word.find('=') == std::string::npos && TakesValue(app, word)) ++i;
+      if (word.find('=') != std::string::npos || !TakesValue(app, word)) continue;
+      if (++i < arguments.size()) i = LastPreset(arguments, i);
       continue;
     }
-    // Of a cluster the first that takes a value takes the rest of the word, or else the next.
+    // In a cluster of letters, the first option that takes a value takes the rest of the word, or
+    // else the next.
     for (size_t at = 1; at < word.size(); ++at) {
       if (!TakesValue(app, std::string("-") + word[at])) continue;
       if (at + 1 == word.size()) ++i;

@@ -13,7 +13,7 @@
 
 namespace cloche::cli {
 
-// A program of its own: few need it, and everybody starts us.
+// A program of its own: few people need it, and everybody starts cloche.
 int Pipeline(Arguments arguments) {
   const std::string program = FindSibling("cloche-pipeline");
   if (program.empty())

@@ -9,14 +9,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <charconv>
+
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/owned_fd.h"
 #include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/request.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 namespace {
@@ -24,8 +26,8 @@ namespace {
 constexpr int kLookMs = 1000;  // how often to see whether the sandbox still runs
 constexpr size_t kMostWaiting = 256 << 10;
 
-Result<OwnedFd> ListenOnLoopback(uint16_t& port) {
-  OwnedFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<sys::Fd> ListenOnLoopback(uint16_t& port) {
+  sys::Fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
@@ -97,12 +99,19 @@ void Pass(int outside, int inside, std::string unread) {
   _exit(0);
 }
 
-// "": it runs.
-std::string WhyEnded(const std::string& sandbox) {
-  const auto shown = Call("GET", sandbox, nullptr, StartDaemon::kNever);
-  if (!shown) return shown.error().message;
-  const std::string state = Text(*shown, "state");
-  return state == "running" ? "" : Text(*shown, "id") + " is " + state;
+Status CheckRuns(const std::string& sandbox) {
+  ASSIGN_OR_RETURN(const Json shown, Call("GET", sandbox, nullptr, StartDaemon::kNever));
+  const std::string state = Text(shown, "state"), id = Text(shown, "id");
+  if (state == "running") return {};
+  return Fail(Code::kConflict, fmt::format("reach port: {} is {}", id, state),
+              fmt::format("start it, and the server in it: cloche start {}", id));
+}
+
+std::string IsPort(const std::string& text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error == std::errc() && end == text.data() + text.size()) return "";
+  return EscapeForTerminal(text) + " is not a port: give a number from 1 to 65535";
 }
 
 }  // namespace
@@ -113,18 +122,18 @@ int Port(Arguments arguments) {
   CLI::App app("Lets this machine, and nobody else, reach a server inside a sandbox.",
                "cloche port");
   app.add_option("SANDBOX", ref, "id, unique prefix of it, or name")->required();
-  app.add_option("PORT", inside, "the server's port inside")->required();
+  app.add_option("PORT", inside, "the server's port inside")->required()->check(IsPort);
   CLI::Option* named =
       app.add_option("--public-as", outside, "the port on 127.0.0.1; 0 chooses a free one")
-          ->type_name("PORT");
+          ->type_name("PORT")
+          ->check(IsPort);
   if (auto status = Parse(app, "SANDBOX PORT", arguments)) return *status;
   if (inside == 0)
     return PrintError({Code::kInvalid, "reach port 0: there is none", "give the server's port"});
   if (named->count() == 0) outside = inside;
   const auto sandbox = SandboxTarget(ref);
   if (!sandbox) return PrintError(sandbox.error());
-  if (const std::string why = WhyEnded(*sandbox); !why.empty())
-    return PrintError({Code::kConflict, "reach port: " + why, "start something in it"});
+  if (const Status runs = CheckRuns(*sandbox); !runs) return PrintError(runs.error());
   auto listener = ListenOnLoopback(outside);
   if (!listener) return PrintError(listener.error());
   signal(SIGCHLD, SIG_IGN);
@@ -135,12 +144,12 @@ int Port(Arguments arguments) {
   for (;;) {
     pollfd ready{listener->get(), POLLIN, 0};
     if (poll(&ready, 1, kLookMs) > 0) {
-      const OwnedFd client(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const sys::Fd client(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (client.get() >= 0 && fork() == 0) Serve(target, client.get());
       continue;
     }
-    if (const std::string why = WhyEnded(*sandbox); !why.empty()) {
-      WriteAll(STDERR_FILENO, "cloche: " + EscapeForTerminal(why) + "\n");
+    if (const Status runs = CheckRuns(*sandbox); !runs) {
+      WriteAll(STDERR_FILENO, "cloche: " + EscapeForTerminal(runs.error().message) + "\n");
       return 0;
     }
   }

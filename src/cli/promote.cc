@@ -33,7 +33,7 @@ struct PromoteFlags {
   bool with_noise = false;
 };
 
-// Of "../there" the directory is where it is now; its last part may be there in the sandbox only.
+// For "../there" the directory is resolved now; its last part may exist in the sandbox only.
 std::string AbsolutePath(const std::string& path, const Surroundings& around) {
   std::string whole = path.starts_with('/') ? path
                       : path == "."         ? around.cwd
@@ -46,14 +46,14 @@ std::string AbsolutePath(const std::string& path, const Surroundings& around) {
   return (last < whole.size() && std::string_view(real) == "/" ? "" : real) + whole.substr(last);
 }
 
-// A name that is there stands for itself, whatever is in it: "[slug]".
+// An existing name stands for itself, even if it looks like a pattern: "[slug]".
 bool IsPattern(const std::string& word, const Surroundings& around) {
   struct stat info {};
   return word.find_first_of("*?[") != std::string::npos &&
          lstat(AbsolutePath(word, around).c_str(), &info) < 0;
 }
 
-// Of whole paths if it has a slash, like a path it stands for; else of names anywhere.
+// A pattern with a slash matches whole paths; others match names at any depth.
 std::string Pattern(const std::string& word, const Surroundings& around) {
   if (word.find('/') == std::string::npos || word.starts_with('/')) return word;
   std::string pattern;
@@ -64,7 +64,7 @@ std::string Pattern(const std::string& word, const Surroundings& around) {
   return pattern + "/" + (word.starts_with("./") ? word.substr(2) : word);
 }
 
-// `project`: what it is about when no path was named.
+// `project`: the default when no path was named.
 Json RequestBody(const PromoteFlags& flags, const std::string& project,
                  const Surroundings& around) {
   Json body = {{"dry_run", true}};
@@ -87,7 +87,7 @@ Json RequestBody(const PromoteFlags& flags, const std::string& project,
   return body;
 }
 
-// A word that stands for nothing is a mistake, and what it was to leave out would be applied.
+// A word that matches nothing is a mistake; if it was to exclude something, that would be applied.
 Status CheckWords(const Json& plan, const PromoteFlags& flags, const Surroundings& around) {
   const Json& unmatched = Field(plan, "unmatched");
   const auto missed = [&](const std::string& text) {
@@ -134,7 +134,7 @@ Result<PromoteAnswer> PlanWithoutTriggers(const std::string& target, const Promo
   return AskPromote(target, body);
 }
 
-// Looks, lets the person choose, and looks again at what was chosen.
+// Reads the plan, lets the person choose, and reads the plan of the choice.
 Result<PromoteAnswer> ChosenPlan(const std::string& target, const PromoteFlags& flags,
                                  const Surroundings& around, Json& body) {
   const bool choosing = flags.interactive || !flags.merge_tool.empty();
@@ -169,19 +169,20 @@ Result<PromoteAnswer> Plan(const std::string& target, const PromoteFlags& flags,
 
 enum class Approval { kAll, kWithoutTriggers };
 
-// Whoever is there says yes; what makes something run later needs one of its own.
+// Asks for confirmation at the terminal; changes that make something run later need one of their
+// own.
 Result<Approval> Approve(const PromoteAnswer& plan, const PromoteFlags& flags) {
   const bool asks = !flags.json && isatty(STDIN_FILENO) != 0;
   const size_t changes = plan.changes.size();
   if (Alarmed(plan.json) && !flags.allow_triggers) {
     if (!asks)
       return Fail(Code::kDenied,
-                  "promote: some of it makes something run later, nothing was applied",
-                  "look at it (--dry-run), then give --allow-triggers, or leave it out: "
+                  "promote: some changes need a yes of their own, nothing was applied",
+                  "look at them (--dry-run), then give --allow-triggers, or leave them out: "
                   "--skip-triggers, or --exclude PATH");
     const char answer = AskLetter(
-        "Some changes make code run later. Apply them too, skip them, or abort?", "y,s,a",
-        "y: apply them too; s: skip them, apply the rest; a: abort, nothing is applied\n");
+        "Some changes need a yes of their own, see above. Apply them too, skip them, or abort?",
+        "y,s,a", "y: apply them too; s: skip them, apply the rest; a: abort, nothing is applied\n");
     if (answer == 'a') return Fail(Code::kConflict, "promote: not confirmed, nothing was applied");
     if (answer == 's') return Approval::kWithoutTriggers;
   }
@@ -211,11 +212,12 @@ std::optional<int> ShowOrEnd(const PromoteAnswer& plan, const PromoteFlags& flag
   return flags.dry_run || nothing ? std::optional(0) : std::nullopt;
 }
 
-// Once it is being applied it is finished, whoever listens.
+// Once it is being applied it is finished, even if nobody listens.
 void LeaveApplying(int) {
   static constexpr char kText[] =
-      "\ncloche: interrupted; what had begun to be applied is finished all the same: see cloche "
-      "promotions\n";
+      "\ncloche: interrupted; what had begun is finished in the background: cloche promotions "
+      "shows it, cloche "
+      "undo takes it back\n";
   (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(kExitInterrupted);
 }
@@ -239,6 +241,10 @@ int Apply(const std::string& target, const PromoteFlags& flags, const Json& body
                        "promote: the changes differ from what was shown, nothing was applied",
                        "look again: cloche promote " + EscapeForTerminal(flags.ref)});
   WriteAll(STDERR_FILENO, fmt::format("cloche: applied; cloche undo {} takes it back\n", id));
+  if (const std::string why = Text(done->json, "not_shown"); !why.empty())
+    WriteAll(STDERR_FILENO,
+             fmt::format("cloche: running sandboxes may show what was there before: {}\n",
+                         EscapeForTerminal(why)));
   WriteAll(STDOUT_FILENO, id + "\n");
   return 0;
 }

@@ -8,7 +8,7 @@
 #include "cli/line_splitter.h"
 
 namespace cloche::cli {
-// Taken apart as it comes: cloche-promote gives each change a line of its own.
+// Parses the answer as it comes: cloche-promote gives each change a line of its own.
 Result<PromoteAnswer> AskPromote(const std::string& target, const Json& body) {
   PromoteAnswer answer;
   std::string rest;

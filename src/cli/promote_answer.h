@@ -8,7 +8,7 @@
 
 namespace cloche::cli {
 
-// What cloche-promote answered. There may be a million changes: as text they take a tenth of what
+// The answer of cloche-promote. There may be a million changes: as text they take a tenth of what
 // they would take as JSON.
 struct PromoteAnswer {
   Json json;                         // without them

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "change/model/change.h"
+#include "change/model/lines.h"
+#include "change/model/select.h"
 #include "cli/ask.h"
-#include "cli/owned_fd.h"
-#include "diff/change.h"
-#include "diff/lines.h"
-#include "diff/select.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 namespace {
@@ -34,7 +34,7 @@ void ShowLine(char sign, std::string_view line) {
   Say((sign == ' ' ? text : Coloured(colour, sign == '+' ? "32" : "31", text)) + "\n");
 }
 
-void ShowBlock(const diff::LineDiff& lines, const diff::Block& block) {
+void ShowBlock(const change::LineDiff& lines, const change::Block& block) {
   const uint32_t first = block.old_first < kContext ? 0 : block.old_first - kContext;
   const uint32_t end = block.old_first + block.old_count;
   Say(fmt::format("line {}:\n", block.old_first + 1));
@@ -49,11 +49,11 @@ void ShowBlock(const diff::LineDiff& lines, const diff::Block& block) {
 enum class Choice { kAll, kNone, kSome, kQuit };
 
 Choice ChooseHunks(const std::string& old_text, const std::string& new_text, std::string& chosen) {
-  const auto lines = diff::DiffLines(old_text, new_text);
+  const auto lines = change::DiffLines(old_text, new_text);
   if (!lines) return Choice::kNone;
   std::vector<bool> taken;
   size_t count = 0;
-  for (const diff::Block& block : lines->blocks) {
+  for (const change::Block& block : lines->blocks) {
     ShowBlock(*lines, block);
     const char answer =
         AskLetter(fmt::format("Take this hunk ({} of {})?", taken.size() + 1, lines->blocks.size()),
@@ -64,7 +64,7 @@ Choice ChooseHunks(const std::string& old_text, const std::string& new_text, std
   }
   if (count == taken.size()) return Choice::kAll;
   if (count == 0) return Choice::kNone;
-  chosen = diff::ApplyChosen(*lines, taken).value_or(old_text);
+  chosen = change::ApplyChosen(*lines, taken).value_or(old_text);
   return Choice::kSome;
 }
 
@@ -74,31 +74,31 @@ bool IsBelow(const std::string& path, const std::string& directory) {
 }
 
 // A directory goes with what is in it.
-void ChooseDirectories(const std::vector<diff::Change>& directories,
+void ChooseDirectories(const std::vector<change::Change>& directories,
                        const std::set<std::string>& taken, const std::set<std::string>& left,
                        Json& body) {
-  for (const diff::Change& each : directories) {
+  for (const change::Change& each : directories) {
     const auto below = [&](const std::set<std::string>& paths) {
       const auto first = paths.lower_bound(each.path + "/");
       return first != paths.end() && IsBelow(*first, each.path);
     };
     const bool unwanted =
-        each.kind == diff::ChangeKind::kDeleted ? below(left) : below(left) && !below(taken);
-    if (unwanted && each.kind != diff::ChangeKind::kModified) body["leave"].push_back(each.path);
+        each.kind == change::ChangeKind::kDeleted ? below(left) : below(left) && !below(taken);
+    if (unwanted && each.kind != change::ChangeKind::kModified) body["leave"].push_back(each.path);
   }
 }
 
 bool WriteFile(const std::string& path, std::string_view text) {
-  const OwnedFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) return false;
+  const sys::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid()) return false;
   WriteAll(file.get(), text);
   struct stat info;
   return fstat(file.get(), &info) == 0 && info.st_size == static_cast<off_t>(text.size());
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
-  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file) return std::nullopt;
+  const sys::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.valid()) return std::nullopt;
   std::string text;
   char buffer[16 << 10];
   ssize_t size = 0;
@@ -129,15 +129,15 @@ bool HasMarkers(const std::string& text) {
 }  // namespace
 
 bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
-  std::vector<diff::Change> directories;
+  std::vector<change::Change> directories;
   std::set<std::string> taken, left;
   const Json& texts = Field(plan.json, "texts");
   char rest = 0;  // the answer for all that follow
   for (const std::string& each : plan.changes) {
-    const auto change = diff::DecodeJsonLine(each);
+    const auto change = change::DecodeJsonLine(each);
     if (!change) return false;
-    const diff::Side& side = change->new_side ? *change->new_side : *change->old_side;
-    if (side.type == diff::FileType::kDirectory) {
+    const change::Side& side = change->new_side ? *change->new_side : *change->old_side;
+    if (side.type == change::FileType::kDirectory) {
       directories.push_back(*change);
       continue;
     }
@@ -146,7 +146,7 @@ bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
     char answer = rest;
     if (answer == 0)
       answer =
-          AskLetter(fmt::format("{} {}: take it?", diff::KindName(change->kind),
+          AskLetter(fmt::format("{} {}: take it?", change::KindName(change->kind),
                                 EscapeForTerminal(change->path)),
                     hunks ? "y,n,h,a,d,q" : "y,n,a,d,q",
                     "y: take it; n: leave it out; h: choose hunks; a: it and all that follow; d: "
@@ -167,7 +167,7 @@ bool ChooseChanges(const PromoteAnswer& plan, Json& body) {
 
 void SkipTriggers(const PromoteAnswer& plan, Json& body) {
   std::set<std::string> taken, left;
-  std::vector<diff::Change> directories;
+  std::vector<change::Change> directories;
   for (const Json& each : Field(plan.json, "triggers"))
     if (Text(each, "severity") == "alarm") left.insert(Text(each, "path"));
   for (const std::string& path : left) body["exclude"].push_back(path);
@@ -176,10 +176,10 @@ void SkipTriggers(const PromoteAnswer& plan, Json& body) {
         left, [&](const std::string& each) { return path == each || IsBelow(path, each); });
   };
   for (const std::string& each : plan.changes) {
-    const auto change = diff::DecodeJsonLine(each);
+    const auto change = change::DecodeJsonLine(each);
     if (!change || skipped(change->path)) continue;
-    const diff::Side& side = change->new_side ? *change->new_side : *change->old_side;
-    if (side.type == diff::FileType::kDirectory)
+    const change::Side& side = change->new_side ? *change->new_side : *change->old_side;
+    if (side.type == change::FileType::kDirectory)
       directories.push_back(*change);
     else
       taken.insert(change->path);

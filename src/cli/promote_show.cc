@@ -4,18 +4,19 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "diff/summary.h"
+#include "change/model/summary.h"
+#include "cli/sandbox_view.h"
 
 namespace cloche::cli {
 namespace {
 
-// What makes something run later comes first, with the lines that do.
+// Changes that make something run later come first, with the lines that do it.
 void ShowTriggers(const Json& plan) {
   const bool colour = ColourWanted(STDOUT_FILENO);
   for (const Json& each : Field(plan, "triggers")) {
     const bool alarm = Text(each, "severity") == "alarm";
     WriteAll(STDOUT_FILENO,
-             Coloured(colour, alarm ? "1;31" : "33", alarm ? "runs later" : "look at") + ": " +
+             Coloured(colour, alarm ? "1;31" : "33", alarm ? AlarmLabel(each) : "look at") + ": " +
                  EscapeForTerminal(Text(each, "path")) + ": " +
                  EscapeForTerminal(Text(each, "reason")) + "\n");
     for (const Json& line : Field(each, "effective"))
@@ -25,13 +26,13 @@ void ShowTriggers(const Json& plan) {
 }
 
 void ShowChanges(const PromoteAnswer& plan, const Surroundings& around) {
-  diff::StatOptions options;
+  change::StatOptions options;
   options.root = around.project.empty() ? around.cwd : around.project;
   options.width = 100;
   options.colour = ColourWanted(STDOUT_FILENO);
-  diff::StatTable table(options);
+  change::StatTable table(options);
   for (const std::string& each : plan.changes)
-    if (const auto change = diff::DecodeJsonLine(each)) table.Add(*change);
+    if (const auto change = change::DecodeJsonLine(each)) table.Add(*change);
   WriteAll(STDOUT_FILENO, table.Render());
   for (const Json& path : Field(plan.json, "merged"))
     if (path.is_string())
@@ -42,7 +43,7 @@ void ShowChanges(const PromoteAnswer& plan, const Surroundings& around) {
       WriteAll(STDOUT_FILENO, " note: " + EscapeForTerminal(note.get<std::string>()) + "\n");
 }
 
-// What diff does not show is not applied either.
+// Changes that diff does not show are not applied either.
 void ShowLeftOut(const Json& plan) {
   double files = 0;
   std::string groups;

@@ -7,7 +7,7 @@
 
 namespace cloche::cli {
 
-// What cloche-promote answered, for a person.
+// Shows the answer of cloche-promote to a person.
 void TellRecovered(const Json& answer);  // a crash was put right just now
 void ShowPlan(const PromoteAnswer& plan, const Surroundings& around);  // what is dangerous first
 void ShowConflicts(const Json& plan);  // on standard error, both sides

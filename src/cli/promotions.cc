@@ -21,7 +21,7 @@ bool IsIn(const std::string& directory, const std::string& project) {
   return !project.empty() && (directory + "/").starts_with(project + "/");
 }
 
-// The last one that is in place in this project, confirmed by whoever is there.
+// The last promotion that is in place in this project, confirmed by the person at the terminal.
 Result<std::string> LastPromotion(const Surroundings& around, bool yes, bool json) {
   ASSIGN_OR_RETURN(const Json answer, AskPromoter({"list", around.home}));
   if (!json) TellRecovered(answer);
@@ -101,7 +101,7 @@ int Undo(Arguments arguments) {
   std::vector<std::string> words = {"undo", around->home, id};
   for (const std::string& path : force)
     words.push_back(path.starts_with('/') ? path : around->cwd + "/" + path);
-  const auto answer = AskPromoter(std::move(words));
+  auto answer = AskPromoter(std::move(words));
   if (!answer) return PrintError(answer.error(), json);
   if (!json) TellRecovered(*answer);
   if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
@@ -119,6 +119,7 @@ int Undo(Arguments arguments) {
   // Without a daemon no sandbox runs.
   if (ConnectToDaemon(StartDaemon::kNever)) {
     const auto shown = Call("POST", "/v1/reality", Json::object(), StartDaemon::kNever);
+    if (!shown && json) (*answer)["not_shown"] = shown.error().message;
     if (!shown && !json)
       WriteAll(STDERR_FILENO,
                fmt::format("cloche: running sandboxes may show what was there before: {}\n",

@@ -91,9 +91,9 @@ void AddRaceFlags(CLI::App& app, RaceFlags& flags) {
 }
 
 Result<std::string> ReadRaceFile(const std::string& path) {
-  const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const sys::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;
-  ssize_t count = fd ? 1 : -1;
+  ssize_t count = fd.valid() ? 1 : -1;
   while (count > 0 && text.size() <= race::kMostFileBytes) {
     char buffer[16 * 1024];
     count = read(fd.get(), buffer, sizeof buffer);
@@ -145,23 +145,23 @@ Status CheckRaceFlags(const RaceFlags& flags, const race::Spec& spec) {
   for (const race::Lane& lane : spec.lanes)
     if (!flags.sandbox.name.empty() && !IsValidSandboxName(flags.sandbox.name + "-" + lane.name))
       return Fail(Code::kInvalid,
-                  fmt::format("--name {}: with the lane's name, {}, it is no name of a sandbox",
+                  fmt::format("--name {}: with the lane's name, {}, it is not a name of a sandbox",
                               flags.sandbox.name, lane.name),
                   "use a-z, 0-9 and -, starting with a letter, 63 in all");
   return {};
 }
 
-// Before the race: who learns afterwards that it cannot be written has lost it.
-Result<OwnedFd> OpenReport(const std::string& path) {
-  if (path.empty()) return OwnedFd();
-  OwnedFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!fd)
+// Opened before the race: a report that cannot be written afterwards would be lost.
+Result<sys::Fd> OpenReport(const std::string& path) {
+  if (path.empty()) return sys::Fd();
+  sys::Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd.valid())
     return Fail(Code::kInvalid, fmt::format("write {}: {}", path, strerror(errno)),
                 "name a file that can be written");
   return fd;
 }
 
-bool WriteReport(const OwnedFd& fd, std::string_view html) {
+bool WriteReport(const sys::Fd& fd, std::string_view html) {
   if (ftruncate(fd.get(), 0) != 0 && errno != EINVAL) return false;  // EINVAL: a pipe
   while (!html.empty()) {
     const ssize_t written = write(fd.get(), html.data(), html.size());
@@ -196,7 +196,7 @@ void KeepPicked(const RaceFlags& flags, const race::Verdict& verdict, race::Race
   }
 }
 
-// The last lines: where to go on.
+// The last lines: how to continue.
 std::string DescribeKept(const RaceFlags& flags, const race::Race& race,
                          const race::Verdict& verdict) {
   std::string text;
@@ -221,7 +221,7 @@ std::vector<std::string> PromoteArguments(const RaceFlags& flags, const race::La
   return words;
 }
 
-// With the same questions: it is that command.
+// Runs that command itself, with the same questions.
 int PromoteWinner(const RaceFlags& flags, const race::LaneResult& winner) {
   std::vector<std::string> words = PromoteArguments(flags, winner);
   std::vector<char*> arguments;
@@ -247,7 +247,7 @@ int PromotedStatus(const Json& promotion) {
   return Field(promotion, "conflicts").empty() ? 0 : ExitStatus(Code::kConflict);
 }
 
-int TellRace(const RaceFlags& flags, RaceOutcome outcome, const OwnedFd& report,
+int TellRace(const RaceFlags& flags, RaceOutcome outcome, const sys::Fd& report,
              RaceSandboxes& sandboxes) {
   race::Race& race = outcome.race;
   const race::Verdict verdict = race::Judge(race);
@@ -257,7 +257,7 @@ int TellRace(const RaceFlags& flags, RaceOutcome outcome, const OwnedFd& report,
   const bool promotes = !flags.promote.empty() && verdict.winner;
   int promoted = 0;
   bool written = true;
-  if (report) written = WriteReport(report, race::HtmlReport(race, verdict, overlap));
+  if (report.valid()) written = WriteReport(report, race::HtmlReport(race, verdict, overlap));
   if (flags.json) {
     Json json = race::RaceJson(race, verdict, overlap);
     if (promotes) {

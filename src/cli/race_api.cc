@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kTailBytes = 8 * 1024;
 constexpr size_t kPrintedBytes = 64 * 1024;
 
-// Of what was printed the end counts; cut rarely, so that a flood costs little.
+// Keeps the end of the output; cuts rarely, so that a flood costs little.
 void AppendToTail(std::string& tail, std::string_view bytes, size_t most) {
   tail.append(bytes);
   if (tail.size() > 2 * most) tail.erase(0, tail.size() - most);
@@ -89,7 +89,7 @@ void StopSandbox(const std::string& id) {
 
 RaceSandboxes::~RaceSandboxes() {
   RemoveAll();
-  guard_ = OwnedFd();
+  guard_ = sys::Fd();
   if (guard_pid_ > 0) waitpid(guard_pid_, nullptr, 0);
 }
 
@@ -113,12 +113,12 @@ void RaceSandboxes::RemoveAll() {
   ids_.clear();
 }
 
-// Without one a race runs as well.
+// A race also runs without a guard.
 void RaceSandboxes::StartGuard() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return;
-  OwnedFd input(ends[0]);
-  guard_ = OwnedFd(ends[1]);
+  sys::Fd input(ends[0]);
+  guard_ = sys::Fd(ends[1]);
   guard_pid_ = fork();
   if (guard_pid_ == 0) Guard(input.get());
 }
@@ -128,11 +128,11 @@ void RaceSandboxes::TellGuard(char what, const std::string& id) const {
   if (guard_pid_ > 0) (void)!write(guard_.get(), line.data(), line.size());
 }
 
-// What is ours to remove when the pipe ends is what nobody else has removed or kept.
+// Removes, when the pipe ends, the sandboxes that nobody else has removed or kept.
 void RaceSandboxes::Guard(int input) {
   setsid();
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
-  guard_ = OwnedFd();
+  guard_ = sys::Fd();
   guard_pid_ = 0;
   const int null = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);

@@ -9,14 +9,14 @@
 
 #include "base/frames.h"
 #include "base/result.h"
-#include "cli/owned_fd.h"
 #include "cli/request.h"
 #include "policy/limits.h"
 #include "race/result.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 
-// What a race asks of the daemon.
+// Requests of a race to the daemon.
 
 // The limits that belong to a sandbox. Time and output belong to each command.
 Limits OfSandbox(Limits limits);
@@ -30,8 +30,8 @@ Result<race::Changes> FetchChanges(const std::string& lane, const std::string& b
 
 uint64_t CountViolations(const std::string& sandbox);
 
-// The sandboxes of one race. What was not kept goes with it. When we are killed, a second process
-// of ours removes them.
+// The sandboxes of one race. All that are not kept are removed with it. If we are killed, a second
+// process of ours removes them.
 class RaceSandboxes {
  public:
   RaceSandboxes() = default;
@@ -48,11 +48,11 @@ class RaceSandboxes {
   [[noreturn]] void Guard(int input);
 
   std::vector<std::string> ids_;
-  OwnedFd guard_;
+  sys::Fd guard_;
   pid_t guard_pid_ = 0;
 };
 
-// Ends what runs in it. That it has ended already is fine, too.
+// Ends everything that runs in it. It may have ended already.
 void StopSandbox(const std::string& id);
 
 // A command of a lane, read without waiting.
@@ -69,7 +69,7 @@ class LaneCommand {
  private:
   void TakeFrames();
 
-  OwnedFd socket_;
+  sys::Fd socket_;
   FrameReader frames_;
   std::string tail_;
   std::string stdout_;

@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "base/rfc3339.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/print.h"
@@ -42,14 +43,7 @@ std::string NewRaceName() {
   return name;
 }
 
-std::string TimeNow() {
-  const time_t now = time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
+std::string TimeNow() { return Rfc3339(time(nullptr)); }
 
 class RaceLoop {
  public:
@@ -197,7 +191,7 @@ class RaceLoop {
     return {};
   }
 
-  // What the lane's next command is, by what it has run: the approach, each check, the score.
+  // The lane's next command, given what it has run: the approach, each check, the score.
   struct Next {
     StepKind kind;
     const race::Command* command;
@@ -288,7 +282,7 @@ class RaceLoop {
     lane.state = state;
     lane.problem = problem;
     if (!lane.sandbox.empty()) {
-      // What it left running would slow the others down.
+      // Processes it left running would slow the others down.
       StopSandbox(lane.sandbox);
       progress_[index].elapsed_s = (SinceStartMs() - began_ms_[index]) / 1e3;
     }

@@ -6,7 +6,7 @@
 
 namespace cloche::cli {
 
-// What is said on standard error when a command is over. Pure: text in, text out.
+// The lines on standard error after a command has ended. Pure: text in, text out.
 
 enum class AfterCommand { kDiscarded, kStays };  // run and disposable shells; commands of a sandbox
 

@@ -87,7 +87,7 @@ Status AddSigning(Body& body, const SandboxFlags& flags, const Surroundings& aro
     const auto limit = ParseBytes(flags.sign_limit);
     if (!limit)
       return Fail(Code::kInvalid,
-                  fmt::format("--sign-limit {}: no number", EscapeForTerminal(flags.sign_limit)),
+                  fmt::format("--sign-limit {}: not a number", EscapeForTerminal(flags.sign_limit)),
                   "give one such as 10");
     signing["per_minute"] = *limit;
   }
@@ -114,7 +114,7 @@ Status AddBase(Body& body, const SandboxFlags& flags, const std::string& cwd) {
   if (flags.base == "host") {
     body["base"] = "host";
   } else if (flags.base.starts_with(kDirectory) && flags.base.size() > kDirectory.size()) {
-    // What is hidden in it is known by its own path, so links are resolved here, as the caller.
+    // Paths hidden in it are known by their real names, so links are resolved here, as the caller.
     const std::string path = Absolute(cwd, flags.base.substr(kDirectory.size()));
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);

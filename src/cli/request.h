@@ -89,7 +89,7 @@ Result<Body> SigningBody(const std::vector<std::string>& keys, const char* key,
 
 Result<Body> LimitsBody(const LimitFlags& flags);
 
-// What is sent of the environment, and what stays here.
+// The variables that are sent, and those that stay here.
 struct Environment {
   std::vector<std::string> kept;
   std::vector<std::string> asked_for;  // names of --env, which pass the daemon's filter too
@@ -105,9 +105,9 @@ std::string FindProject(const std::string& cwd, const std::string& home,
                         const std::function<bool(const std::string&)>& exists);
 
 Result<std::string> SnapshotTarget(std::string_view ref, std::string_view rest = "");
-// "/v1/sandboxes/REF" with REF as one path segment, whatever is in it.
 // NAME or NAME:VARIABLE, as the API takes it.
 Body SecretGrantBody(const std::string& text);
+// "/v1/sandboxes/REF" with REF as one path segment, whatever it holds.
 Result<std::string> SandboxTarget(std::string_view ref, std::string_view rest = "");
 std::string EncodeSegment(std::string_view text);
 

@@ -22,7 +22,7 @@ const Surroundings kAround = {.cwd = "/home/u/src",
                               .settings = {},
                               .environment = {"LANG=C"}};
 
-// What `cloche run WORDS...` would send.
+// The request that `cloche run WORDS...` would send.
 Result<Body> FromWords(std::vector<std::string> words) {
   SandboxFlags sandbox;
   CommandFlags command;
@@ -45,7 +45,7 @@ TEST(RunRequest, HoldsTheCommandAndWhereTheCallerStands) {
   EXPECT_FALSE(body.contains("keep"));
 }
 
-TEST(RunRequest, TheCommandBeginsAtTheFirstWordThatIsNoOption) {
+TEST(RunRequest, TheCommandBeginsAtTheFirstWordThatIsNotAnOption) {
   const Body body =
       *FromWords({"--memory", "64M", "--drop-root", "sh", "-c", "--memory", "--name"});
   EXPECT_EQ(body["argv"], Body({"sh", "-c", "--memory", "--name"}));
@@ -166,14 +166,14 @@ TEST(Project, IsTheNearestMarkedDirectoryBelowHome) {
   EXPECT_EQ(FindProject("/", "/home/u", with({"/.git"})), "");
 }
 
-TEST(Target, ARefIsOneSegmentWhateverItHolds) {
+TEST(Target, ARefIsAlwaysOneSegment) {
   EXPECT_EQ(*SandboxTarget("sb_1a"), "/v1/sandboxes/sb_1a");
   EXPECT_EQ(*SandboxTarget("../x y\n", "/stop"), "/v1/sandboxes/%2E%2E%2Fx%20y%0A/stop");
   EXPECT_FALSE(SandboxTarget(""));
   EXPECT_EQ(QueryString({{"a", ""}, {"label", "k=v&x"}, {"all", "1"}}), "?label=k%3Dv%26x&all=1");
 }
 
-TEST(Report, SaysWhatChangedOrNothing) {
+TEST(Report, DescribesChangesIfAny) {
   const Json changed = {{"changes", {{"added", 0}, {"changed", 3}, {"deleted", 1}}}};
   EXPECT_EQ(DescribeResult(changed, AfterCommand::kDiscarded, false, false),
             "cloche: 3 files changed, 1 deleted; discarded (keep with --keep)\n");

@@ -38,7 +38,7 @@ std::string DescribeWork(const std::string& ref) {
 
 using SeenWork = std::map<std::string, std::string>;  // what DescribeWork said
 
-// What the person does not want removed leaves `refs`. False: nothing shall be.
+// Drops from `refs` the sandboxes that the person wants to keep. False: remove none at all.
 bool ConfirmLoss(std::vector<std::string>& refs, SeenWork& seen) {
   std::vector<std::string> idle;
   std::string work;

@@ -26,7 +26,7 @@ int Run(Arguments arguments) {
     return *status;
 
   const Streams streams = ChooseStreams(terminal, output.json);
-  Connect(command, streams);
+  AskForStreams(command, streams);
   command.timing = output.timing;
   auto around = ReadSurroundings();
   if (!around) return FailSession(around.error(), output.json);

@@ -40,7 +40,8 @@ std::string LimitSection(const Json& sandbox, bool colour) {
       table.AddRow({name, DescribeLimit(name, value)});
   if (!table.empty()) text += Heading("Limits", colour) + table.Render(false, "  ");
   for (const Json& reason : Field(sandbox, "not_enforced")) {
-    // Whoever asks for a number of files gets it: this one is only of interest to explain.
+    // --inodes always works, by keeping changes in memory; this default is of interest only to
+    // explain.
     const std::string why = DescribeValue(reason);
     if (!why.starts_with("inodes:"))
       text += "  not enforced here: " + EscapeForTerminal(why) + "\n";
@@ -134,6 +135,11 @@ std::string DescribeLimit(const std::string& name, const Json& value) {
     return FormatBytes(static_cast<uint64_t>(number));
   if (name == "wall" || name == "idle" || name == "life") return FormatDuration(number);
   return DescribeValue(value);
+}
+
+std::string AlarmLabel(const Json& trigger) {
+  const std::string kind = Text(trigger, "kind");
+  return kind == "rights" ? "opens up" : kind == "credential" ? "credential" : "runs later";
 }
 
 std::string DescribeValue(const Json& value) {

@@ -10,12 +10,14 @@ namespace cloche::cli {
 // Sandboxes, plans and other answers as text. Pure.
 
 std::string DescribeState(const Json& sandbox);                       // "stopped (life limit 1 h)"
-std::string DescribeAge(const std::string& rfc3339_utc, time_t now);  // "-" when it is no time
+std::string DescribeAge(const std::string& rfc3339_utc, time_t now);  // "-" when it is not a time
 // The directory it is about, "~/app"; `home` may be empty.
 std::string DescribePlace(const std::string& path, const std::string& home);
 std::string PlaceOf(const Json& sandbox);  // its project, else where it was made
 std::string DescribeLimit(const std::string& name, const Json& value);  // "512 MiB", "unlimited"
-std::string DescribeValue(const Json& value);                           // anything on one line
+// The subject of a promotion's alarm, in two words.
+std::string AlarmLabel(const Json& trigger);
+std::string DescribeValue(const Json& value);  // anything on one line
 
 // "15 min behind reality: 3 paths of the project changed since, 1 of them also changed here"; ""
 // when nothing moved.

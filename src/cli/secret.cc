@@ -28,8 +28,8 @@ struct SecretFlags {
   bool json = false;
 };
 
-// What is typed is not shown for as long as this lives. Ctrl-C is a character meanwhile: it must
-// not leave a terminal behind that shows nothing.
+// Turns echo off for as long as it lives. Ctrl-C is a character meanwhile: it must not leave a
+// terminal behind that shows nothing.
 class SilentTerminal {
  public:
   SilentTerminal() {
@@ -137,9 +137,9 @@ Result<Json> SetSecret(const std::string& action, const std::string& name,
   ASSIGN_OR_RETURN(std::string value, ReadValue(name));
   if (!IsUtf8(value)) {
     Wipe(value);
-    return Fail(Code::kInvalid, "secret set: the value is no text", "give one line of ASCII");
+    return Fail(Code::kInvalid, "secret set: the value is not text", "give one line of ASCII");
   }
-  // Before it is kept: who can use it can have guesses confirmed.
+  // Checked before it is stored: a program that can use a secret can have its guesses confirmed.
   if (const std::string weak = WhyGuessable(value); !weak.empty())
     WriteAll(
         STDERR_FILENO,
@@ -156,7 +156,7 @@ Result<Json> SetSecret(const std::string& action, const std::string& name,
   return answer;
 }
 
-// A name is all that may follow the action; what else stands there could be a value.
+// Only a name may follow the action; any other word could be a value.
 Status CheckWords(const std::vector<std::string>& words) {
   const std::string& action = words[0];
   const bool takes_value = action == "set" || action == "rotate";

@@ -42,7 +42,7 @@ Streams ChooseStreams(Terminal terminal, bool json) {
   return streams;
 }
 
-void Connect(CommandFlags& command, const Streams& streams) {
+void AskForStreams(CommandFlags& command, const Streams& streams) {
   command.read_stdin = streams.read_stdin;
   if (streams.pty) command.pty = ReadWindowSize(STDOUT_FILENO);
 }

@@ -8,7 +8,7 @@
 
 namespace cloche::cli {
 
-// What run, exec and shell answer when Cloche itself failed, whatever the reason.
+// The exit status of run, exec and shell when Cloche itself failed, for any reason.
 inline constexpr int kOwnFailure = 125;
 
 int FailSession(const Error& error, bool json);
@@ -20,7 +20,8 @@ struct Streams {
   bool is_shell = false;  // a prompt answers to any number of Ctrl-C
 };
 Streams ChooseStreams(Terminal terminal, bool json);
-void Connect(CommandFlags& command, const Streams& streams);
+// Makes the request ask for these streams.
+void AskForStreams(CommandFlags& command, const Streams& streams);
 
 // Sends the request, relays the command's streams, reports on standard error; returns the exit
 // status.

@@ -50,7 +50,7 @@ void TellShell(const std::string& text) {
   WriteAll(STDERR_FILENO, Coloured(ColourWanted(STDERR_FILENO), "2", "cloche: " + text) + "\n");
 }
 
-// What to call it: the name is shorter.
+// The name if there is one, since it is shorter.
 std::string LabelOf(const Json& sandbox) {
   const std::string name = Text(sandbox, "name");
   return EscapeForTerminal(name.empty() ? Text(sandbox, "id") : name);
@@ -167,7 +167,7 @@ int Shell(Arguments arguments) {
   flags.command.argv = {PreferredShell()};
   Streams streams = ChooseStreams(terminal, flags.output.json);
   streams.is_shell = true;
-  Connect(flags.command, streams);
+  AskForStreams(flags.command, streams);
   flags.command.timing = flags.output.timing;
   auto around = ReadSurroundings();
   if (!around) return fail(around.error());

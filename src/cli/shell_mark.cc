@@ -8,8 +8,8 @@ namespace cloche::cli {
 namespace {
 
 // Each is run by the shell itself, with the shell's path as $0 and the label as $1. Nothing is left
-// on disk and nothing in the environment of what is started later. The mark is put there anew
-// before each prompt, for start files may make that anew, too.
+// on disk, and nothing in the environment of later programs. The mark is added again before each
+// prompt, because start files may rebuild the prompt, too.
 
 constexpr const char* kBash =
     R"(CLOCHE_MARK="(cloche $1) " exec "$0" --rcfile /proc/self/fd/9 9<<'CLOCHE'
@@ -47,7 +47,7 @@ CLOCHE
 CLOCHE_MARK="(cloche $1) " CLOCHE_ZDOTDIR=${ZDOTDIR-} ZDOTDIR=$__cloche_dir exec "$0"
 )";
 
-// Shells that read $ENV. What it holds is expanded, as they do it.
+// Shells that read $ENV. They expand its value, and so do we.
 constexpr const char* kSh =
     R"(CLOCHE_MARK="(cloche $1) " CLOCHE_ENV=${ENV-} ENV=/proc/self/fd/9 exec "$0" 9<<'CLOCHE'
 exec 9<&-

@@ -6,7 +6,7 @@
 namespace cloche::cli {
 
 // The command that opens `shell` with "(cloche LABEL) " before its prompt. The person's own start
-// files run first and as always; of a shell that is not known, the shell itself.
+// files run first and as always; an unknown shell is started as it is.
 std::vector<std::string> MarkedShell(const std::string& shell, const std::string& label);
 
 }  // namespace cloche::cli

@@ -4,13 +4,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/owned_fd.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 
-// Ctrl-C and other wishes to end, as a file descriptor, for as long as this lives: what must be
-// tidied up is tidied up first. One that nobody took is acted on afterwards. Ctrl-\ always works.
-// That nobody reads what we say is no such wish.
+// Ctrl-C and other requests to end, as a file descriptor, for as long as this lives, so that
+// cleanup comes first. A signal that nobody took is acted on afterwards. Ctrl-\ always works.
+// SIGPIPE, that nobody reads our output, is not such a request.
 class SignalWatch {
  public:
   SignalWatch() {
@@ -19,7 +19,7 @@ class SignalWatch {
     sigemptyset(&set);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
     sigprocmask(SIG_BLOCK, &set, &before_);
-    fd_ = OwnedFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    fd_ = sys::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
@@ -27,7 +27,7 @@ class SignalWatch {
 
   int fd() const { return fd_.get(); }
 
-  // The first that arrived, 0 when none did. All that came by now are one wish.
+  // The first signal that arrived, 0 when none did. All that came by now count as one.
   int Take() const {
     signalfd_siginfo info{};
     int first = 0;
@@ -38,7 +38,7 @@ class SignalWatch {
 
  private:
   sigset_t before_{};
-  OwnedFd fd_;
+  sys::Fd fd_;
 };
 
 }  // namespace cloche::cli

@@ -41,7 +41,7 @@ Result<Json> ReadUsage(const std::vector<std::string>& refs) {
   return all;
 }
 
-// Adds `cpu_percent`, of one CPU, since the look before.
+// Adds `cpu_percent`, of one CPU, since the last reading.
 void AddPercent(Json& all, Look& before) {
   Look now{SinceStartMs(), {}};
   for (Json& each : all) {
@@ -66,8 +66,8 @@ std::string Bytes(const Json& each, const char* key, const char* limit) {
 }
 
 std::string StatsTable(const Json& all, bool colour) {
-  Table table({"ID", "NAME", "STATE", "CPU", "CPU TIME", "MEMORY", "PROCESSES"});
-  for (const size_t column : {3u, 4u, 5u, 6u}) table.AlignRight(column);
+  Table table({"ID", "NAME", "STATE", "CPU", "CPU TIME", "MEMORY", "DISK", "PROCESSES"});
+  for (const size_t column : {3u, 4u, 5u, 6u, 7u}) table.AlignRight(column);
   const auto number = [](const Json& each, const char* key, auto format) {
     const Json& value = Field(each, key);
     return value.is_number() ? format(value.get<double>()) : std::string("-");
@@ -78,7 +78,7 @@ std::string StatsTable(const Json& all, bool colour) {
         {Text(each, "id"), name.empty() ? "-" : name, Text(each, "state"),
          number(each, "cpu_percent", [](double share) { return fmt::format("{:.0f} %", share); }),
          number(each, "cpu_s", [](double spent) { return fmt::format("{:.2f} s", spent); }),
-         Bytes(each, "memory_bytes", "memory"),
+         Bytes(each, "memory_bytes", "memory"), Bytes(each, "disk_bytes", "disk"),
          number(each, "pids", [](double count) { return fmt::format("{:.0f}", count); })});
   }
   return table.Render(colour);
@@ -90,7 +90,7 @@ void Show(const Json& all, bool json, bool again) {
     return;
   }
   const bool terminal = isatty(STDOUT_FILENO) == 1;
-  // From the top, over what was there; then nothing is left of it.
+  // Clears the old table from the top first.
   WriteAll(STDOUT_FILENO, (again && terminal ? "\x1b[H\x1b[J" : "") +
                               StatsTable(all, ColourWanted(STDOUT_FILENO)) +
                               (terminal ? "" : "\n"));
@@ -99,16 +99,21 @@ void Show(const Json& all, bool json, bool again) {
 }  // namespace
 
 int Stats(Arguments arguments) {
-  bool json = false, once = false;
+  bool json = false, once = false, follow = false;
   std::vector<std::string> refs;
   CLI::App app(
-      "Shows what sandboxes use, every second until Ctrl-C. CPU is of one CPU; what nobody counts "
-      "here is a dash.",
+      "Shows what sandboxes use: on a terminal every second until Ctrl-C, otherwise once. CPU is "
+      "of "
+      "one CPU; what nobody counts here is a dash.",
       "cloche stats");
   app.add_option("SANDBOX", refs, "ids, unique prefixes of them, or names; default: all");
-  app.add_flag("--no-stream", once, "once, then end");
+  auto* no_stream = app.add_flag("--no-stream", once, "once, then end");
+  app.add_flag("--follow,-f", follow, "every second, wherever the output goes")
+      ->excludes(no_stream);
   AddJsonFlag(app, json)->description("print a list in JSON on standard output, a line each time");
   if (auto status = Parse(app, "[SANDBOX...]", arguments)) return *status;
+  // A script that reads our output must not wait for ever.
+  once = once || (!follow && (json || isatty(STDOUT_FILENO) != 1));
   const SignalWatch signals;
   Look before;
   for (int round = 0;; ++round) {
@@ -117,7 +122,7 @@ int Stats(Arguments arguments) {
     AddPercent(*usage, before);
     if (round > 0) Show(*usage, json, !once);
     if (once && round > 0) return 0;
-    // Ctrl-C is how it ends, or that nobody reads any more.
+    // It ends by Ctrl-C, or when nobody reads any more.
     pollfd waits[] = {{signals.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
     if (poll(waits, 2, round == 0 ? kFirstLookMs : kNextLookMs) > 0) {
       (void)signals.Take();

@@ -32,14 +32,14 @@ constexpr int kTerminalRetryMs = 200;
 constexpr char kInterruptKey = '\x03';
 
 // The signals we answer for the command, blocked and read from a file descriptor.
-OwnedFd WatchSignals(bool follow_only) {
+sys::Fd WatchSignals(bool follow_only) {
   signal(SIGPIPE, SIG_IGN);
   if (follow_only) return {};
   sigset_t set;
   sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) sigaddset(&set, number);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  return OwnedFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  return sys::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 class Loop {
@@ -81,7 +81,7 @@ class Loop {
     fds[kSocket].fd = ended_ ? -1 : socket_.get();
     fds[kSocket].events =
         static_cast<short>((room ? POLLIN : 0) | (outgoing_.empty() ? 0 : POLLOUT));
-    fds[kSignals] = {signals_ ? signals_.get() : -1, POLLIN, 0};
+    fds[kSignals] = {signals_.get(), POLLIN, 0};
     const bool want_stdin = reading_stdin_ && !ended_ && outgoing_.size() < kHighWater;
     const bool may_read = want_stdin && MayReadStdin();
     fds[kStdin] = {may_read ? STDIN_FILENO : -1, POLLIN, 0};
@@ -129,7 +129,7 @@ class Loop {
     if (count > 0) {
       const std::string_view typed(buffer, static_cast<size_t>(count));
       Queue(FrameType::kStdin, typed);
-      // Of a terminal of its own it is a key, which the kernel inside makes a signal of.
+      // In a terminal of its own it is a key, which the kernel inside turns into a signal.
       if (raw_)
         for (const char c : typed)
           if (c == kInterruptKey) Interrupted();
@@ -214,7 +214,7 @@ class Loop {
     ErrorSink().Add(Coloured(colour_, "2", "cloche: " + text) + (raw_ ? "\r\n" : "\n"));
   }
 
-  // Whether a command did anything about a key but for the terminal's own echo of it.
+  // Notes whether a command reacted to a key, beyond the terminal's own echo of it.
   void NoteAnswer(std::string_view output) {
     while (!output.empty()) {
       if (!output.starts_with("^C")) {
@@ -295,8 +295,8 @@ class Loop {
   Sink& ErrorSink() { return one_sink_ ? out_ : err_; }
 
   StreamOptions options_;
-  OwnedFd socket_;
-  OwnedFd signals_;
+  sys::Fd socket_;
+  sys::Fd signals_;
   std::optional<RawTerminal> raw_;
   FrameReader incoming_;
   std::string outgoing_;

@@ -13,15 +13,15 @@
 #include "base/error_json.h"
 #include "base/text.h"
 #include "cli/helper_process.h"
-#include "cli/owned_fd.h"
 #include "cli/print.h"
+#include "sys/fd.h"
 
 namespace cloche::cli {
 namespace {
 
 constexpr size_t kMostProjectFile = 64 << 10;
 
-// A program of its own knows what may stand in them: most who start us have no such files.
+// A program of its own knows what may stand in them: most callers have no such files.
 Status ReadDefaults(Surroundings& around, const std::string& project, const std::string& settings) {
   ASSIGN_OR_RETURN(HelperProcess helper,
                    HelperProcess::Start("cloche-pipeline", {"check", project, settings}));
@@ -45,13 +45,13 @@ std::string SettingsPath(const std::string& home) {
 }
 
 Result<std::string> ReadProjectText(const std::string& path) {
-  const OwnedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file && errno == ENOENT) return "";
+  const sys::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid() && errno == ENOENT) return "";
   const auto fail = [&](const char* why) {
     return Fail(Code::kInvalid, fmt::format("read {}: {}", EscapeForTerminal(path), why),
                 "what it says binds promotions: mend it, or remove it");
   };
-  if (!file) return fail(strerror(errno));
+  if (!file.valid()) return fail(strerror(errno));
   struct stat info {};
   if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return fail("not a file");
   std::string text;
@@ -77,7 +77,7 @@ Result<Surroundings> ReadSurroundings() {
                 fmt::format("read the current directory: {}", strerror(errno ? errno : ENOENT)),
                 "cd to a directory that exists");
   around.cwd = cwd;
-  // Where it really is: what is hidden in it must not be found behind a link.
+  // The real path: files hidden in it must not be found behind a link.
   char home[PATH_MAX];
   if (const char* given = getenv("HOME"); given != nullptr && given[0] == '/')
     around.home = realpath(given, home) != nullptr ? home : given;

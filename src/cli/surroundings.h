@@ -8,9 +8,9 @@ namespace cloche::cli {
 // This process as the daemon needs to know it: cwd, home, project, environment.
 Result<Surroundings> ReadSurroundings();
 
-// The person's settings, and the project's cloche.toml, for whoever makes a sandbox: what it says
-// now holds for as long as that lives. It must make sense, whatever is asked: what it says is
-// somebody's wish, and nobody goes on without it.
+// Reads the person's settings and the project's cloche.toml, for callers that make a sandbox: the
+// file as it is now holds for as long as the sandbox lives. An invalid file is an error whatever is
+// asked: it is somebody's wish, and is never skipped.
 Status ReadProjectFile(Surroundings& around);
 
 }  // namespace cloche::cli

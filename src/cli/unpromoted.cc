@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/error_json.h"
+#include "change/model/change.h"
 #include "cli/client.h"
 #include "cli/line_splitter.h"
 #include "cli/request.h"
-#include "diff/change.h"
 
 namespace cloche::cli {
 
@@ -21,7 +21,7 @@ Result<size_t> CountUnpromoted(const std::string& sandbox) {
       last = Json::parse(line, nullptr, false);
       return;
     }
-    const auto change = diff::DecodeJsonLine(line);
+    const auto change = change::DecodeJsonLine(line);
     if (!change || change->noise.empty()) ++count;
   });
   const Status status = CallForPieces(target, [&](std::string_view piece) { lines.Add(piece); });
@@ -31,7 +31,7 @@ Result<size_t> CountUnpromoted(const std::string& sandbox) {
   if (!status) return std::unexpected(status.error());
   const Json& summary = Field(last, "summary");
   if (!summary.is_object()) return Fail(Code::kInternal, "count changes: the answer has no end");
-  // What nobody could read may be work.
+  // Unreadable directories may hold work.
   if (const double unreadable = Number(summary, "unreadable"); unreadable > 0)
     return Fail(Code::kUnavailable, fmt::format("{:.0f} of it cannot be read", unreadable),
                 "make it readable inside (chmod u+rwx)");

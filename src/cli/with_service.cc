@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kHelper = "cloche-service";
 constexpr useconds_t kLookAgain = 10'000;
 
-// What it says instead of an answer, if anything.
+// The error that a line of cloche-service reports, if any.
 Status ErrorIn(const std::string& line) {
   const Json json = Json::parse(line, nullptr, false);
   if (json.is_object() && json.contains("error"))
@@ -96,7 +96,7 @@ uint64_t LastBytes(const std::string& output) {
   return at == std::string::npos ? 0 : strtoull(output.c_str() + at + 6, nullptr, 10);
 }
 
-// Returns when its copies are in place; `service` goes on as soon as they are made.
+// Returns when its copies are in place; `service` continues as soon as they are made.
 Status Copy(const std::string& target, const Json& service, HelperProcess& pause, bool quiet) {
   Json argv = {FindSibling(kHelper), "copy"};
   for (const Json& path : Field(Field(service, "service"), "data")) argv.push_back(path);
@@ -140,7 +140,7 @@ bool Overlap(const std::string& one, const std::string& other) {
   return holds(one, other) || holds(other, one);
 }
 
-// What the sandbox does not show of `data`, relative to it. Nothing: paths cannot tell.
+// The paths of `data` that the sandbox hides, relative to it. nullopt: paths cannot tell.
 std::optional<std::vector<std::string>> HiddenBelow(const Json& hidden, const std::string& data) {
   if (Overlap(data, "/etc")) return std::nullopt;  // password hashes
   std::vector<std::string> below;
@@ -246,7 +246,7 @@ Status CopySnapshots(const std::string& sandbox, const Json& service, const Json
   return FinishInside(place);
 }
 
-// Who misses a variable inside shall know why.
+// Tells users which variables they will miss inside, and why.
 void TellLeftOut(const Json& service) {
   std::string names;
   for (const Json& name : Field(service, "left_out"))

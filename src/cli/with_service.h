@@ -14,7 +14,7 @@ struct ServiceFlags {
   std::string command;
 };
 
-// What runs on this machine at these places, in their order: cloche-service's answers.
+// The services that run on this machine at these places, in their order: cloche-service's answers.
 Result<std::vector<Json>> FindServices(const ServiceFlags& flags);
 
 // Stops each for the moment in which its data is copied into the sandbox, then starts all of them

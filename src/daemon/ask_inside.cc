@@ -1,29 +1,25 @@
 #include "daemon/ask_inside.h"
 
-#include <string.h>
-
 #include <vector>
 
 namespace cloche::daemon {
 
 Task<Result<SpawnAnswer>> AskInside(Spawn& spawn, Mode mode, std::shared_ptr<Sandbox> sandbox,
-                                    SpawnOp op, uint64_t argument, Client client, int memory) {
+                                    SpawnRequest request, Client client, int memory) {
+  const bool forgets = request.op == SpawnOp::kForget;
+  const bool mounts = forgets || request.op == SpawnOp::kInstallCa;
   std::vector<int> fds(1, client.socket);
   if (memory >= 0) fds.push_back(memory);
-  sys::Fd witness;
+  sys::Fd namespace_fd;
   if (mode == Mode::kRootless) {
-    auto made = co_await sandbox->AskSocket(
-        op == SpawnOp::kTrust || op == SpawnOp::kForget ? InitOp::kMounts : InitOp::kSocket,
-        op == SpawnOp::kForget ? "look at reality anew" : "open the network");
+    auto made =
+        co_await sandbox->init().AskSocket(mounts ? InitOp::kMounts : InitOp::kSocket,
+                                           forgets ? "look at reality anew" : "open the network");
     if (!made) co_return std::unexpected(made.error());
-    witness = std::move(*made);
-    fds.push_back(witness.get());
+    namespace_fd = std::move(*made);
+    fds.push_back(namespace_fd.get());
   }
-  SpawnRequest request{};
-  request.op = op;
-  request.argument = argument;
-  strncpy(request.sandbox, sandbox->id.c_str(), sizeof request.sandbox - 1);
-  co_return co_await Spawn::Finish(spawn.Send(request, fds));
+  co_return co_await Spawn::Finish(spawn.SendRequest(request, fds));
 }
 
 }  // namespace cloche::daemon

@@ -9,6 +9,6 @@ namespace cloche::daemon {
 
 // Asks cloche-spawn to do something inside a running sandbox. Rootless its init opens the door.
 Task<Result<SpawnAnswer>> AskInside(Spawn& spawn, Mode mode, std::shared_ptr<Sandbox> sandbox,
-                                    SpawnOp op, uint64_t argument, Client client, int memory = -1);
+                                    SpawnRequest request, Client client, int memory = -1);
 
 }  // namespace cloche::daemon

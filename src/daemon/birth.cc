@@ -66,6 +66,15 @@ void Birth::TakeNote(Json note) {
   note_["birth_ns"] = at_ns_;
 }
 
+std::shared_ptr<Event> Birth::ExpectNote(asio::io_context& io) {
+  expected_ = std::make_shared<Event>(io);
+  return expected_;
+}
+
+Task<void> Birth::AwaitNote() const {
+  if (const std::shared_ptr<Event> expected = expected_) co_await expected->Wait();
+}
+
 void Birth::ToRecord(Json& record) const {
   record["birth_ns"] = at_ns_;
   record["clock"] = {{"boot", clock_.last().boot},

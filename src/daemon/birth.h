@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class Birth {
   // What git knew of the project then: {project, commit, dirty}. Null: nothing of this birth.
   Json NoteFor(int64_t birth_ns) const;
   void TakeNote(Json note);
+  // The event is to be set when the note was taken, or cannot be.
+  std::shared_ptr<Event> ExpectNote(asio::io_context& io);
+  Task<void> AwaitNote() const;
 
   void ToRecord(Json& record) const;
   // `created_ns` for the records of earlier versions.
@@ -56,6 +60,7 @@ class Birth {
   std::vector<std::string> moved_, guarded_;
   std::map<std::string, int64_t> ancestors_;
   Json note_;
+  std::shared_ptr<Event> expected_;  // null: nobody takes one; forks of that moment share it
 };
 
 }  // namespace cloche::daemon

@@ -27,8 +27,9 @@ Task<void> PassTick(asio::io_context& io, int64_t moment_ns) {
 }
 
 void BirthNotes::Take(const std::shared_ptr<Sandbox>& sandbox, const Client& client) {
-  // The client may be gone by then; who he was stays.
-  wanted_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0))});
+  // The client may be gone by then; its credentials stay.
+  wanted_.push_back({sandbox, client.peer, sys::Fd(fcntl(client.socket, F_DUPFD_CLOEXEC, 0)),
+                     sandbox->birth().ExpectNote(io_)});
   if (wanted_.size() == 1) asio::co_spawn(io_, TakeAll(), kDetached);
 }
 
@@ -36,9 +37,10 @@ void BirthNotes::Take(const std::shared_ptr<Sandbox>& sandbox, const Client& cli
 void BirthNotes::Keep(const Sandbox& sandbox, const Json& note) {
   for (const auto& [id, each] : table_.all()) {
     const bool fork =
-        each->history.origin.is_object() && each->history.origin["sandbox"] == sandbox.id;
-    if (each.get() != &sandbox && (!fork || each->birth.at_ns() != sandbox.birth.at_ns())) continue;
-    each->birth.TakeNote(note);
+        each->history().origin().is_object() && each->history().origin()["sandbox"] == sandbox.id;
+    if (each.get() != &sandbox && (!fork || each->birth().at_ns() != sandbox.birth().at_ns()))
+      continue;
+    each->birth().TakeNote(note);
     (void)table_.Save(*each);
   }
 }
@@ -49,12 +51,10 @@ Task<void> BirthNotes::TakeAll() {
     const auto sandbox = wanted_.front().sandbox.lock();
     const Client client{wanted_.front().peer, wanted_.front().socket.get()};
     if (sandbox) {
-      LookRequest request;
-      request.stale = true;  // nothing has to stand still for it
-      request.promote = {{"note", true}};
-      const auto note = co_await reader_.AskWhole(sandbox, std::move(request), client);
+      const auto note = co_await reader_.NoteBirth(sandbox, client);
       if (note && table_.Contains(sandbox->id)) Keep(*sandbox, *note);
     }
+    wanted_.front().taken->Set();
     wanted_.pop_front();
   }
 }

@@ -14,8 +14,9 @@ bool HasProject(const SandboxRequest& request);
 // dated later than `moment_ns`, and whatever was changed before that moment is not.
 Task<void> PassTick(asio::io_context& io, int64_t moment_ns);
 
-// What git knows of a project when a sandbox is made: the base of later merges. Nobody waits for
-// it, and without it there is a conflict where there could have been a merge.
+// What git knows of a project when a sandbox is made, and which files it has: the base of later
+// merges. Only promotions wait for it. Where it cannot be taken there is a conflict in the place of
+// a merge, and what reality deletes looks as if it had never been.
 class BirthNotes {
  public:
   BirthNotes(asio::io_context& io, SandboxTable& table, ChangeReader& reader)
@@ -27,6 +28,7 @@ class BirthNotes {
     std::weak_ptr<Sandbox> sandbox;
     sys::PeerIdentity peer;
     sys::Fd socket;
+    std::shared_ptr<Event> taken;
   };
   Task<void> TakeAll();
   void Keep(const Sandbox& sandbox, const Json& note);

@@ -8,12 +8,38 @@
 
 #include "daemon/time_travel.h"
 #include "daemon/turn.h"
-#include "policy/request.h"
+#include "policy/change_request.h"
 
 namespace cloche::daemon {
 
-// What a sandbox, or a snapshot of it, changed: cloche-diff or cloche-promote reads a state that
-// does not change meanwhile, and writes its answer into a pipe.
+// A helper that reads a state of a sandbox and writes its answer into a pipe. The state stays as it
+// is while this is held.
+class Reading {
+ public:
+  Reading(asio::io_context& io, std::shared_ptr<Sandbox> of)
+      : answer(io), sandbox(std::move(of)), client(io) {}
+  asio::posix::stream_descriptor answer;
+
+ private:
+  friend class ChangeReader;
+  friend class Promotions;
+  // Takes its turn, and what it stopped lets go on.
+  void Release();
+
+  std::shared_ptr<Sandbox> sandbox;
+  asio::posix::stream_descriptor client;  // hangs up when nobody waits for the answer
+  sys::Fd complaint;                      // why it failed
+  bool in_turn = false;                   // has or wants its turn
+  bool can_end = true;                    // not what is being applied
+  std::optional<Turn> turn;
+  std::optional<Error> ended;  // early
+  bool paused = false;
+  std::vector<Snapshot> passing;  // taken for this, removed afterwards
+  std::shared_ptr<Spawn::Waiting> waiting;
+};
+
+// What a sandbox, or a snapshot of it, changed, and what changed outside meanwhile: read by
+// cloche-diff, with the rights of whoever asks.
 class ChangeReader {
  public:
   ChangeReader(asio::io_context& io, Machine& machine, SandboxTable& table,
@@ -25,55 +51,51 @@ class ChangeReader {
         spawn_(spawn),
         time_travel_(time_travel) {}
 
-  // The state stays as it is while this is held. It ends early when the client goes away, and when
-  // the sandbox is stopped or removed, which then need not wait for it.
-  class Reading;
-  Task<Result<std::shared_ptr<Reading>>> Start(std::shared_ptr<Sandbox> sandbox,
-                                               LookRequest request, Client client);
+  // Ends early when the client goes away, and when the sandbox is stopped or removed, which then
+  // need not wait for it.
+  Task<Result<std::shared_ptr<Reading>>> StartDiff(std::shared_ptr<Sandbox> sandbox,
+                                                   DiffRequest request, Client client);
   Task<Status> Finish(std::shared_ptr<Reading> reading);
-
-  // What was said, or how it begins: then the rest comes from the reading, which is to be finished.
-  struct Said {
-    std::string text;
-    std::shared_ptr<Reading> rest;
-  };
-  // Reads until there is as much as `most`, or no more.
-  Task<Result<Said>> Ask(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client,
-                         size_t most);
-  Task<Result<Json>> AskWhole(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
-  static Result<Json> Parse(const Sandbox& sandbox, const std::string& text);
 
   // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
   // With `guard` also, whole and in base64, what both changed: {guarded}.
   Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client, bool guard = false);
 
-  // A promotion moves what renamed directories inside still show of reality: it is copied first.
-  // `states`: snapshots, and "" for what the sandbox holds now. It may take long, so it ends like a
-  // diff, when the client goes or the sandbox is stopped.
-  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, LookRequest asked,
-                       std::vector<std::string> states, Client client);
-  // Of other states of the owner's: what shows the content of directories that `promoted` takes
-  // away. Snapshots, and "" for what a sandbox holds now.
-  std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
+  // What is known of its project now: {project, commit, dirty, names}.
+  Task<Result<Json>> NoteBirth(std::shared_ptr<Sandbox> sandbox, Client client);
 
-  // Ends the readings that keep somebody else from his turn.
+  // Ends the readings that keep somebody else from their turn.
   void EndAll(const Sandbox& sandbox, const Error& why);
 
- private:
-  Task<Result<std::string>> ResolveOther(std::shared_ptr<Sandbox> sandbox, std::string ref,
-                                         Client client, Reading& reading);
-  Task<Result<std::string>> Prepare(std::shared_ptr<Reading> reading, const LookRequest& request);
-  Result<sys::Fd> PlanOf(const Sandbox& sandbox, const Client& client);
-  Json QuestionOf(const Reading& reading, const LookRequest& request, const std::string& state);
-  Status Send(Reading& reading, const LookRequest& request, const Client& client,
-              const std::string& state, const std::string& other);
-  Task<Status> CopyRenamed(std::shared_ptr<Reading> reading, LookRequest asked,
-                           std::vector<std::string> states, Client client);
-  Task<Status> FlattenOwn(std::shared_ptr<Sandbox> sandbox, LookRequest request, Client client);
-  bool HasOthers(const Sandbox& sandbox) const;
+  // For the promotions, which read with cloche-promote.
+  std::shared_ptr<Reading> Begin(const std::shared_ptr<Sandbox>& sandbox);
   void WatchClient(const std::shared_ptr<Reading>& reading, const Client& client);
+  // The snapshot that is asked for.
+  Result<std::string> Choose(const Sandbox& sandbox, const std::string& snapshot);
+  // A snapshot of this moment, removed when the reading is finished.
+  Task<Result<std::string>> SavePassing(std::shared_ptr<Reading> reading,
+                                        std::shared_ptr<Sandbox> sandbox);
+  // The sandbox as it is planned now, for spawn to open its layers.
+  Result<sys::Fd> PlanOf(const Sandbox& sandbox, const Client& client);
+  // What every helper has to know.
+  Json QuestionOf(const Sandbox& sandbox, const std::string& state);
+  // The pipes, and what is asked: descriptors of ask::Diff and the like, behind `fds`.
+  template <typename Body>
+  Status Send(Reading& reading, const Body& body, std::vector<int> fds, const Json& question);
+  // All that a helper says, as JSON.
+  Task<Result<Json>> ReadWhole(std::shared_ptr<Reading> reading);
+  static Result<Json> Parse(const Sandbox& sandbox, const std::string& text);
+
+ private:
+  struct Pipes {
+    sys::Fd answer, question, complaint;
+  };
+  Result<Pipes> Open(Reading& reading, const Json& question);
+  Task<Result<std::string>> ResolveOther(std::shared_ptr<Reading> reading, std::string ref,
+                                         Client client);
+  Task<Result<std::string>> PrepareDiff(std::shared_ptr<Reading> reading, DiffRequest request);
+  Task<Status> SendDiff(std::shared_ptr<Reading> reading, DiffRequest request, Client client);
   static Task<void> ReleaseWhenDone(std::shared_ptr<Reading> reading);
-  static void Release(Reading& reading);
   void End(Reading& reading, Error why);
   Error WhyFailed(Reading& reading, const SpawnAnswer& answer);
 
@@ -86,27 +108,14 @@ class ChangeReader {
   std::vector<std::weak_ptr<Reading>> readings_;
 };
 
-class ChangeReader::Reading {
- public:
-  explicit Reading(asio::io_context& io) : answer(io), client(io) {}
-  asio::posix::stream_descriptor answer;
-
- private:
-  friend class ChangeReader;
-  std::shared_ptr<Sandbox> sandbox;
-  asio::posix::stream_descriptor client;  // hangs up when nobody waits for the answer
-  sys::Fd complaint;                      // why it failed
-  bool in_turn = false;                   // has or wants its turn
-  bool promotes = false;                  // and so is never cut short
-  std::optional<Turn> turn;
-  std::optional<Error> ended;  // early
-  bool paused = false;
-  bool freeze = false;            // spawn lets it stand still
-  bool few = false;               // and only if little changed
-  bool too_much = false;          // it was more
-  bool renamed = false;           // directories inside depend on what a promotion moves
-  std::vector<Snapshot> passing;  // taken for this, removed afterwards
-  std::shared_ptr<Spawn::Waiting> waiting;
-};
+// Spawn has copies of the descriptors once the request is sent.
+template <typename Body>
+Status ChangeReader::Send(Reading& reading, const Body& body, std::vector<int> fds,
+                          const Json& question) {
+  ASSIGN_OR_RETURN(const Pipes pipes, Open(reading, question));
+  fds.insert(fds.end(), {pipes.answer.get(), pipes.question.get(), pipes.complaint.get()});
+  reading.waiting = spawn_.Send(reading.sandbox->id, body, fds);
+  return {};
+}
 
 }  // namespace cloche::daemon

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/error_json.h"
+#include "base/rfc3339.h"
 #include "base/text.h"
 #include "sys/stream.h"
 
@@ -41,14 +42,8 @@ const char* StateName(CommandRun::State state) {
 }  // namespace
 
 std::string Rfc3339(std::chrono::system_clock::time_point time) {
-  auto since = time.time_since_epoch();
-  auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
-  std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     millis);
+  using std::chrono::milliseconds;
+  return Rfc3339Millis(std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count());
 }
 
 CommandRun::CommandRun(asio::io_context& io, std::string sandbox, uint32_t number,

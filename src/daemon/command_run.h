@@ -19,13 +19,13 @@
 
 namespace cloche::daemon {
 
-// Somebody who watches a command: gets frames, and says how far behind he is.
+// Watches a command: gets frames, and says how far behind it is.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void Deliver(std::string frames) = 0;
   virtual size_t Backlog() const = 0;
-  virtual bool Foreground() const = 0;  // the command waits for him when he is slow
+  virtual bool Foreground() const = 0;  // the command waits for it when it is slow
 };
 
 struct LogFile {
@@ -83,6 +83,9 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   int64_t refusals_before = 0;
   // When SIGKILL was first sent to it, if it was.
   std::optional<std::chrono::steady_clock::time_point> kill_sent;
+  void NoteKill() {
+    if (!ended() && !kill_sent) kill_sent = std::chrono::steady_clock::now();
+  }
   std::function<void()> on_finish;  // set by the sandbox
 
  private:

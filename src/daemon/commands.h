@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "daemon/flusher.h"
 #include "daemon/log_files.h"
@@ -41,6 +42,8 @@ class Commands {
                      const std::shared_ptr<CommandRun>& command);
   // Whether a command that failed met a limit of files or bytes.
   Task<void> NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
+  // What the files of one that runs take; nullopt: nobody counts them here.
+  Task<std::optional<uint64_t>> DiskBytes(std::shared_ptr<Sandbox> sandbox);
 
  private:
   asio::io_context& io_;

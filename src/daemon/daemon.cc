@@ -27,7 +27,7 @@ Daemon::Daemon(asio::io_context& io_in, Mode mode, Directories directories, Spaw
       services(sandboxes, launcher, supervisor),
       time_travel(io, machine, sandboxes, snapshots, spawn, flusher),
       changes(io, machine, sandboxes, snapshots, spawn, time_travel),
-      promotions(io, machine, sandboxes, spawn, changes),
+      promotions(io, machine, sandboxes, snapshots, spawn, changes),
       births(io, sandboxes, changes),
       lifecycle(io, {machine, sandboxes, spawn, logs, secrets, networks, commands, launcher,
                      time_travel, changes, births}),
@@ -35,20 +35,18 @@ Daemon::Daemon(asio::io_context& io_in, Mode mode, Directories directories, Spaw
   Connect();
 }
 
-// What lower parts tell those above them.
+// Lower parts report to those above them.
 void Daemon::Connect() {
-  sandboxes.on_made = [this](Sandbox& made) {
-    made.on_detach = [this](Sandbox& sandbox) {
-      Signing::Close(sandbox);
-      networks.Close(sandbox);
-    };
-    made.on_exit = [this](Sandbox& sandbox) {
-      if (sandbox.signer) sandbox.signer->Drain();
-      networks.TellRefusals(sandbox);
-    };
+  sandboxes.events.on_detach = [this](Sandbox& sandbox) {
+    Signing::Close(sandbox);
+    networks.Close(sandbox);
   };
-  sandboxes.on_limit = [this](const std::string& id, const char* limit, const std::string& reason) {
-    lifecycle.EndLater(id, limit, reason);
+  sandboxes.events.on_exit = [this](Sandbox& sandbox) {
+    if (const auto& signer = sandbox.border().signer()) signer->Drain();
+    networks.TellRefusals(sandbox);
+  };
+  sandboxes.events.on_limit = [this](const Sandbox& sandbox, const FatalLimit& limit) {
+    lifecycle.EndLater(sandbox.id, limit.name, limit.reason);
   };
   secrets.on_changed = [this](uint32_t owner, std::string name) {
     return networks.SecretChanged(owner, std::move(name));

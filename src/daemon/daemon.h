@@ -5,7 +5,7 @@
 
 #include "daemon/housekeeping.h"
 #include "daemon/promotions.h"
-#include "daemon/services.h"
+#include "daemon/service_control.h"
 
 namespace cloche::daemon {
 
@@ -32,7 +32,7 @@ class Daemon {
   Commands commands;
   Supervisor supervisor;
   Launcher launcher;
-  Services services;
+  ServiceControl services;
   TimeTravel time_travel;
   ChangeReader changes;
   Promotions promotions;

@@ -11,9 +11,10 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "daemon/host_trust.h"
+#include "daemon/host_ca.h"
 #include "daemon/text_of.h"
 #include "sys/file.h"
+#include "sys/file_times.h"
 #include "sys/message.h"
 #include "sys/stream.h"
 
@@ -24,7 +25,7 @@ constexpr size_t kMostMessage = 64 << 10;
 constexpr int kMessagesPerTurn = 64;
 constexpr size_t kMostHosts = 500;
 constexpr size_t kMostHostBytes = 32 << 10;  // so that the message stays below its limit
-constexpr size_t kMostTrustBytes = 48 << 10;
+constexpr size_t kMostCaBytes = 48 << 10;
 constexpr size_t kMostServers = 16, kMostServerText = 256;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
@@ -132,10 +133,10 @@ void EgressLink::SendSecrets(const std::string& sandbox) {
 }
 
 void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
-  if (guarded.border.masked) {
-    for (MaskedValue& each : guarded.border.masked()) {
+  if (guarded.border.redacted) {
+    for (RedactedValue& each : guarded.border.redacted()) {
       Json message = {
-          {"op", "mask"}, {"sandbox", sandbox}, {"value", each.value}, {"hosts", each.hosts}};
+          {"op", "redact"}, {"sandbox", sandbox}, {"value", each.value}, {"hosts", each.hosts}};
       Wipe(each.value);
       Send(message);
       Wipe(message["value"].get_ref<std::string&>());
@@ -206,14 +207,11 @@ Status EgressLink::Start() {
     return Fail(Code::kInternal, fmt::format("make socket: {}", strerror(-error)));
   sys::SetNonBlocking(ours.get());
   const sys::Fd log(open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  SpawnRequest request{};
-  request.op = SpawnOp::kEgress;
-  strncpy(request.sandbox, kPlaceholder, sizeof request.sandbox - 1);
   const int fds[] = {theirs.get(), log.get()};
-  process_ = spawn_.Send(request, fds);
+  process_ = spawn_.Send(kPlaceholder, ask::Egress(), fds);
   socket_.assign(ours.Release());
   started_ = std::chrono::steady_clock::now();
-  trust_sent_ = false;
+  host_cas_sent_ = false;
   return {};
 }
 
@@ -377,17 +375,13 @@ void EgressLink::ForgetWaiting() {
 // One that does not listen guards by rules that are no longer true.
 void EgressLink::Cut() {
   if (!process_ || process_->done.is_set()) return;
-  SpawnRequest request{};
-  request.op = SpawnOp::kEndLook;
-  request.argument = process_->number;
-  strncpy(request.sandbox, kPlaceholder, sizeof request.sandbox - 1);
-  (void)spawn_.Send(request);
+  (void)spawn_.Send(kPlaceholder, ask::EndJob{process_->number});
 }
 
 void EgressLink::SendOpen(const std::string& sandbox, Guarded& guarded) {
   const Border& border = guarded.border;
   SendSecretsOf(sandbox, guarded);  // before its first request can come
-  if (!border.authority.is_null() && !trust_sent_) SendTrust();
+  if (!border.authority.is_null() && !host_cas_sent_) SendHostCas();
   guarded.opened_with = guarded.rules_sent;
   guarded.error.clear();
   Json message = {
@@ -426,18 +420,18 @@ void EgressLink::SetAuthority(const std::string& sandbox, Json authority) {
   if (found == guarded_.end()) return;
   found->second.border.authority = std::move(authority);
   if (!ready_) return;  // it goes with it when it is opened
-  if (!trust_sent_) SendTrust();
+  if (!host_cas_sent_) SendHostCas();
   const Json message = {
       {"op", "authority"}, {"sandbox", sandbox}, {"ca", found->second.border.authority}};
   Send(message);
 }
 
-void EgressLink::SendTrust() {
-  trust_stamp_ = HostTrustStamp(mode_);
-  trust_sent_ = true;
-  const std::vector<std::string> parts = CertificatesInParts(ReadHostTrust(mode_), kMostTrustBytes);
+void EgressLink::SendHostCas() {
+  host_ca_stamp_ = HostCaStamp(mode_);
+  host_cas_sent_ = true;
+  const std::vector<std::string> parts = CertificatesInParts(ReadHostCas(mode_), kMostCaBytes);
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Json message = {{"op", "trust"},
+    const Json message = {{"op", "host_ca"},
                           {"certificates", parts[i]},
                           {"first", i == 0},
                           {"more", i + 1 < parts.size()}};
@@ -447,7 +441,7 @@ void EgressLink::SendTrust() {
 
 void EgressLink::CheckHost() {
   if (ready_ && ResolverStamp() != resolver_stamp_) SendResolver();
-  if (ready_ && trust_sent_ && HostTrustStamp(mode_) != trust_stamp_) SendTrust();
+  if (ready_ && host_cas_sent_ && HostCaStamp(mode_) != host_ca_stamp_) SendHostCas();
 }
 
 Json EgressLink::Describe() const {

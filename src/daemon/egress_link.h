@@ -22,7 +22,7 @@ namespace cloche::daemon {
 using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; to be wiped
 
 // A value that must not come back from these hosts (pairs of name and port); to be wiped.
-struct MaskedValue {
+struct RedactedValue {
   std::string value;
   Json hosts = Json::array();
 };
@@ -35,7 +35,7 @@ struct Border {
   Json rules = Json::array();
   Json limits = Json::object();
   std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
-  std::function<std::vector<MaskedValue>()> masked;
+  std::function<std::vector<RedactedValue>()> redacted;
   Json authority;                 // null: TLS is not ended
   Json canaries = Json::array();  // decoys: empty, nobody looks for them
   std::function<void(const Json& event)> on_connection;
@@ -103,7 +103,7 @@ class EgressLink {
   void BePatient();  // for a while, from now on
   void ForgetWaiting();
   void SendResolver();
-  void SendTrust();  // once, when it is first needed, and when it has changed
+  void SendHostCas();  // once, when it is first needed, and when it has changed
   void Cut();
   void TellDeath();  // once
   void SayGoodbyeLater();
@@ -125,8 +125,8 @@ class EgressLink {
   uint64_t deaths_ = 0, dropped_ = 0;
   std::string last_death_;
   std::chrono::steady_clock::time_point started_{};
-  int64_t resolver_stamp_ = 0, trust_stamp_ = 0;
-  bool trust_sent_ = false;
+  int64_t resolver_stamp_ = 0, host_ca_stamp_ = 0;
+  bool host_cas_sent_ = false;
 };
 
 }  // namespace cloche::daemon

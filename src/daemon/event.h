@@ -7,7 +7,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace cloche::daemon {
 
@@ -23,12 +25,12 @@ struct Detached {
   void operator()(std::exception_ptr exception) const;
   template <typename T>
   void operator()(std::exception_ptr exception, T&&) const {
-    (*this)(exception);
+    (*this)(std::move(exception));
   }
 };
 inline constexpr Detached kDetached;
 
-// Something several coroutines wait for. Set once, or pulsed whenever something moved.
+// Several coroutines wait for it. Set once, or pulsed whenever something moved.
 class Event {
  public:
   explicit Event(asio::io_context& io) : timer_(io, std::chrono::steady_clock::time_point::max()) {}
@@ -45,6 +47,22 @@ class Event {
  private:
   asio::steady_timer timer_;
   bool set_ = false;
+};
+
+// One coroutine at a time passes; the others wait until it opens again.
+class Gate {
+ public:
+  explicit Gate(asio::io_context& io) : io_(io) {}
+  bool is_open() const { return closed_ == nullptr; }
+  void Close() { closed_ = std::make_shared<Event>(io_); }
+  void Open() { std::exchange(closed_, nullptr)->Set(); }
+  Task<void> Wait() {
+    while (const auto closed = closed_) co_await closed->Wait();
+  }
+
+ private:
+  asio::io_context& io_;
+  std::shared_ptr<Event> closed_;  // set when it opens
 };
 
 }  // namespace cloche::daemon

@@ -14,6 +14,7 @@
 
 #include "policy/view.h"
 #include "sys/file.h"
+#include "sys/file_times.h"
 #include "sys/mount_info.h"
 
 namespace cloche::daemon {

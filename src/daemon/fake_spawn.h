@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -38,17 +39,20 @@ class FakeSpawn : public Spawn {
     for (auto& [request, waiting] : std::exchange(held_, {})) Answer(request, *waiting);
   }
 
+  std::string promote_answer;  // of cloche-promote
   std::vector<SpawnRequest> requests;
   size_t Count(SpawnOp op) const {
     return static_cast<size_t>(std::ranges::count(requests, op, &SpawnRequest::op));
   }
 
-  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int>) override {
+  std::shared_ptr<Waiting> SendRequest(SpawnRequest request, std::span<const int> fds) override {
     request.number = requests.size() + 1;
     requests.push_back(request);
     auto waiting = std::make_shared<Waiting>(io_);
     waiting->number = request.number;
-    if (request.op == SpawnOp::kEndLook) End(request.argument);
+    if (request.op == SpawnOp::kPromote && !promote_answer.empty())
+      (void)!write(fds[3], promote_answer.data(), promote_answer.size());
+    if (request.op == SpawnOp::kEndJob) End(BodyOf<ask::EndJob>(request).job);
     if (request.op == held_op_ && !lost_)
       held_.emplace_back(request, waiting);
     else

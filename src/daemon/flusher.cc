@@ -20,7 +20,7 @@ constexpr int kPauses = 2;
 void Flusher::CommandEnded(const std::string& id) {
   const auto found = table_.all().find(id);
   if (machine_.mode() != Mode::kSystem || found == table_.all().end() ||
-      found->second->history.head.empty())
+      found->second->history().head().empty())
     return;
   waiting_.insert(id);
   if (flushing_) return;
@@ -36,7 +36,7 @@ Task<void> Flusher::Flush() {
     if (waiting_.empty()) break;  // saved meanwhile
     waiting_.clear();
     const auto start = Clock::now();
-    (void)co_await spawn_.Call(SpawnOp::kSettle, "sb_all");
+    (void)co_await spawn_.Call("sb_all", ask::Flush());
     const auto end = Clock::now();
     not_before_ = end + std::max(kPause, kPauses * (end - start));
   }

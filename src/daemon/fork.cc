@@ -40,7 +40,7 @@ Task<Status> TimeTravel::CopyFiles(const Sandboxes& forks, std::string snapshot)
   size_t next = 0, going = 0;
   Event moved(io_);
   const auto copy = [&](std::string id) -> Task<void> {
-    SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kFork, id, snapshot);
+    SpawnAnswer answer = co_await spawn_.Call(id, ask::Fork(WireId(snapshot)));
     if (answer.reply.value != 0 && status) status = std::unexpected(machine_.Explain(answer));
     --going;
     moved.Pulse();
@@ -57,11 +57,11 @@ Task<Status> TimeTravel::CopyFiles(const Sandboxes& forks, std::string snapshot)
 Task<Result<Sandboxes>> TimeTravel::Copy(std::shared_ptr<Sandbox> parent, Snapshot snapshot,
                                          ForkRequest request, Client client) {
   CLOCHE_CO_TRY(CheckReadable(*parent));
-  auto limits = WithinLimits(request.limits, parent->planned.limits);
+  auto limits = WithinLimits(request.limits, parent->terms().limits());
   if (!limits) co_return std::unexpected(limits.error());
   CLOCHE_CO_TRY(table_.CheckNewNames(request.names, request.count, client));
-  SandboxRequest wanted = parent->request;
-  wanted.limits = OverLimits(request.limits, parent->request.limits);
+  SandboxRequest wanted = parent->terms().request();
+  wanted.limits = OverLimits(request.limits, parent->terms().request().limits);
   std::erase_if(wanted.services,
                 [&](const ServiceRequest& each) { return IsOlder(snapshot, each); });
   auto planned = machine_.Plan(wanted, machine_.FactsOf(client.peer), parent->id);
@@ -73,27 +73,25 @@ Task<Result<Sandboxes>> TimeTravel::Copy(std::shared_ptr<Sandbox> parent, Snapsh
   Sandboxes forks;
   std::vector<Registry::Row> rows;
   for (size_t i = 0; i < request.count; ++i) {
-    auto fork = table_.Make(NewId("sb_"), parent->owner);
-    fork->name = request.names.empty() ? "" : request.names[i];
-    fork->keep = true;
-    fork->request = parent->request;
-    fork->request.name = fork->name;
-    fork->request.limits = wanted.limits;
-    fork->request.services = wanted.services;
-    if (i == 0) CLOCHE_CO_TRY(CheckStorable(fork->request));
-    fork->planned = parent->planned;
-    fork->planned.limits = *limits;
-    fork->lives_since = parent->lives_since;
-    if (limits->commands.value_or(0) != 0) fork->commands_started = parent->commands_started;
-    fork->birth = Birth::OfFork(parent->birth, parent->id, snapshot.created);
-    fork->project_file_digest = parent->project_file_digest;
-    fork->history.origin = {{"sandbox", parent->id},
-                            {"snapshot", snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id}};
+    Beginning beginning;
+    beginning.terms = parent->terms();
+    beginning.terms.Rename(request.names.empty() ? "" : request.names[i]);
+    beginning.terms.SetServices(wanted.services);
+    beginning.terms.SetLimits(wanted.limits, *limits);
+    if (i == 0) CLOCHE_CO_TRY(CheckStorable(beginning.terms.request()));
+    beginning.lifetime.counted_from = parent->lifetime().counted_from;
+    if (limits->commands.value_or(0) != 0)
+      beginning.commands_started = parent->commands().started();
+    beginning.birth = Birth::OfFork(parent->birth(), parent->id, snapshot.created);
+    const std::string origin = snapshot.kind == SnapshotKind::kFork ? "" : snapshot.id;
+    beginning.history = History("", true, {{"sandbox", parent->id}, {"snapshot", origin}});
+    auto fork = table_.Make(NewId("sb_"), parent->owner, std::move(beginning));
     rows.push_back(table_.RowOf(*fork));
     table_.Add(fork);
     forks.push_back(std::move(fork));
   }
-  const std::string why = "forked from " + (parent->name.empty() ? parent->id : parent->name);
+  const std::string why =
+      "forked from " + (parent->terms().name().empty() ? parent->id : parent->terms().name());
   // On record before its files exist, as in Create; all of them or none.
   Status status = table_.registry().Put(rows);
   if (status) status = co_await CopyFiles(forks, snapshot.id);

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kStartPatience{30};
 // before, and init then hears nothing more; what kills init still ends everything. "" = it hears.
 std::string InitIsDeaf(const Sandbox& sandbox) {
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& [number, command] : sandbox.commands()) {
+  for (const auto& [number, command] : sandbox.commands().all()) {
     if (command->ended()) continue;
     if (command->kill_sent && now - *command->kill_sent > kKillPatience)
       return "a command did not end when it was killed";
@@ -34,27 +34,25 @@ std::string InitIsDeaf(const Sandbox& sandbox) {
 
 // Nothing has run since the last one: it would be the same again.
 bool IsToBeSaved(const Sandbox& sandbox) {
-  const auto every = sandbox.request.snapshot_every;
+  const auto every = sandbox.terms().request().snapshot_every;
   const std::chrono::duration<double> since =
-      std::chrono::steady_clock::now() - sandbox.history.last_save;
-  return every && sandbox.keep && since.count() >= *every &&
-         (!sandbox.history.is_current || sandbox.running_commands() > 0);
+      std::chrono::steady_clock::now() - sandbox.history().last_save();
+  return every && sandbox.terms().keep() && since.count() >= *every &&
+         (!sandbox.history().is_current() || sandbox.commands().running() > 0);
 }
 
 }  // namespace
 
 void Housekeeping::SaveLater(std::shared_ptr<Sandbox> sandbox) {
-  sandbox->history.last_save = std::chrono::steady_clock::now();  // also if it fails
+  sandbox->history().NoteSave();  // also if it fails
   asio::co_spawn(
       io_,
       [](TimeTravel& time_travel, std::shared_ptr<Sandbox> box) -> Task<void> {
         SnapshotRequest unnamed;
         auto saved = co_await time_travel.Take(box, std::move(unnamed), SnapshotKind::kTime);
         if (saved) co_return;
-        for (const auto& [number, command] : box->commands())
-          if (!command->ended())
-            command->Tell(FrameType::kNotice, {{"kind", "snapshot"},
-                                               {"message", "not saved: " + saved.error().message}});
+        box->commands().Tell(
+            {{"kind", "snapshot"}, {"message", "not saved: " + saved.error().message}});
       }(time_travel_, std::move(sandbox)),
       kDetached);
 }
@@ -62,15 +60,15 @@ void Housekeeping::SaveLater(std::shared_ptr<Sandbox> sandbox) {
 void Housekeeping::EnforceTimes() {
   auto all = table_.all();
   for (auto& [id, sandbox] : all) {
-    if (!sandbox->turn) (void)launcher_.EndIfOutlived(*sandbox);
-    if (!sandbox->runs() || sandbox->stopping) continue;
-    if (!sandbox->turn && IsToBeSaved(*sandbox)) SaveLater(sandbox);
-    const Limits& limits = sandbox->planned.limits;
+    if (sandbox->turn().is_open()) (void)launcher_.EndIfOutlived(*sandbox);
+    if (!sandbox->runs() || sandbox->stopping()) continue;
+    if (sandbox->turn().is_open() && IsToBeSaved(*sandbox)) SaveLater(sandbox);
+    const Limits& limits = sandbox->terms().limits();
     if (std::string why = InitIsDeaf(*sandbox); !why.empty()) {
       lifecycle_.StopLater(sandbox, std::move(why));
       continue;
     }
-    if (double life = limits.life.value_or(0); life > 0 && sandbox->age_s() > life) {
+    if (double life = limits.life.value_or(0); life > 0 && sandbox->lifetime().age_s() > life) {
       lifecycle_.EndLater(id, "life", "life limit " + FormatDuration(life));
       continue;
     }
@@ -79,13 +77,13 @@ void Housekeeping::EnforceTimes() {
     const auto long_ago = std::chrono::steady_clock::now() -
                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(idle));
-    for (const auto& [number, command] : sandbox->commands()) {
+    for (const auto& [number, command] : sandbox->commands().all()) {
       if (command->ended() || command->last_activity() > long_ago) continue;
       if (!command->request().service.empty()) continue;  // it may wait to be asked for years
       command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
       sandbox->Signal(number, 9);
     }
-    if (sandbox->running_commands() == 0 && sandbox->last_activity() < long_ago)
+    if (sandbox->commands().running() == 0 && sandbox->commands().last_activity() < long_ago)
       lifecycle_.StopLater(sandbox, "idle limit " + FormatDuration(idle));
   }
 }
@@ -104,7 +102,7 @@ bool Housekeeping::IsBusy() const {
   return clients_.use_count() > 1 || std::ranges::any_of(table_.all(), [](const auto& entry) {
            const Sandbox& sandbox = *entry.second;
            return sandbox.state() == State::kRunning ||
-                  (sandbox.planned.plan.in_memory && sandbox.state() == State::kStopped);
+                  (sandbox.terms().planned().plan.in_memory && sandbox.state() == State::kStopped);
          });
 }
 

@@ -16,14 +16,13 @@ constexpr int kMostLaunches = 3;
 }  // namespace
 
 Status Launcher::Plan(Sandbox& sandbox, const Client& client) {
-  ASSIGN_OR_RETURN(Planned planned,
-                   machine_.Plan(sandbox.request, machine_.FactsOf(client.peer), sandbox.id));
+  ASSIGN_OR_RETURN(Planned planned, machine_.Plan(sandbox.terms().request(),
+                                                  machine_.FactsOf(client.peer), sandbox.id));
   if (planned.plan.in_memory &&
-      (sandbox.request.snapshot_commands || sandbox.request.snapshot_every))
+      (sandbox.terms().request().snapshot_commands || sandbox.terms().request().snapshot_every))
     return Fail(Code::kUnavailable, "make sandbox: what is kept in memory cannot be saved",
                 "leave out --auto-snapshot, or --in-memory and --inodes (rootless also --disk)");
-  sandbox.planned = std::move(planned);
-  sandbox.planned.plan.keep = sandbox.keep;
+  sandbox.terms().SetPlan(std::move(planned));
   return {};
 }
 
@@ -35,7 +34,7 @@ Task<Result<SpawnAnswer>> Launcher::Build(std::shared_ptr<Sandbox> sandbox, Clie
     if (first && !first->command)
       first->command = commands_.Make(*sandbox, std::move(first->request), first->watcher, {});
     if (steps) steps->Mark("plan");
-    const std::string bytes = EncodePlan(sandbox->planned.plan);
+    const std::string bytes = EncodePlan(sandbox->terms().planned().plan);
     const sys::Fd memory(sys::SealedMemfd("plan", bytes.data(), bytes.size()));
     if (!memory.valid()) co_return Fail(Code::kInternal, "make launch plan: out of memory");
     // No initializer list: g++ 12 miscompiles one across co_await.
@@ -48,7 +47,7 @@ Task<Result<SpawnAnswer>> Launcher::Build(std::shared_ptr<Sandbox> sandbox, Clie
       if (!image.valid()) co_return Fail(Code::kInternal, "make command image: out of memory");
       fds.push_back(image.get());
     }
-    SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kLaunch, sandbox->id, 0, std::move(fds));
+    SpawnAnswer answer = co_await spawn_.Call(sandbox->id, ask::Launch(), fds);
     if (answer.reply.value == 0 && answer.fds.size() < 3)
       co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
     if (answer.reply.value == 0) co_return answer;
@@ -65,8 +64,8 @@ Task<Status> Launcher::Launch(std::shared_ptr<Sandbox> sandbox, Client client, S
     co_return Fail(Code::kUnavailable, "start a sandbox: cloche-spawn died",
                    "stop cloched; the next command starts it again");
   // Nothing runs before the border is guarded.
-  const bool guarded =
-      !sandbox->request.network.rules.empty() || !sandbox->request.signing.keys.empty();
+  const bool guarded = !sandbox->terms().request().network.rules.empty() ||
+                       !sandbox->terms().request().signing.keys.empty();
   auto answer = co_await Build(sandbox, client, steps, first, guarded);
   if (!answer) co_return std::unexpected(answer.error());
   if (steps) {
@@ -87,13 +86,14 @@ Task<Status> Launcher::Launch(std::shared_ptr<Sandbox> sandbox, Client client, S
 
 Task<Status> Launcher::Guard(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first) {
   Status opened;
-  if (!sandbox->request.network.rules.empty()) opened = co_await networks_.Open(sandbox, client);
-  if (opened && !sandbox->request.signing.keys.empty())
+  if (!sandbox->terms().request().network.rules.empty())
+    opened = co_await networks_.Open(sandbox, client);
+  if (opened && !sandbox->terms().request().signing.keys.empty())
     opened = co_await signing_.Open(sandbox, client);
   if (opened && first)
     opened = sandbox->Start(first->command, ImageOf(first->command->request(), *sandbox));
   if (opened) co_return opened;
-  co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
+  co_await spawn_.Call(sandbox->id, ask::Kill());
   sandbox->Detach("what it was granted could not be opened");
   CLOCHE_CO_TRY(sandbox->Transition(Sandbox::State::kStopped, sandbox->reason()));
   co_return opened;
@@ -108,7 +108,7 @@ Task<Status> Launcher::Wake(std::shared_ptr<Sandbox> sandbox, Client client, Ste
     co_return launched;
   }
   CLOCHE_CO_TRY(table_.Save(*sandbox));
-  if (!sandbox->request.services.empty()) {
+  if (!sandbox->terms().request().services.empty()) {
     co_await supervisor_.StartAll(sandbox);
     if (steps) steps->Mark("services");
   }
@@ -118,9 +118,12 @@ Task<Status> Launcher::Wake(std::shared_ptr<Sandbox> sandbox, Client client, Ste
 Task<Status> Launcher::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
   if (sandbox->runs()) {
     (void)sandbox->Transition(Sandbox::State::kRunning, reason);
-    sandbox->stopping = true;  // who waits for it is told our reason, not that init is gone
-    SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kKill, sandbox->id);
-    sandbox->stopping = false;
+    SpawnAnswer answer;
+    {
+      // Its clients are told our reason, not that init is gone.
+      const Sandbox::Stopping stopping(*sandbox);
+      answer = co_await spawn_.Call(sandbox->id, ask::Kill());
+    }
     if (answer.reply.value != 0 && !spawn_.lost())
       co_return Fail(Code::kInternal,
                      fmt::format("stop {}: {}", sandbox->id, answer.reply.operation));
@@ -128,13 +131,14 @@ Task<Status> Launcher::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason
   }
   CLOCHE_CO_TRY(
       sandbox->Transition(ended ? Sandbox::State::kEnded : Sandbox::State::kStopped, reason));
-  if (!sandbox->keep) table_.Erase(sandbox->id);
+  if (!sandbox->terms().keep()) table_.Erase(sandbox->id);
   co_return table_.Save(*sandbox);
 }
 
 Status Launcher::EndIfOutlived(Sandbox& sandbox) {
-  const double life = sandbox.planned.limits.life.value_or(0);
-  if (sandbox.state() != Sandbox::State::kStopped || life <= 0 || sandbox.age_s() <= life)
+  const double life = sandbox.terms().limits().life.value_or(0);
+  if (sandbox.state() != Sandbox::State::kStopped || life <= 0 ||
+      sandbox.lifetime().age_s() <= life)
     return {};
   CLOCHE_TRY(sandbox.Transition(Sandbox::State::kEnded, "life limit " + FormatDuration(life)));
   return table_.Save(sandbox);

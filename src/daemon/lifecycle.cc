@@ -45,7 +45,7 @@ Status Lifecycle::Prepare(SandboxRequest& request, bool keep, const Client& clie
                 "copy it first, then POST /v1/sandboxes/ID/services; cloche new --with-service "
                 "does it");
   for (SecretGrant& grant : request.network.secrets) grant.id = grant.placeholder = "";
-  request.network.masked.clear();
+  request.network.redacted.clear();
   CLOCHE_TRY(parts_.secrets.Grant(request.network, client.peer.uid));
   CLOCHE_TRY(parts_.networks.Compile(request.network, client.peer.uid));
   NumberRules(request.network);
@@ -59,35 +59,33 @@ Task<Result<std::shared_ptr<Sandbox>>> Lifecycle::Create(SandboxRequest request,
                                                          Client client, StepTimer* steps,
                                                          FirstCommand* first) {
   CLOCHE_CO_TRY(Prepare(request, keep, client));
-  auto sandbox = parts_.table.Make(NewId("sb_"), client.peer.uid);
-  sandbox->name = request.name;
-  sandbox->request = std::move(request);
-  sandbox->PinProjectFile(sandbox->request.project_file);
-  sandbox->keep = keep;
-  const Turn turn(sandbox);  // whoever removes or stops it waits until it is made
+  Beginning beginning;
+  beginning.terms = Terms(std::move(request), keep);
+  auto sandbox = parts_.table.Make(NewId("sb_"), client.peer.uid, std::move(beginning));
+  const Turn turn(sandbox);  // a request to remove or stop it waits until it is made
   // Recorded before its files exist: after a crash in between, Load removes what was half-made.
   CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
   parts_.table.Add(sandbox);  // before the first wait: the name is taken from here on
   // Its own work may not begin in the tick of its birth; without a command the launch is part of
   // the wait. A disposable sandbox is never compared with reality.
-  if (keep && first) co_await PassTick(io_, sandbox->birth.at_ns());
+  if (keep && first) co_await PassTick(io_, sandbox->birth().at_ns());
   Status launched = co_await parts_.launcher.Launch(sandbox, client, steps, first);
-  if (keep) co_await PassTick(io_, sandbox->birth.at_ns());
+  if (keep) co_await PassTick(io_, sandbox->birth().at_ns());
   if (launched) launched = parts_.table.Save(*sandbox);
   if (!launched) {
     parts_.table.Erase(sandbox->id);
-    if (sandbox->keep) (void)parts_.table.registry().Remove(sandbox->id);
+    if (sandbox->terms().keep()) (void)parts_.table.registry().Remove(sandbox->id);
     const bool was_built = sandbox->has_files();
     (void)sandbox->Transition(Sandbox::State::kEnded, "it could not be made");
-    if (was_built) co_await parts_.spawn.Call(SpawnOp::kDiscard, sandbox->id);
+    if (was_built) co_await parts_.spawn.Call(sandbox->id, ask::Discard());
     co_return std::unexpected(launched.error());
   }
-  if (keep && HasProject(sandbox->request)) parts_.births.Take(sandbox, client);
+  if (keep && HasProject(sandbox->terms().request())) parts_.births.Take(sandbox, client);
   co_return sandbox;
 }
 
 Status Lifecycle::CheckMayRun(Sandbox& sandbox, const CommandRequest& request) {
-  const Limits& limits = sandbox.planned.limits;
+  const Limits& limits = sandbox.terms().limits();
   CLOCHE_TRY(parts_.launcher.EndIfOutlived(sandbox));
   if (sandbox.state() == Sandbox::State::kEnded || sandbox.state() == Sandbox::State::kGoing)
     return Fail(Code::kConflict,
@@ -95,7 +93,7 @@ Status Lifecycle::CheckMayRun(Sandbox& sandbox, const CommandRequest& request) {
                 "make a new sandbox: cloche new");
   CLOCHE_TRY(CheckAgent(sandbox, request));
   if (uint64_t budget = limits.commands.value_or(0);
-      budget != 0 && sandbox.commands_started >= budget)
+      budget != 0 && sandbox.commands().started() >= budget)
     return Fail(Code::kExhausted,
                 fmt::format("run in {}: its budget of {} commands is used up", sandbox.id, budget),
                 "make a new sandbox, or a larger budget with --commands");
@@ -104,7 +102,7 @@ Status Lifecycle::CheckMayRun(Sandbox& sandbox, const CommandRequest& request) {
 
 // The command runs all the same: it may be what mends them.
 void Lifecycle::TellOfServices(const Sandbox& sandbox, CommandRun& command) {
-  for (const auto& service : sandbox.services)
+  for (const auto& service : sandbox.services().all())
     if (service->state != Service::State::kReady)
       command.Tell(FrameType::kNotice,
                    {{"kind", "service"},
@@ -120,7 +118,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Lifecycle::Start(std::shared_ptr<Sandb
   const bool woken = sandbox->state() == Sandbox::State::kStopped;
   CLOCHE_CO_TRY(co_await parts_.launcher.Wake(sandbox, client, &steps));
   CLOCHE_CO_TRY(co_await parts_.networks.RenewAuthority(sandbox, client));
-  if (sandbox->request.snapshot_commands && sandbox->keep) {
+  if (sandbox->terms().request().snapshot_commands && sandbox->terms().keep()) {
     SnapshotRequest unnamed;
     auto saved = co_await parts_.time_travel.Save(sandbox, std::move(unnamed),
                                                   SnapshotKind::kCommand, &steps);
@@ -132,7 +130,8 @@ Task<Result<std::shared_ptr<CommandRun>>> Lifecycle::Start(std::shared_ptr<Sandb
   if (woken) TellOfServices(*sandbox, *command);
   parts_.commands.LimitWallTime(sandbox, command);
   // The count matters on disk only where it is a budget: a sync costs milliseconds.
-  if (sandbox->planned.limits.commands.value_or(0) != 0) CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
+  if (sandbox->terms().limits().commands.value_or(0) != 0)
+    CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
   co_return command;
 }
 
@@ -159,12 +158,12 @@ Task<Result<Json>> Lifecycle::Discard(std::shared_ptr<Sandbox> sandbox,
   CLOCHE_CO_TRY(sandbox->Transition(Sandbox::State::kGoing, "removed"));
   (void)parts_.table.Save(*sandbox);  // a full disk must not keep anybody from removing things
   parts_.table.Erase(sandbox->id);
-  SpawnAnswer answer = co_await parts_.spawn.Call(SpawnOp::kDiscard, sandbox->id,
-                                                  command && had_processes ? kFlagSummary : 0);
+  const ask::Discard discard{.count = command && had_processes};
+  SpawnAnswer answer = co_await parts_.spawn.Call(sandbox->id, discard);
   if (command) MarkFull(*sandbox, answer.reply.flags, *command);
   sandbox->Detach("its sandbox was removed");
-  if (sandbox->network) sandbox->network->End(sandbox->keep);
-  if (sandbox->keep) {
+  if (sandbox->border().network()) sandbox->border().network()->End(sandbox->terms().keep());
+  if (sandbox->terms().keep()) {
     co_await parts_.time_travel.DropAll(sandbox);
     if (answer.reply.value == 0) parts_.table.RemoveRow(sandbox->id);
     parts_.logs.Remove(sandbox->id);
@@ -182,13 +181,13 @@ void Lifecycle::InitExited(const SpawnReply& event) {
   auto found = parts_.table.all().find(event.sandbox);
   if (found == parts_.table.all().end()) return;
   std::shared_ptr<Sandbox> sandbox = found->second;
-  if (!sandbox->runs() || sandbox->stopping) return;
+  if (!sandbox->runs() || sandbox->stopping()) return;
   // Nobody asked for it: the kernel's OOM killer took init, or something inside found a way.
   std::string why = "its init ended unexpectedly";
-  if (sandbox->WasOutOfMemory()) why = "killed: memory limit";
+  if (sandbox->resources().WasOutOfMemory()) why = "killed: memory limit";
   (void)sandbox->Transition(Sandbox::State::kStopped, why);
   sandbox->Detach(why);
-  if (!sandbox->keep) parts_.table.Erase(sandbox->id);
+  if (!sandbox->terms().keep()) parts_.table.Erase(sandbox->id);
   (void)parts_.table.Save(*sandbox);
 }
 
@@ -200,7 +199,7 @@ void Lifecycle::SpawnLost() {
     (void)sandbox->Transition(Sandbox::State::kStopped, "cloche-spawn died while it ran");
     sandbox->Detach(sandbox->reason());
     (void)parts_.table.Save(*sandbox);
-    if (!sandbox->keep) parts_.table.Erase(id);
+    if (!sandbox->terms().keep()) parts_.table.Erase(id);
   }
   io_.stop();  // the next CLI call starts both anew
 }
@@ -219,26 +218,23 @@ void Lifecycle::Close() {
 void Lifecycle::EndLater(const std::string& id, const char* limit, const std::string& reason) {
   auto found = parts_.table.all().find(id);
   if (found == parts_.table.all().end() || !found->second->runs()) return;
-  for (const auto& [number, command] : found->second->commands())
+  for (const auto& [number, command] : found->second->commands().all())
     command->MarkLimit({limit, 0, "killed: " + reason});
-  if (std::exchange(found->second->to_be_stopped, true)) return;
-  asio::co_spawn(
-      io_,
-      [](Lifecycle& self, std::shared_ptr<Sandbox> sandbox, std::string why) -> Task<void> {
-        co_await self.Stop(sandbox, why, true);
-        sandbox->to_be_stopped = false;
-      }(*this, found->second, reason),
-      kDetached);
+  StopOnce(found->second, reason, true);
 }
 
 void Lifecycle::StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason) {
-  if (std::exchange(sandbox->to_be_stopped, true)) return;
+  StopOnce(std::move(sandbox), std::move(reason), false);
+}
+
+void Lifecycle::StopOnce(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended) {
+  if (!to_be_stopped_.insert(sandbox->id).second) return;
   asio::co_spawn(
       io_,
-      [](Lifecycle& self, std::shared_ptr<Sandbox> box, std::string why) -> Task<void> {
-        co_await self.Stop(box, why);
-        box->to_be_stopped = false;
-      }(*this, std::move(sandbox), std::move(reason)),
+      [](Lifecycle& self, std::shared_ptr<Sandbox> box, std::string why, bool end) -> Task<void> {
+        co_await self.Stop(box, why, end);
+        self.to_be_stopped_.erase(box->id);
+      }(*this, std::move(sandbox), std::move(reason), ended),
       kDetached);
 }
 
@@ -247,10 +243,10 @@ Task<Status> Lifecycle::Wake(std::shared_ptr<Sandbox> sandbox, Client client) {
   co_return co_await parts_.launcher.Wake(sandbox, client, nullptr);
 }
 
-// What was never changed here is seen as it is outside, but what was looked at may have been
+// Files that were never changed here show reality, but what was looked at may have been
 // remembered: a new mount forgets that. What moved on both sides stays as it is here.
 Task<Result<Json>> Lifecycle::Refresh(std::shared_ptr<Sandbox> sandbox, Client client) {
-  if (sandbox->running_commands() > 0)
+  if (sandbox->commands().running() > 0)
     co_return Fail(Code::kConflict, "refresh " + sandbox->id + ": a command runs in it",
                    "wait for it, or end it: cloche stop " + sandbox->id);
   const int64_t now = sys::RealNanos();
@@ -259,11 +255,11 @@ Task<Result<Json>> Lifecycle::Refresh(std::shared_ptr<Sandbox> sandbox, Client c
   if (!stale) co_return stale;
   Status stopped = co_await Stop(sandbox, "refreshed");
   if (!stopped) co_return std::unexpected(stopped.error());
-  sandbox->birth.Refresh(now, *stale);
+  sandbox->birth().Refresh(now, *stale);
   stale->erase("guarded");
   CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
   parts_.births.Take(sandbox, client);
-  (*stale)["moved_before"] = sandbox->birth.moved();
+  (*stale)["moved_before"] = sandbox->birth().moved();
   co_return stale;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "daemon/birth_notes.h"
@@ -57,9 +58,11 @@ class Lifecycle {
   Status Prepare(SandboxRequest& request, bool keep, const Client& client);
   Status CheckMayRun(Sandbox& sandbox, const CommandRequest& request);
   static void TellOfServices(const Sandbox& sandbox, CommandRun& command);
+  void StopOnce(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);
 
   asio::io_context& io_;
   Parts parts_;
+  std::set<std::string> to_be_stopped_;  // ids, until it is their turn
   bool spawn_lost_ = false;
   bool closed_ = false;
 };

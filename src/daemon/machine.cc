@@ -48,7 +48,7 @@ Result<Planned> Machine::Plan(const SandboxRequest& request, const UserFacts& us
 }
 
 Error Machine::Explain(const SpawnAnswer& answer) {
-  return ExplainLaunchFailure(answer.reply.stage, answer.reply.operation, answer.reply.value,
+  return ExplainLaunchFailure(answer.reply.step, answer.reply.operation, answer.reply.value,
                               answer.reply.detail, FreshFacts());
 }
 

@@ -5,7 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
 
-#include "sys/netlink.h"
+#include "sys/netlink_sockets.h"
 
 namespace cloche::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include "daemon/event.h"
 
 #include "sys/fd.h"
-#include "sys/seccomp.h"
+#include "sys/seccomp_listener.h"
 
 namespace cloche::daemon {
 

@@ -15,7 +15,7 @@
 #include "daemon/text_of.h"
 #include "daemon/turn.h"
 #include "egress/rule_text.h"
-#include "sys/sandbox_network.h"
+#include "sys/refusals.h"
 #include "sys/stream.h"
 
 namespace cloche::daemon {
@@ -56,11 +56,12 @@ std::string RuleFor(const Json& record) {
   return prefixed ? kind + "://" + destination : destination;
 }
 
-// Whoever reads this may have another way to grant it than cloche-egress knows.
+// The reader may have another way to grant it than cloche-egress knows.
 std::string GrantWith(const Sandbox& sandbox, const std::string& rule) {
   const std::string text = EscapeForTerminal(rule);
-  return "grant it with: " + (sandbox.keep ? fmt::format("cloche net {} allow {}", sandbox.id, text)
-                                           : "--allow " + text);
+  return "grant it with: " + (sandbox.terms().keep()
+                                  ? fmt::format("cloche net {} allow {}", sandbox.id, text)
+                                  : "--allow " + text);
 }
 
 std::string Blocked(const Sandbox& sandbox, const Json& record) {
@@ -78,7 +79,8 @@ std::string Blocked(const Sandbox& sandbox, const Json& record) {
   constexpr std::string_view kNotGranted = " is not granted";
   const size_t said = reason.find(kNotGranted);
   if (said == std::string::npos)
-    return fmt::format("blocked: {}{}", EscapeForTerminal(reason), sandbox.See("net", "log"));
+    return fmt::format("blocked: {}{}", EscapeForTerminal(reason),
+                       SeeAlso(sandbox.terms(), sandbox.id, "net", "log"));
   reason.erase(said + kNotGranted.size());
   return fmt::format("blocked: {} to {}; {}", EscapeForTerminal(reason), sandbox.id,
                      GrantWith(sandbox, rule));
@@ -135,42 +137,41 @@ NetworkGrants::NetworkGrants(asio::io_context& io, Machine& machine, SandboxTabl
 
 void NetworkGrants::TellOfDeath(const std::string& why) {
   for (const auto& [id, sandbox] : table_.all()) {
-    if (!sandbox->network || sandbox->network->proxy_port == 0) continue;
-    sandbox->network->CutAll(why);
-    for (const auto& [number, command] : sandbox->commands())
-      if (!command->ended())
-        command->Tell(FrameType::kNotice,
-                      {{"kind", "network"},
-                       {"message", why + ": its connections were cut; it is started again"}});
+    if (!sandbox->border().is_open()) continue;
+    sandbox->border().network()->CutAll(why);
+    sandbox->commands().Tell(
+        {{"kind", "network"},
+         {"message", why + ": its connections were cut; it is started again"}});
   }
 }
 
 // Whose it was, nobody can tell any more.
 void NetworkGrants::TellRefusals(Sandbox& sandbox) {
-  sandbox.network->may_ask = false;
+  SandboxNetwork& network = *sandbox.border().network();
+  network.may_ask = false;
   egress_.Drain();
-  TakeRefusals(sandbox, *sandbox.network);
-  sandbox.network->may_ask = true;
+  TakeRefusals(sandbox, network);
+  network.may_ask = true;
 }
 
 void NetworkGrants::TakeEvent(Sandbox& sandbox, SandboxNetwork& network, const Json& event) {
   Json record;
   const bool denied = network.Take(event, record);
   const auto tell = [&](const std::string& message) {
-    for (const auto& [number, command] : sandbox.commands())
-      if (!command->ended())
-        command->Tell(FrameType::kNotice, {{"kind", "network"}, {"message", message}});
+    sandbox.commands().Tell({{"kind", "network"}, {"message", message}});
   };
   if (record.contains("unasked") && network.told.insert("unasked").second)
-    tell(EscapeForTerminal(TextOf(record, "reason")) + sandbox.See("net", "log"));
+    tell(EscapeForTerminal(TextOf(record, "reason")) +
+         SeeAlso(sandbox.terms(), sandbox.id, "net", "log"));
   if (!denied) return;
   if (const std::string canary = TextOf(record, "canary"); !canary.empty())
     return sandbox.RecordCanary(canary, TextOf(record, "form"), DestinationOf(record));
   const std::string destination = DestinationOf(record);
   if (network.told.size() > kMostTold || !network.told.insert(destination).second) return;
-  const std::string message = network.told.size() > kMostTold
-                                  ? "more was blocked" + sandbox.See("net", "log")
-                                  : Blocked(sandbox, record);
+  const std::string message =
+      network.told.size() > kMostTold
+          ? "more was blocked" + SeeAlso(sandbox.terms(), sandbox.id, "net", "log")
+          : Blocked(sandbox, record);
   tell(message);
 }
 
@@ -206,19 +207,19 @@ Task<void> NetworkGrants::WatchRefusals(std::weak_ptr<Sandbox> weak,
 }
 
 Border NetworkGrants::MakeBorder(const std::shared_ptr<Sandbox>& sandbox) {
-  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
+  const std::shared_ptr<SandboxNetwork> network = sandbox->border().MakeNetwork();
   Border border;
-  border.name = sandbox->name;
-  border.limits = sandbox->request.network.limits;
-  for (const Decoy& each : sandbox->request.canaries.decoys)
+  border.name = sandbox->terms().name();
+  border.limits = sandbox->terms().request().network.limits;
+  for (const Decoy& each : sandbox->terms().request().canaries.decoys)
     border.canaries.push_back({{"name", each.kind}, {"value", MarkOf(each)}});
   border.secrets = [this, weak = std::weak_ptr(sandbox)] {
     const auto alive = weak.lock();
     return alive ? secrets_.ValuesFor(*alive) : SecretValues();
   };
-  border.masked = [this, weak = std::weak_ptr(sandbox)] {
+  border.redacted = [this, weak = std::weak_ptr(sandbox)] {
     const auto alive = weak.lock();
-    return alive ? secrets_.MaskedFor(*alive) : std::vector<MaskedValue>();
+    return alive ? secrets_.RedactedFor(*alive) : std::vector<RedactedValue>();
   };
   border.on_connection = [this, network, owner = sandbox->owner,
                           weak = std::weak_ptr(sandbox)](const Json& event) {
@@ -237,24 +238,25 @@ Border NetworkGrants::MakeBorder(const std::shared_ptr<Sandbox>& sandbox) {
 
 // Whose process opened a connection is asked of init.
 void NetworkGrants::ServeOwners(const std::shared_ptr<Sandbox>& sandbox) {
-  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
+  const std::shared_ptr<SandboxNetwork> network = sandbox->border().MakeNetwork();
   network->told.clear();
   network->on_named = [this, id = sandbox->id](uint64_t connection) {
     egress_.NameOwner(id, connection);
   };
   network->ask_owner = [weak = std::weak_ptr(sandbox)](uint16_t port) {
     const auto alive = weak.lock();
-    return alive && alive->AskOwner(port);
+    return alive && alive->init().AskOwner(port);
   };
 }
 
 Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto rules = Compile(sandbox->request.network, sandbox->owner);
+  auto rules = Compile(sandbox->terms().request().network, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
-  CLOCHE_CO_TRY(secrets_.CheckCanMask(*sandbox));
-  const uint64_t life = sandbox->launches;
-  sandbox->Network()->believes.clear();
-  auto answer = co_await AskInside(spawn_, machine_.mode(), sandbox, SpawnOp::kNetwork, 0, client);
+  CLOCHE_CO_TRY(secrets_.CheckCanRedact(*sandbox));
+  const uint64_t life = sandbox->life();
+  sandbox->border().MakeNetwork()->believes.clear();
+  auto answer = co_await AskInside(spawn_, machine_.mode(), sandbox,
+                                   RequestOf(sandbox->id, ask::Network()), client);
   if (!answer) co_return std::unexpected(answer.error());
   if (answer->reply.value != 0) co_return std::unexpected(machine_.Explain(*answer));
   if (answer->fds.size() < 3 || answer->fds.size() > 6)
@@ -264,10 +266,10 @@ Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client
     refusals = std::move(answer->fds.back());
     answer->fds.pop_back();
   }
-  const std::shared_ptr<SandboxNetwork> network = sandbox->Network();
+  const std::shared_ptr<SandboxNetwork> network = sandbox->border().MakeNetwork();
   Border border = MakeBorder(sandbox);
   // Where a secret has been, answers are read although no rule asks for it any more.
-  if (NeedsAuthority(*rules) || !sandbox->request.network.masked.empty()) {
+  if (NeedsAuthority(*rules) || !sandbox->terms().request().network.redacted.empty()) {
     auto prepared = co_await authorities_.Prepare(sandbox, client);
     if (!prepared) co_return std::unexpected(prepared.error());
     border.authority = std::move(*prepared);
@@ -277,11 +279,11 @@ Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client
   border.sockets = std::move(answer->fds);
   ServeOwners(sandbox);
   // Secrets may have been changed meanwhile, and with them the hosts they are for.
-  auto latest = Compile(sandbox->request.network, sandbox->owner);
+  auto latest = Compile(sandbox->terms().request().network, sandbox->owner);
   if (!latest) co_return std::unexpected(latest.error());
   border.rules = std::move(*latest);
   CLOCHE_CO_TRY(co_await egress_.Open(sandbox->id, std::move(border)));
-  if (!sandbox->runs() || sandbox->launches != life) {
+  if (!sandbox->runs() || sandbox->life() != life) {
     egress_.Close(sandbox->id);
     co_return Fail(Code::kConflict, "open the network of " + sandbox->id + ": it was stopped",
                    "start it again");
@@ -298,19 +300,20 @@ Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client
 }
 
 void NetworkGrants::Close(Sandbox& sandbox) {
-  if (!sandbox.network) return;
-  if (sandbox.network->proxy_port != 0) egress_.Close(sandbox.id);
-  sandbox.network->proxy_port = 0;
-  sandbox.network->believes.clear();
-  sandbox.network->ask_owner = nullptr;
+  const std::shared_ptr<SandboxNetwork>& network = sandbox.border().network();
+  if (!network) return;
+  if (network->proxy_port != 0) egress_.Close(sandbox.id);
+  network->proxy_port = 0;
+  network->believes.clear();
+  network->ask_owner = nullptr;
   boost::system::error_code ignored;
-  (void)sandbox.network->refusals.close(ignored);
-  sandbox.network->Flush();
+  (void)network->refusals.close(ignored);
+  network->Flush();
 }
 
 // What the sandbox may reach when the change is made.
 Result<NetworkRequest> NetworkGrants::Changed(const Sandbox& sandbox, NetworkChange change) {
-  NetworkRequest wanted = sandbox.request.network;
+  NetworkRequest wanted = sandbox.terms().request().network;
   const double now = Now();
   std::erase_if(wanted.rules, [&](const NetworkRule& rule) { return IsExpired(rule, now); });
   for (const std::string& gone : change.remove)
@@ -361,46 +364,46 @@ Task<Status> NetworkGrants::Change(std::shared_ptr<Sandbox> sandbox, NetworkChan
   if (!wanted) co_return std::unexpected(wanted.error());
   auto rules = Compile(*wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
-  NetworkRequest before = std::exchange(sandbox->request.network, std::move(*wanted));
-  // First: what may have been sent is masked for the life of the sandbox, whoever dies meanwhile.
+  NetworkRequest before = sandbox->terms().SetNetwork(std::move(*wanted));
+  // First: what may have been sent is redacted for the life of the sandbox, whoever dies meanwhile.
   if (Status saved = table_.Save(*sandbox); !saved) {
-    sandbox->request.network = std::move(before);
+    sandbox->terms().SetNetwork(std::move(before));
     co_return saved;
   }
-  const bool open = sandbox->network && sandbox->network->proxy_port != 0;
+  const bool open = sandbox->border().is_open();
   Status done;
-  if (open && NeedsAuthority(*rules) && sandbox->network->believes.empty())
+  if (open && NeedsAuthority(*rules) && sandbox->border().network()->believes.empty())
     done = co_await GiveAuthority(sandbox, client);
   if (open && done) {
     egress_.SendSecrets(sandbox->id);
     Json latest = Json::array();
-    if (auto compiled = Compile(sandbox->request.network, sandbox->owner))
+    if (auto compiled = Compile(sandbox->terms().request().network, sandbox->owner))
       latest = std::move(*compiled);
     co_await egress_.SetRules(sandbox->id, std::move(latest));
   }
   if (!open && sandbox->runs() && !rules->empty()) done = co_await Open(sandbox, client);
   if (!done) {
-    before.masked = sandbox->request.network.masked;
-    sandbox->request.network = std::move(before);
+    before.redacted = sandbox->terms().request().network.redacted;
+    sandbox->terms().SetNetwork(std::move(before));
     egress_.SendSecrets(sandbox->id);
     (void)table_.Save(*sandbox);
     co_return done;
   }
-  if (sandbox->network) sandbox->network->told.clear();
+  if (sandbox->border().network()) sandbox->border().network()->told.clear();
   co_return Status();
 }
 
 Json NetworkGrants::ToJson(Sandbox& sandbox) {
   const double now = Now();
-  const bool open = sandbox.network && sandbox.network->proxy_port != 0;
+  const bool open = sandbox.border().is_open();
   Json rules = Json::array();
-  for (const NetworkRule& each : sandbox.request.network.rules) {
+  for (const NetworkRule& each : sandbox.terms().request().network.rules) {
     Json rule = {{"id", each.id}, {"action", each.allow ? "allow" : "deny"}, {"rule", each.text}};
     if (const auto compiled = CompileRule(each)) {
       rule["kind"] = egress::KindName(compiled->kind);
       if (compiled->kind == egress::Kind::kHttps)
         rule["tls"] = compiled->LooksIntoRequests() || !each.secret.empty() ||
-                              HasBeenSent(sandbox.request.network, *compiled)
+                              HasBeenSent(sandbox.terms().request().network, *compiled)
                           ? "ended"
                           : "passed";
     }
@@ -412,17 +415,17 @@ Json NetworkGrants::ToJson(Sandbox& sandbox) {
     if (!each.secret.empty()) rule["secret"] = each.secret;
     rules.push_back(std::move(rule));
   }
-  const char* state = open && egress_.IsOpen(sandbox.id)      ? "open"
-                      : open                                  ? "cut"
-                      : sandbox.request.network.rules.empty() ? "none"
-                      : sandbox.runs()                        ? "none"
-                                                              : "stopped";
-  const NetworkLog::Totals totals = sandbox.Network()->log.totals();
+  const char* state = open && egress_.IsOpen(sandbox.id)                ? "open"
+                      : open                                            ? "cut"
+                      : sandbox.terms().request().network.rules.empty() ? "none"
+                      : sandbox.runs()                                  ? "none"
+                                                                        : "stopped";
+  const NetworkLog::Totals totals = sandbox.border().MakeNetwork()->log.totals();
   Json json = {{"id", sandbox.id},
                {"state", state},
                {"rules", rules},
-               {"limits", sandbox.request.network.limits},
-               {"connections", sandbox.network->Connections()},
+               {"limits", sandbox.terms().request().network.limits},
+               {"connections", sandbox.border().network()->Connections()},
                {"totals",
                 {{"records", totals.records},
                  {"allowed", totals.allowed},
@@ -431,17 +434,17 @@ Json NetworkGrants::ToJson(Sandbox& sandbox) {
                  {"bytes_down", totals.bytes_down},
                  {"dropped", totals.dropped}}},
                {"egress", egress_.Describe()}};
-  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+  for (const SecretGrant& grant : sandbox.terms().request().network.secrets) {
     const auto info = secrets_.Find(sandbox.owner, grant.name);
     const bool there = info && info->id == grant.id;
     json["secrets"].push_back({{"name", grant.name},
                                {"variable", grant.variable},
                                {"state", there ? "granted" : "removed"}});
   }
-  if (open && !sandbox.network->believes.empty())
-    json["authority"] = {{"sha256", sandbox.network->believes},
-                         {"expires", sandbox.network->authority->ends}};
-  if (open) json["proxy"] = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
+  if (open && !sandbox.border().network()->believes.empty())
+    json["authority"] = {{"sha256", sandbox.border().network()->believes},
+                         {"expires", sandbox.border().network()->authority->ends}};
+  if (open) json["proxy"] = fmt::format("127.0.0.1:{}", sandbox.border().network()->proxy_port);
   return json;
 }
 
@@ -451,8 +454,8 @@ Task<Result<sys::Fd>> NetworkGrants::ConnectInto(std::shared_ptr<Sandbox> sandbo
     co_return Fail(Code::kConflict,
                    fmt::format("connect to port {} of {}: it does not run", port, sandbox->id),
                    "start something in it: cloche exec");
-  auto answer =
-      co_await AskInside(spawn_, machine_.mode(), sandbox, SpawnOp::kConnect, port, client);
+  const SpawnRequest request = RequestOf(sandbox->id, ask::Connect(port));
+  auto answer = co_await AskInside(spawn_, machine_.mode(), sandbox, request, client);
   if (!answer) co_return std::unexpected(answer.error());
   if (answer->reply.value != 0 && strcmp(answer->reply.operation, "connect") != 0)
     co_return std::unexpected(machine_.Explain(*answer));
@@ -465,14 +468,14 @@ Task<Result<sys::Fd>> NetworkGrants::ConnectInto(std::shared_ptr<Sandbox> sandbo
 }
 
 void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env) {
-  if (sandbox.signer) {
+  if (sandbox.border().signer()) {
     std::erase_if(env, [](const std::string& each) { return each.starts_with("SSH_AUTH_SOCK="); });
     env.push_back(fmt::format("SSH_AUTH_SOCK={}", kSignSocket));
   }
-  if (!sandbox.network || sandbox.network->proxy_port == 0) return;
-  const std::string at = fmt::format("127.0.0.1:{}", sandbox.network->proxy_port);
+  if (!sandbox.border().is_open()) return;
+  const std::string at = fmt::format("127.0.0.1:{}", sandbox.border().network()->proxy_port);
   env.push_back("CLOCHE_PROXY=http://" + at);
-  if (!sandbox.request.network.proxy_env) return;
+  if (!sandbox.terms().request().network.proxy_env) return;
   for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
     env.push_back(fmt::format("{}=http://{}", name, at));
   for (const char* name : {"all_proxy", "ALL_PROXY"})
@@ -489,7 +492,7 @@ Task<Status> NetworkGrants::GiveAuthority(std::shared_ptr<Sandbox> sandbox, Clie
 }
 
 Task<Status> NetworkGrants::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client) {
-  if (!Authorities::IsToBeRenewed(*sandbox)) co_return Status{};
+  if (!CaStore::IsToBeRenewed(*sandbox)) co_return Status{};
   co_return co_await GiveAuthority(sandbox, client);
 }
 
@@ -498,13 +501,14 @@ Task<Status> NetworkGrants::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Cli
 Task<void> NetworkGrants::SecretChanged(uint32_t owner, std::string name) {
   std::vector<std::shared_ptr<Sandbox>> holders;
   for (const auto& [id, sandbox] : table_.all())
-    if (sandbox->owner == owner && GrantOf(sandbox->request.network, name) && sandbox->network)
+    if (sandbox->owner == owner && GrantOf(sandbox->terms().request().network, name) &&
+        sandbox->border().network())
       holders.push_back(sandbox);
   if (!secrets_.Find(owner, name))
     for (const auto& sandbox : holders) egress_.SendSecrets(sandbox->id);
   for (const auto& sandbox : holders) {
     Json rules = Json::array();
-    if (auto compiled = Compile(sandbox->request.network, sandbox->owner))
+    if (auto compiled = Compile(sandbox->terms().request().network, sandbox->owner))
       rules = std::move(*compiled);
     co_await egress_.SetRules(sandbox->id, std::move(rules));
     egress_.SendSecrets(sandbox->id);

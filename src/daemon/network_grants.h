@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/authorities.h"
+#include "daemon/ca_store.h"
 #include "daemon/egress_link.h"
 #include "daemon/sandbox_table.h"
 #include "daemon/secrets.h"
@@ -53,7 +53,7 @@ class NetworkGrants {
   SandboxTable& table_;
   Spawn& spawn_;
   Secrets& secrets_;
-  Authorities authorities_;
+  CaStore authorities_;
   EgressLink egress_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sys/file.h"
+#include "sys/access_list.h"
 
 namespace cloche::daemon {
 namespace {

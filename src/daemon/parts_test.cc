@@ -44,7 +44,7 @@ class PartsTest : public testing::Test {
         [](std::exception_ptr thrown) {
           if (thrown) std::rethrow_exception(thrown);
         });
-    Settle();
+    RunUntilIdle();
     return result;
   }
   template <typename T>
@@ -53,7 +53,7 @@ class PartsTest : public testing::Test {
     return std::move(result->value());
   }
   // Until nothing happens any more.
-  void Settle() {
+  void RunUntilIdle() {
     io_.restart();
     while (io_.run_one_for(std::chrono::milliseconds(30)) > 0) {
     }
@@ -100,7 +100,7 @@ TEST_F(PartsTest, ASandboxThatIsRemovedWhileItIsMadeIsGone) {
   ASSERT_TRUE(found);
   const auto removing = Begin(daemon_->lifecycle.Discard(*found));
   spawn_.Release();
-  Settle();
+  RunUntilIdle();
   ASSERT_TRUE(making->has_value() && removing->has_value());
   EXPECT_TRUE(**removing);
   EXPECT_EQ(spawn_.requests.back().op, SpawnOp::kDiscard);
@@ -135,10 +135,10 @@ TEST_F(PartsTest, ASaveThatFailsInAForkMakesNone) {
 TEST_F(PartsTest, ASaveThatFailsLeavesNoRecord) {
   const auto sandbox = Made("box");
   ASSERT_TRUE(Run(daemon_->time_travel.Take(sandbox, SnapshotRequest(), SnapshotKind::kManual)));
-  const std::string head = sandbox->history.head;
+  const std::string head = sandbox->history().head();
   spawn_.FailNext(SpawnOp::kSnapshot, ENOSPC);
   ASSERT_FALSE(Run(daemon_->time_travel.Take(sandbox, SnapshotRequest(), SnapshotKind::kManual)));
-  EXPECT_EQ(sandbox->history.head, head);
+  EXPECT_EQ(sandbox->history().head(), head);
   EXPECT_EQ(SnapshotRows(), 1u);
 }
 
@@ -147,25 +147,25 @@ TEST_F(PartsTest, ARollbackThatFailsStandsWhereItStood) {
   const auto saved =
       Run(daemon_->time_travel.Take(sandbox, SnapshotRequest(), SnapshotKind::kManual));
   ASSERT_TRUE(saved);
-  const int64_t birth = sandbox->birth.at_ns();
+  const int64_t birth = sandbox->birth().at_ns();
   spawn_.FailNext(SpawnOp::kRollback, EIO);
   RollbackRequest request;
   request.snapshot = saved->id;
   ASSERT_FALSE(Run(daemon_->time_travel.Rollback(sandbox, std::move(request))));
   EXPECT_EQ(sandbox->state(), Sandbox::State::kStopped);
-  EXPECT_EQ(sandbox->history.head, saved->id);
-  EXPECT_EQ(sandbox->birth.at_ns(), birth);
+  EXPECT_EQ(sandbox->history().head(), saved->id);
+  EXPECT_EQ(sandbox->birth().at_ns(), birth);
   EXPECT_EQ(SnapshotRows(), 1u) << "what it abandoned is not on record";
 }
 
 TEST_F(PartsTest, AnAnswerForAClientThatLeftIsNotAwaited) {
   const auto sandbox = Made("box");
-  spawn_.Hold(SpawnOp::kLook);
-  const auto reading = Begin(daemon_->changes.Start(sandbox, LookRequest(), client_));
+  spawn_.Hold(SpawnOp::kDiff);
+  const auto reading = Begin(daemon_->changes.StartDiff(sandbox, DiffRequest(), client_));
   ASSERT_TRUE(reading->has_value() && **reading);
   theirs_ = sys::Fd();
-  Settle();
-  EXPECT_EQ(spawn_.Count(SpawnOp::kEndLook), 1u);
+  RunUntilIdle();
+  EXPECT_EQ(spawn_.Count(SpawnOp::kEndJob), 1u);
   const Status finished = Run(daemon_->changes.Finish(***reading));
   ASSERT_FALSE(finished);
   EXPECT_NE(finished.error().message.find("nobody waits"), std::string::npos);
@@ -174,14 +174,50 @@ TEST_F(PartsTest, AnAnswerForAClientThatLeftIsNotAwaited) {
 TEST_F(PartsTest, AReadingEndsWhenItsSandboxIsStopped) {
   const auto sandbox = Made("box");
   ASSERT_TRUE(Run(daemon_->lifecycle.Stop(sandbox, "for a test")));
-  spawn_.Hold(SpawnOp::kLook);
-  const auto reading = Begin(daemon_->changes.Start(sandbox, LookRequest(), client_));
+  spawn_.Hold(SpawnOp::kDiff);
+  const auto reading = Begin(daemon_->changes.StartDiff(sandbox, DiffRequest(), client_));
   ASSERT_TRUE(reading->has_value() && **reading);
   const auto removing = Begin(daemon_->lifecycle.Discard(sandbox));
-  EXPECT_EQ(spawn_.Count(SpawnOp::kEndLook), 1u);
+  EXPECT_EQ(spawn_.Count(SpawnOp::kEndJob), 1u);
   ASSERT_TRUE(removing->has_value());
   EXPECT_TRUE(**removing);
   EXPECT_FALSE(Run(daemon_->changes.Finish(***reading)));
+}
+
+// Without the note a file that reality deleted looks new, and would come back.
+TEST_F(PartsTest, APromotionWaitsForTheNoteOfItsSandboxesBirth) {
+  spawn_.Hold(SpawnOp::kBirthNote);
+  SandboxRequest request;
+  request.name = "box";
+  request.cwd = "/srv/project";
+  request.home = "/";
+  const auto made = Run(daemon_->lifecycle.Create(std::move(request), true, client_));
+  ASSERT_TRUE(made);
+  ASSERT_EQ(spawn_.Count(SpawnOp::kBirthNote), 1u);
+  const auto promoting = Begin(daemon_->promotions.Promote(*made, PromotionRequest(), client_));
+  EXPECT_EQ(spawn_.Count(SpawnOp::kPromote), 0u);
+  spawn_.Release();
+  RunUntilIdle();
+  EXPECT_EQ(spawn_.Count(SpawnOp::kPromote), 1u);
+  EXPECT_TRUE(promoting->has_value());
+}
+
+TEST_F(PartsTest, APromotionThatAnotherSandboxMayNotShowSaysSo) {
+  const auto sandbox = Made("box");
+  const auto other = Made("other");
+  PromotionRequest request;
+  request.asked = Json::object();
+  spawn_.promote_answer = "{\"id\":\"pr_1\",\"state\":\"done\",\"changes\":[\n]}\n";
+  auto said = Run(daemon_->promotions.Promote(sandbox, request, client_));
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(spawn_.Count(SpawnOp::kForget), 1u);
+  EXPECT_FALSE(Json::parse(said->text).contains("not_shown"));
+  spawn_.FailNext(SpawnOp::kForget, EIO);
+  said = Run(daemon_->promotions.Promote(sandbox, request, client_));
+  ASSERT_TRUE(said) << said.error().message;
+  const Json answer = Json::parse(said->text);
+  EXPECT_EQ(answer["id"], "pr_1");
+  EXPECT_NE(answer.value("not_shown", "").find("EIO"), std::string::npos) << said->text;
 }
 
 TEST_F(PartsTest, ADaemonThatLeavesRecordsWhatRan) {
@@ -197,7 +233,7 @@ TEST_F(PartsTest, WhenSpawnDiesNothingIsHalfMade) {
   const auto making = Begin(Create("box"));
   spawn_.Die();
   daemon_->lifecycle.SpawnLost();
-  Settle();
+  RunUntilIdle();
   ASSERT_TRUE(making->has_value());
   EXPECT_FALSE(**making);
   EXPECT_EQ(kept->state(), Sandbox::State::kStopped);

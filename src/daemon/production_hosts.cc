@@ -71,7 +71,7 @@ Result<ProductionHosts> ProductionHosts::Parse(const std::string& text, const st
         rule.host = (wild ? "*." : "") + *name;
     if (words >> more || (!rule.range && rule.host.empty()))
       return Fail(Code::kInvalid,
-                  fmt::format("read {}: line {}: {} is no host", path, number,
+                  fmt::format("read {}: line {}: {} is not a host", path, number,
                               EscapeForTerminal(line.substr(0, 100))),
                   "a line is a name, *.NAME, an address or a range such as 10.0.0.0/8");
     if (!rule.host.empty()) out.hosts_.push_back({rule.host, path});

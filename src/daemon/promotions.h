@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/change_reader.h"
 
@@ -10,14 +11,25 @@ namespace cloche::daemon {
 // Lifts what a sandbox changed into reality, by cloche-promote.
 class Promotions {
  public:
-  Promotions(asio::io_context& io, Machine& machine, SandboxTable& table, Spawn& spawn,
-             ChangeReader& reader)
-      : io_(io), machine_(machine), table_(table), spawn_(spawn), reader_(reader) {}
+  Promotions(asio::io_context& io, Machine& machine, SandboxTable& table, SnapshotTable& snapshots,
+             Spawn& spawn, ChangeReader& reader)
+      : io_(io),
+        machine_(machine),
+        table_(table),
+        snapshots_(snapshots),
+        spawn_(spawn),
+        reader_(reader) {}
 
-  // The answer of cloche-promote. One promotion or undo of a person at a time: while another is
-  // under way the sandbox goes on, it stands still only to be looked at.
-  Task<Result<ChangeReader::Said>> Promote(std::shared_ptr<Sandbox> sandbox, LookRequest request,
-                                           Client client);
+  // What cloche-promote said, or how it begins: then the rest comes from the reading, which is to
+  // be finished.
+  struct Said {
+    std::string text;
+    std::shared_ptr<Reading> rest;
+  };
+  // One promotion or undo of a person at a time: while another is under way the sandbox goes on, it
+  // stands still only to be read.
+  Task<Result<Said>> Promote(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
+                             Client client);
   // Reality was changed: the client's running sandboxes see it as it is now. Not `unless`, whose
   // own promotion it was.
   Task<Status> ShowReality(Client client, std::shared_ptr<Sandbox> unless = nullptr);
@@ -25,13 +37,49 @@ class Promotions {
   Status PinProjectFile(Sandbox& sandbox, std::string text);
 
  private:
-  Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, Json directories, Client client);
+  // What was found out on the way, so that the next try does otherwise.
+  struct Attempt {
+    bool much = false;              // more changed than can be read while the sandbox stands still
+    int flattened = 0;              // how often its renamed directories were copied
+    bool others_flattened = false;  // and those of others that it takes the content of
+  };
+  struct Stance {
+    std::string state;    // the snapshot to read; "" = the sandbox itself
+    bool freeze = false;  // spawn lets it stand still
+    bool few = false;     // and only if little changed
+  };
+  Task<Result<Said>> Try(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
+                         Attempt& attempt, Client client);
+  Task<Result<Stance>> HoldStill(std::shared_ptr<Reading> reading, std::string snapshot, bool much);
+  Status Send(Reading& reading, const PromotionRequest& request, const Stance& stance,
+              const Attempt& attempt, const Client& client);
+  Task<Result<Said>> ReadAnswer(std::shared_ptr<Reading> reading, bool frozen, Client client);
+
+  // flatten.cc. A promotion moves what renamed directories inside still show of reality: it is
+  // copied first. `states`: snapshots, and "" for what the sandbox holds now. It may take long, so
+  // it ends like a diff, when the client goes or the sandbox is stopped.
+  Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> paths,
+                       std::vector<std::string> states, Client client);
+  Task<Status> FlattenState(std::shared_ptr<Reading> reading, int plan, int paths,
+                            std::string state, Client client);
+  Task<Status> FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
+                          Client client);
+  Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> directories,
+                             Client client);
+  // Of other states of the owner's: what shows the content of directories that `promoted` takes
+  // away. Snapshots, and "" for what a sandbox holds now.
+  std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
+  bool HasOthers(const Sandbox& sandbox) const;
 
   asio::io_context& io_;
   Machine& machine_;
   SandboxTable& table_;
+  SnapshotTable& snapshots_;
   Spawn& spawn_;
   ChangeReader& reader_;
 };
+
+// Paths as spawn reads them.
+sys::Fd PathsForSpawn(const std::vector<std::string>& paths);
 
 }  // namespace cloche::daemon

@@ -20,7 +20,7 @@ constexpr std::array kTexts = {"time",     "kind", "name",   "address",
                                "decision", "rule", "reason", "certificate_sha256",
                                "canary",   "form"};
 constexpr std::array kNumbers = {"port",        "source_port", "bytes_up", "bytes_down",
-                                 "duration_ms", "requests",    "masked",   "unasked"};
+                                 "duration_ms", "requests",    "redacted", "unasked"};
 
 constexpr std::array kOwner = {"pid", "process"};  // inside; ours to say
 constexpr size_t kMostAsked = 64;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/authority.h"
+#include "daemon/certificate_authority.h"
 #include "daemon/event.h"
 #include "daemon/network_log.h"
 

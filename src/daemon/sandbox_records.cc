@@ -25,7 +25,7 @@ void LiveOn(SandboxRequest& request) {
 }
 
 Registry::Row SandboxTable::RowOf(const Sandbox& sandbox) const {
-  return RowOf(sandbox, sandbox.state(), sandbox.reason(), sandbox.history);
+  return RowOf(sandbox, sandbox.state(), sandbox.reason(), sandbox.history());
 }
 
 Registry::Row SandboxTable::RowOf(const Sandbox& sandbox, Sandbox::State state,
@@ -33,20 +33,21 @@ Registry::Row SandboxTable::RowOf(const Sandbox& sandbox, Sandbox::State state,
   static constexpr const char* kStates[] = {"coming", "running", "stopped",
                                             "ended",  "going",   "unreadable"};
   Json record = {
-      {"request", StoreRequest(sandbox.request)},
-      {"created", std::chrono::duration<double>(sandbox.created.time_since_epoch()).count()},
+      {"request", StoreRequest(sandbox.terms().request())},
+      {"created",
+       std::chrono::duration<double>(sandbox.lifetime().created.time_since_epoch()).count()},
       {"lives_since",
-       std::chrono::duration<double>(sandbox.lives_since.time_since_epoch()).count()},
+       std::chrono::duration<double>(sandbox.lifetime().counted_from.time_since_epoch()).count()},
       {"reason", reason},
-      {"commands", sandbox.commands_started},
-      {"gid", sandbox.planned.plan.spec.caller.gid},
-      {"groups", sandbox.planned.plan.spec.caller.groups},
-      {"head", history.head},
-      {"head_is_current", history.is_current},
-      {"origin", history.origin},
-      {"project_file_digest", sandbox.project_file_digest}};
-  sandbox.birth.ToRecord(record);
-  return {sandbox.id, sandbox.name, sandbox.owner, kStates[static_cast<int>(state)],
+      {"commands", sandbox.commands().started()},
+      {"gid", sandbox.terms().planned().plan.spec.caller.gid},
+      {"groups", sandbox.terms().planned().plan.spec.caller.groups},
+      {"head", history.head()},
+      {"head_is_current", history.is_current()},
+      {"origin", history.origin()},
+      {"project_file_digest", sandbox.terms().project_file_digest()}};
+  sandbox.birth().ToRecord(record);
+  return {sandbox.id, sandbox.terms().name(), sandbox.owner, kStates[static_cast<int>(state)],
           record.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
@@ -55,20 +56,19 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row)
     return Fail(Code::kInvalid, "this version does not know the state " + row.state);
   const auto record = nlohmann::json::parse(row.record);
   ASSIGN_OR_RETURN(SandboxRequest request, ReadStoredRequest(record.at("request")));
-  auto sandbox = Make(row.id, row.owner);
-  sandbox->name = row.name;
-  sandbox->keep = true;
-  sandbox->request = std::move(request);
-  sandbox->PinProjectFile(sandbox->request.project_file);
-  LiveOn(sandbox->request);
-  sandbox->created = TimeAt(record.value("created", 0.0));
-  sandbox->lives_since = TimeAt(record.value("lives_since", record.value("created", 0.0)));
-  sandbox->commands_started = record.value("commands", uint64_t{0});
-  sandbox->history.head = record.value("head", "");
-  sandbox->history.is_current = record.value("head_is_current", false);
-  sandbox->history.origin = record.value("origin", Json());
-  sandbox->birth = Birth::FromRecord(
-      record, std::chrono::nanoseconds(sandbox->created.time_since_epoch()).count());
+  request.name = row.name;
+  LiveOn(request);
+  Beginning beginning;
+  beginning.terms = Terms(std::move(request), true);
+  beginning.lifetime.created = TimeAt(record.value("created", 0.0));
+  beginning.lifetime.counted_from =
+      TimeAt(record.value("lives_since", record.value("created", 0.0)));
+  beginning.commands_started = record.value("commands", uint64_t{0});
+  beginning.history = History(record.value("head", ""), record.value("head_is_current", false),
+                              record.value("origin", Json()));
+  beginning.birth = Birth::FromRecord(
+      record, std::chrono::nanoseconds(beginning.lifetime.created.time_since_epoch()).count());
+  auto sandbox = Make(row.id, row.owner, std::move(beginning));
   CLOCHE_TRY(sandbox->Transition(
       row.state == "ended" ? Sandbox::State::kEnded : Sandbox::State::kStopped,
       row.state == "running" ? "cloched died while it ran" : record.value("reason", "")));
@@ -76,11 +76,13 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row)
   peer.uid = row.owner;
   peer.gid = record.value("gid", 0u);
   // Planned anew at its next start; until then budgets and times are those asked for.
-  if (auto planned = machine_.Plan(sandbox->request, machine_.FactsOf(peer), row.id))
-    sandbox->planned = std::move(*planned);
+  Terms& terms = sandbox->terms();
+  const Limits& asked = terms.request().limits;
+  if (auto planned = machine_.Plan(terms.request(), machine_.FactsOf(peer), row.id))
+    terms.SetPlan(std::move(*planned));
   else
-    sandbox->planned.limits = WithDefaults(sandbox->request.limits, machine_.facts());
-  if (sandbox->planned.plan.in_memory && sandbox->state() == Sandbox::State::kStopped)
+    terms.SetLimits(asked, WithDefaults(asked, machine_.facts()));
+  if (sandbox->terms().planned().plan.in_memory && sandbox->state() == Sandbox::State::kStopped)
     CLOCHE_TRY(sandbox->Transition(Sandbox::State::kEnded,
                                    "its changes were kept in memory and went with cloched"));
   return sandbox;
@@ -88,17 +90,19 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row)
 
 // One record says nothing about the others: it is shown, kept as it is, and can be removed.
 std::shared_ptr<Sandbox> SandboxTable::SetAside(const Registry::Row& row, const std::string& why) {
-  auto sandbox = Make(row.id, row.owner);
-  sandbox->name = row.name;
-  sandbox->keep = true;
-  (void)sandbox->Transition(Sandbox::State::kUnreadable, "its record cannot be read: " + why);
   const auto record = nlohmann::json::parse(row.record, nullptr, false);
-  sandbox->created = {};
+  SandboxRequest unknown;
+  unknown.name = row.name;
+  Beginning beginning;
+  beginning.terms = Terms(std::move(unknown), true);
+  beginning.lifetime.created = {};
   if (record.is_object() && record.contains("created") && record["created"].is_number()) try {
-      sandbox->created = TimeAt(record["created"].get<double>());
+      beginning.lifetime.created = TimeAt(record["created"].get<double>());
     } catch (const std::out_of_range&) {
       // as old as time
     }
+  auto sandbox = Make(row.id, row.owner, std::move(beginning));
+  (void)sandbox->Transition(Sandbox::State::kUnreadable, "its record cannot be read: " + why);
   return sandbox;
 }
 
@@ -120,6 +124,8 @@ Result<std::vector<std::string>> SandboxTable::Load() {
       } else {
         why = sandbox.error().message;
       }
+    } catch (const nlohmann::json::parse_error&) {
+      why = "it is not valid JSON";
     } catch (const std::exception& error) {
       why = error.what();
     }
@@ -133,7 +139,7 @@ Json SandboxTable::UnreadableJson(const Client& client) const {
   for (const auto& [id, sandbox] : sandboxes_)
     if (sandbox->owner == client.peer.uid && sandbox->state() == Sandbox::State::kUnreadable)
       list.push_back({{"id", id},
-                      {"name", sandbox->name},
+                      {"name", sandbox->terms().name()},
                       {"reason", sandbox->reason()},
                       {"remove", "cloche rm " + id}});
   return list;

@@ -15,10 +15,6 @@ namespace {
 
 // There are 8,192 id ranges for all users of a machine: one of them does not get them all.
 constexpr size_t kMostOfOneUser = 2000;
-constexpr size_t kMostSnapshots = 1000;  // of one sandbox
-constexpr size_t kAutomaticKept = 50;    // of one sandbox, the newest
-constexpr size_t kAbandonedKept = 10;    // likewise
-constexpr size_t kForksAtOnce = 16;      // one commit of the pool serves several
 
 }  // namespace
 
@@ -52,7 +48,7 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::FindAny(const std::string& ref,
   std::vector<std::shared_ptr<Sandbox>> found;
   for (const auto& [id, sandbox] : sandboxes_) {
     if (sandbox->owner != client.peer.uid) continue;
-    if (id == ref || sandbox->name == ref) return sandbox;
+    if (id == ref || sandbox->terms().name() == ref) return sandbox;
     if (!ref.empty() && (id.starts_with(ref) || id.starts_with("sb_" + ref)))
       found.push_back(sandbox);
   }
@@ -65,9 +61,10 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::FindAny(const std::string& ref,
   std::vector<std::string> names;
   for (const auto& [id, sandbox] : sandboxes_)
     if (sandbox->owner == client.peer.uid)
-      names.push_back(sandbox->name.empty() ? id : sandbox->name);
+      names.push_back(sandbox->terms().name().empty() ? id : sandbox->terms().name());
   const std::string near = NearestWord(ref, names);
-  return Fail(Code::kNotFound, fmt::format("find sandbox: there is no {}", EscapeForTerminal(ref)),
+  return Fail(Code::kNotFound,
+              fmt::format("find sandbox: no sandbox is called {}", EscapeForTerminal(ref)),
               near.empty() ? "cloche ls shows the ones there are"
                            : fmt::format("did you mean {}? cloche ls shows all", near));
 }
@@ -76,7 +73,7 @@ std::vector<std::shared_ptr<Sandbox>> SandboxTable::List(const Client& client) c
   std::vector<std::shared_ptr<Sandbox>> list;
   for (const auto& [id, sandbox] : sandboxes_)
     if (sandbox->owner == client.peer.uid) list.push_back(sandbox);
-  std::ranges::sort(list, {}, [](const auto& sandbox) { return sandbox->created; });
+  std::ranges::sort(list, {}, [](const auto& sandbox) { return sandbox->lifetime().created; });
   return list;
 }
 
@@ -86,10 +83,12 @@ Status SandboxTable::CheckNewNames(const std::vector<std::string>& names, size_t
   for (const auto& [id, other] : sandboxes_) {
     if (other->owner != client.peer.uid) continue;
     ++own;
-    if (!other->name.empty() && std::ranges::find(names, other->name) != names.end())
-      return Fail(Code::kConflict,
-                  fmt::format("make sandbox: the name {} is taken by {}", other->name, id),
-                  fmt::format("choose another name, or remove it: cloche rm {}", other->name));
+    if (!other->terms().name().empty() &&
+        std::ranges::find(names, other->terms().name()) != names.end())
+      return Fail(
+          Code::kConflict,
+          fmt::format("make sandbox: the name {} is taken by {}", other->terms().name(), id),
+          fmt::format("choose another name, or remove it: cloche rm {}", other->terms().name()));
   }
   if (own + count <= kMostOfOneUser) return {};
   return Fail(Code::kExhausted,
@@ -97,12 +96,10 @@ Status SandboxTable::CheckNewNames(const std::vector<std::string>& names, size_t
               "remove some: cloche ls, then cloche rm");
 }
 
-std::shared_ptr<Sandbox> SandboxTable::Make(const std::string& id, uint32_t owner) {
-  auto sandbox = std::make_shared<Sandbox>(
-      io_, id, owner, logs_.NetworkLog(id),
-      [this, id](const char* limit, const std::string& reason) { on_limit(id, limit, reason); });
-  on_made(*sandbox);
-  return sandbox;
+std::shared_ptr<Sandbox> SandboxTable::Make(const std::string& id, uint32_t owner,
+                                            Beginning beginning) {
+  return std::make_shared<Sandbox>(io_, id, owner, std::move(beginning), logs_.NetworkLog(id),
+                                   events);
 }
 
 void SandboxTable::Add(std::shared_ptr<Sandbox> sandbox) {
@@ -112,12 +109,13 @@ void SandboxTable::Add(std::shared_ptr<Sandbox> sandbox) {
 
 bool SandboxTable::HasRecord(const Sandbox& sandbox) {
   // What cannot be read stays as it was found.
-  return sandbox.keep && sandbox.state() != Sandbox::State::kUnreadable;
+  return sandbox.terms().keep() && sandbox.state() != Sandbox::State::kUnreadable;
 }
 
 Status SandboxTable::Save(const Sandbox& sandbox) {
   if (!HasRecord(sandbox)) return {};
-  if (sandbox.state() != Sandbox::State::kGoing) CLOCHE_TRY(CheckStorable(sandbox.request));
+  if (sandbox.state() != Sandbox::State::kGoing)
+    CLOCHE_TRY(CheckStorable(sandbox.terms().request()));
   return registry_.Put(RowOf(sandbox));
 }
 
@@ -135,12 +133,12 @@ void SandboxTable::ObserveClock() {
   const ClockReading now = sys::ReadClocks();
   std::vector<Registry::Row> rows;  // one commit for all: each is a sync
   for (const auto& [id, sandbox] : sandboxes_)
-    if (sandbox->birth.Observe(now) && HasRecord(*sandbox)) rows.push_back(RowOf(*sandbox));
+    if (sandbox->birth().Observe(now) && HasRecord(*sandbox)) rows.push_back(RowOf(*sandbox));
   if (!rows.empty()) (void)registry_.Put(rows);
 }
 
 Task<void> RemoveRest(Spawn& spawn, SandboxTable& table, std::string id) {
-  SpawnAnswer answer = co_await spawn.Call(SpawnOp::kDiscard, id);
+  SpawnAnswer answer = co_await spawn.Call(id, ask::Discard());
   if (answer.reply.value == 0) (void)table.registry().Remove(id);
 }
 

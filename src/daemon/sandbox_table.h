@@ -30,10 +30,7 @@ class SandboxTable {
   SandboxTable(asio::io_context& io, Machine& machine, Registry& registry, LogFiles& logs)
       : io_(io), machine_(machine), registry_(registry), logs_(logs) {}
 
-  // Called for each sandbox before anybody else sees it.
-  std::function<void(Sandbox&)> on_made;
-  // Kills a sandbox that has met a limit.
-  std::function<void(const std::string& id, const char* limit, const std::string& reason)> on_limit;
+  SandboxEvents events;  // of all sandboxes; set before the first is made
 
   using Map = std::map<std::string, std::shared_ptr<Sandbox>>;
   const Map& all() const { return sandboxes_; }
@@ -46,7 +43,8 @@ class SandboxTable {
 
   Status CheckNewNames(const std::vector<std::string>& names, size_t count,
                        const Client& client) const;
-  std::shared_ptr<Sandbox> Make(const std::string& id, uint32_t owner);  // not yet in the table
+  // Not yet in the table.
+  std::shared_ptr<Sandbox> Make(const std::string& id, uint32_t owner, Beginning beginning);
   void Add(std::shared_ptr<Sandbox> sandbox);
   void Erase(const std::string& id) { sandboxes_.erase(id); }
 

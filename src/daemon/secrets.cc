@@ -21,7 +21,7 @@ Result<egress::Rule> RuleOfHost(const std::string& host) {
       !rule->path_prefix.empty() || rule->first_port != rule->last_port)
     return Fail(
         Code::kInvalid,
-        fmt::format("set secret: {} is no host it could belong to", EscapeForTerminal(host)),
+        fmt::format("set secret: {} is not a host it could belong to", EscapeForTerminal(host)),
         "give a name such as api.example.com, or api.example.com:8443");
   return rule;
 }
@@ -38,9 +38,9 @@ std::string AsHttps(const std::string& host) {
   return rule && rule->kind == egress::Kind::kHttps ? host : "https://" + host;
 }
 
-std::set<std::string> MaskedIds(const NetworkRequest& network) {
+std::set<std::string> RedactedIds(const NetworkRequest& network) {
   std::set<std::string> ids;
-  for (const MaskedHost& each : network.masked) ids.insert(each.id);
+  for (const RedactedHost& each : network.redacted) ids.insert(each.id);
   return ids;
 }
 
@@ -52,7 +52,7 @@ const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& sec
 }
 
 bool HasBeenSent(const NetworkRequest& network, const egress::Rule& rule) {
-  return std::ranges::any_of(network.masked, [&](const MaskedHost& each) {
+  return std::ranges::any_of(network.redacted, [&](const RedactedHost& each) {
     return !rule.host.empty() && egress::HostMatches(rule.host, each.host) &&
            rule.first_port <= each.port && each.port <= rule.last_port;
   });
@@ -70,7 +70,7 @@ bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
 Task<Status> Secrets::Keep(SecretInfo info, std::string& value) {
   Status kept = CheckHolders(info.owner, info.name, value);
   if (kept) {
-    const auto set = vault_.Set(info, value, IsMasked(info.owner, info.name));
+    const auto set = vault_.Set(info, value, IsRedacted(info.owner, info.name));
     if (!set) kept = std::unexpected(set.error());
   }
   Wipe(value);
@@ -104,8 +104,8 @@ Task<Status> Secrets::Rotate(std::string name, std::string value, Client client)
 }
 
 Task<Status> Secrets::Remove(std::string name, Client client) {
-  const bool masked = IsMasked(client.peer.uid, name);
-  const Status removed = vault_.Remove(client.peer.uid, name, masked);
+  const bool redacted = IsRedacted(client.peer.uid, name);
+  const Status removed = vault_.Remove(client.peer.uid, name, redacted);
   if (removed) co_await on_changed(client.peer.uid, name);
   co_return removed;
 }
@@ -119,7 +119,7 @@ Result<Json> Secrets::ToJson(const Client& client, const std::string& only) {
     Json json = daemon::ToJson(info);
     json["sandboxes"] = Json::array();
     for (const auto& sandbox : table_.List(client)) {
-      const SecretGrant* grant = GrantOf(sandbox->request.network, info.name);
+      const SecretGrant* grant = GrantOf(sandbox->terms().request().network, info.name);
       if (grant && grant->id == info.id) json["sandboxes"].push_back(sandbox->id);
     }
     list.push_back(std::move(json));
@@ -129,7 +129,7 @@ Result<Json> Secrets::ToJson(const Client& client, const std::string& only) {
 
 // What is new in it gets a placeholder, and the rules that lead to its hosts.
 Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
-  const size_t masked_before = network.masked.size();
+  const size_t redacted_before = network.redacted.size();
   for (const NetworkRule& rule : network.rules)
     if (!rule.secret.empty() && !GrantOf(network, rule.secret))
       network.secrets.push_back({.name = rule.secret, .variable = "", .id = "", .placeholder = ""});
@@ -156,18 +156,19 @@ Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
                   fmt::format("grant secret {}: it does not belong to {}, but to {}", info->name,
                               EscapeForTerminal(each.text), fmt::join(info->hosts, ", ")),
                   "set it for that host, too: cloche secret set " + info->name + " --host HOST");
-    const MaskedHost masked{.id = info->id, .host = rule.host, .port = rule.first_port};
-    if (std::ranges::find(network.masked, masked) != network.masked.end()) continue;
-    if (network.masked.size() == kMostMaskedHosts)
+    const RedactedHost redacted{.id = info->id, .host = rule.host, .port = rule.first_port};
+    if (std::ranges::find(network.redacted, redacted) != network.redacted.end()) continue;
+    if (network.redacted.size() == kMostRedactedHosts)
       return Fail(Code::kExhausted,
                   "grant secrets: there were too many hosts in this sandbox's life",
                   "make a new one: cloche new");
-    network.masked.push_back(masked);
+    network.redacted.push_back(redacted);
   }
-  if (network.masked.size() > masked_before)
-    CLOCHE_TRY(vault_.CheckMasked("grant secrets", owner, MaskedIds(network), 0,
-                                  "grant fewer, or shorter ones; all count that it was ever "
-                                  "granted, and what they were before: cloche new makes another"));
+  if (network.redacted.size() > redacted_before)
+    CLOCHE_TRY(
+        vault_.CheckRedacted("grant secrets", owner, RedactedIds(network), 0,
+                             "grant fewer, or shorter ones; all count that it was ever "
+                             "granted, and what they were before: cloche new makes another"));
   for (size_t i = 0; i < network.secrets.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (network.secrets[i].variable == network.secrets[j].variable)
@@ -179,7 +180,7 @@ Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
   return {};
 }
 
-// Whoever was granted it must be able to mask this value, too, and goes on with the one before.
+// Sandboxes that hold it must be able to redact this value too, besides the one before.
 Status Secrets::CheckHolders(uint32_t owner, const std::string& name,
                              const std::string& value) const {
   CLOCHE_TRY(CheckSecretValue(value));
@@ -189,27 +190,27 @@ Status Secrets::CheckHolders(uint32_t owner, const std::string& name,
   const bool same = before == value;
   Wipe(before);
   for (const auto& [id, sandbox] : table_.all()) {
-    const std::set<std::string> ids = MaskedIds(sandbox->request.network);
+    const std::set<std::string> ids = RedactedIds(sandbox->terms().request().network);
     if (same || !ids.contains(info->id)) continue;
     CLOCHE_TRY(
-        vault_.CheckMasked(fmt::format("set secret {} of {}", name, id), owner, ids, value.size(),
-                           "remove the sandbox: cloche rm " + id + "; or give a shorter value"));
+        vault_.CheckRedacted(fmt::format("set secret {} of {}", name, id), owner, ids, value.size(),
+                             "remove the sandbox: cloche rm " + id + "; or give a shorter value"));
   }
   return {};
 }
 
-Status Secrets::CheckCanMask(const Sandbox& sandbox) {
-  if (sandbox.request.network.masked.empty()) return {};
+Status Secrets::CheckCanRedact(const Sandbox& sandbox) {
+  if (sandbox.terms().request().network.redacted.empty()) return {};
   CLOCHE_TRY(vault_.Open());
-  return vault_.CheckMasked("open the network of " + sandbox.id, sandbox.owner,
-                            MaskedIds(sandbox.request.network), 0,
-                            "remove the sandbox: cloche rm " + sandbox.id);
+  return vault_.CheckRedacted("open the network of " + sandbox.id, sandbox.owner,
+                              RedactedIds(sandbox.terms().request().network), 0,
+                              "remove the sandbox: cloche rm " + sandbox.id);
 }
 
 // For cloche-egress. An empty value: it is gone, and what wants it is refused.
 SecretValues Secrets::ValuesFor(const Sandbox& sandbox) const {
   SecretValues values;
-  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+  for (const SecretGrant& grant : sandbox.terms().request().network.secrets) {
     const auto info = vault_.Find(sandbox.owner, grant.name);
     Result<std::string> value = "";
     if (info && info->id == grant.id) value = vault_.Value(*info);
@@ -219,22 +220,23 @@ SecretValues Secrets::ValuesFor(const Sandbox& sandbox) const {
 }
 
 // What this sandbox's requests have carried, or could have, and where to.
-std::vector<MaskedValue> Secrets::MaskedFor(const Sandbox& sandbox) const {
+std::vector<RedactedValue> Secrets::RedactedFor(const Sandbox& sandbox) const {
   std::map<std::string, Json> hosts;
-  for (const MaskedHost& each : sandbox.request.network.masked)
+  for (const RedactedHost& each : sandbox.terms().request().network.redacted)
     hosts[each.id].push_back(Json::array({each.host, each.port}));
-  std::vector<MaskedValue> masked;
+  std::vector<RedactedValue> redacted;
   for (const auto& [id, list] : hosts)
     for (std::string& value : vault_.Values(sandbox.owner, id))
-      masked.push_back({std::move(value), list});
-  return masked;
+      redacted.push_back({std::move(value), list});
+  return redacted;
 }
 
-bool Secrets::IsMasked(uint32_t owner, const std::string& name) const {
+bool Secrets::IsRedacted(uint32_t owner, const std::string& name) const {
   const auto info = vault_.Find(owner, name);
   return info && std::ranges::any_of(table_.all(), [&](const auto& each) {
-           return std::ranges::find(each.second->request.network.masked, info->id,
-                                    &MaskedHost::id) != each.second->request.network.masked.end();
+           return std::ranges::find(each.second->terms().request().network.redacted, info->id,
+                                    &RedactedHost::id) !=
+                  each.second->terms().request().network.redacted.end();
          });
 }
 
@@ -243,7 +245,8 @@ void Secrets::ForgetOldValues() {
   std::set<std::string> ids;
   for (const auto& [id, sandbox] : table_.all()) {
     if (sandbox->state() == Sandbox::State::kUnreadable) return;  // nobody knows which it has used
-    for (const MaskedHost& each : sandbox->request.network.masked) ids.insert(each.id);
+    for (const RedactedHost& each : sandbox->terms().request().network.redacted)
+      ids.insert(each.id);
   }
   (void)vault_.KeepOldOf(ids);
 }
@@ -258,7 +261,7 @@ void Secrets::CountUses(uint32_t owner, const Json& event) {
 
 // What the commands inside hold instead. It goes over what else they are given under that name.
 void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) {
-  for (const SecretGrant& grant : sandbox.request.network.secrets) {
+  for (const SecretGrant& grant : sandbox.terms().request().network.secrets) {
     const std::string begin = grant.variable + "=";
     std::erase_if(env, [&](const std::string& each) { return each.starts_with(begin); });
     env.push_back(begin + grant.placeholder);

@@ -40,12 +40,12 @@ class Secrets {
   Result<SecretInfo> Find(uint32_t owner, const std::string& name) const {
     return vault_.Find(owner, name);
   }
-  // What cannot be read cannot be masked, nor what is too much.
-  Status CheckCanMask(const Sandbox& sandbox);
+  // What cannot be read cannot be redacted, nor what is too much.
+  Status CheckCanRedact(const Sandbox& sandbox);
   // For cloche-egress. An empty value: it is gone, and what wants it is refused.
   SecretValues ValuesFor(const Sandbox& sandbox) const;
   // What this sandbox's requests have carried, or could have, and where to.
-  std::vector<MaskedValue> MaskedFor(const Sandbox& sandbox) const;
+  std::vector<RedactedValue> RedactedFor(const Sandbox& sandbox) const;
   void CountUses(uint32_t owner, const Json& event);
   void KeepCounts() { vault_.KeepCounts(); }
   void ForgetOldValues();  // with the last sandbox that has used them
@@ -53,7 +53,7 @@ class Secrets {
  private:
   Task<Status> Keep(SecretInfo info, std::string& value);
   Status CheckHolders(uint32_t owner, const std::string& name, const std::string& value) const;
-  bool IsMasked(uint32_t owner, const std::string& name) const;
+  bool IsRedacted(uint32_t owner, const std::string& name) const;
 
   SandboxTable& table_;
   Vault vault_;

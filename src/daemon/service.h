@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/command_run.h"
 #include "daemon/event.h"
@@ -40,6 +41,23 @@ class Service : public Watcher {
 
  private:
   std::deque<std::chrono::steady_clock::time_point> deaths_;
+};
+
+// The services of one sandbox, once they were started.
+class ServiceList {
+ public:
+  const std::vector<std::shared_ptr<Service>>& all() const { return services_; }
+  std::shared_ptr<Service> Find(const std::string& name) const {  // null: never started
+    for (const auto& each : services_)
+      if (each->request.name == name) return each;
+    return nullptr;
+  }
+  void Add(std::shared_ptr<Service> service) { services_.push_back(std::move(service)); }
+  uint32_t CountStart() { return ++starts_; }  // of any of them
+
+ private:
+  std::vector<std::shared_ptr<Service>> services_;
+  uint32_t starts_ = 0;
 };
 
 }  // namespace cloche::daemon

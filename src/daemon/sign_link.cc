@@ -31,11 +31,8 @@ Status SignLink::Start(asio::io_context& io, const std::string& sandbox, const s
   if (sys::SendMessage(ours.get(), agent.data(), agent.size()) < 0)
     return Fail(Code::kInternal, "start cloche-sign: its socket takes nothing");
   sandbox_ = sandbox;
-  SpawnRequest request{};
-  request.op = SpawnOp::kSign;
-  strncpy(request.sandbox, sandbox.c_str(), sizeof request.sandbox - 1);
   const int fds[] = {owner, theirs.get(), listener.get(), log.get()};
-  process_ = spawn_.Send(request, fds);
+  process_ = spawn_.Send(sandbox, ask::Sign(), fds);
   socket_.assign(ours.Release());
   asio::co_spawn(io, ReadLoop(shared_from_this()), kDetached);
   return {};
@@ -126,11 +123,7 @@ void SignLink::Close() {
   (void)socket_.close(ignored);  // it reads the end, and goes
   changed_.Pulse();
   if (!process_ || process_->done.is_set()) return;
-  SpawnRequest request{};
-  request.op = SpawnOp::kEndLook;
-  request.argument = process_->number;
-  strncpy(request.sandbox, sandbox_.c_str(), sizeof request.sandbox - 1);
-  (void)spawn_.Send(request);
+  (void)spawn_.Send(sandbox_, ask::EndJob{process_->number});
 }
 
 }  // namespace cloche::daemon

@@ -35,23 +35,21 @@ void Signing::TakeEvent(Sandbox& sandbox, const Json& event) {
     if (std::string text = ShortTextOf(event, key); !text.empty()) record[key] = std::move(text);
   if (const auto untold = event.find("untold"); untold != event.end() && untold->is_number())
     record["untold"] = *untold;
-  const std::shared_ptr<SandboxNetwork> network = sandbox.Network();
+  const std::shared_ptr<SandboxNetwork> network = sandbox.border().MakeNetwork();
   network->Note(record);
   if (ShortTextOf(event, "decision") == "allow") return;
   const std::string reason = ShortTextOf(event, "reason");
   if (network->told.size() > kMostTold || !network->told.insert("sign " + reason).second) return;
-  const std::string message =
-      fmt::format("signature refused: {}{}", EscapeForTerminal(reason), sandbox.See("sign", "log"));
-  for (const auto& [number, command] : sandbox.commands())
-    if (!command->ended())
-      command->Tell(FrameType::kNotice, {{"kind", "sign"}, {"message", message}});
+  const std::string message = fmt::format("signature refused: {}{}", EscapeForTerminal(reason),
+                                          SeeAlso(sandbox.terms(), sandbox.id, "sign", "log"));
+  sandbox.commands().Tell({{"kind", "sign"}, {"message", message}});
 }
 
 Task<Status> Signing::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
-  auto listener = co_await sandbox->AskSocket(InitOp::kListen, "let sign");
+  auto listener = co_await sandbox->init().AskSocket(InitOp::kListen, "let sign");
   if (!listener) co_return std::unexpected(listener.error());
   Close(*sandbox);
-  (void)sandbox->Network();  // whose log it is
+  (void)sandbox->border().MakeNetwork();  // whose log it is
   auto link = std::make_shared<SignLink>(io_, spawn_);
   link->on_signature = [this, weak = std::weak_ptr(sandbox)](const Json& event) {
     if (const auto alive = weak.lock()) TakeEvent(*alive, event);
@@ -64,10 +62,11 @@ Task<Status> Signing::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
                         {"reason", why + ": nothing is signed until the sandbox starts again"}};
     TakeEvent(*alive, event);
   };
-  CLOCHE_CO_TRY(link->Start(io_, sandbox->id, sandbox->request.signing.agent, client.socket,
-                            std::move(*listener), machine_.state_directory() + "/daemon/sign.log"));
-  sandbox->signer = link;
-  Status set = co_await Set(sandbox, sandbox->request.signing);
+  CLOCHE_CO_TRY(link->Start(io_, sandbox->id, sandbox->terms().request().signing.agent,
+                            client.socket, std::move(*listener),
+                            machine_.state_directory() + "/daemon/sign.log"));
+  sandbox->border().SetSigner(link);
+  Status set = co_await Set(sandbox, sandbox->terms().request().signing);
   if (!set) Close(*sandbox);
   co_return set;
 }
@@ -75,7 +74,7 @@ Task<Status> Signing::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
 Task<Status> Signing::Set(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted) {
   Json keys = Json::array();
   for (const SigningKey& each : wanted.keys) keys.push_back(Json(SigningKeyToJson(each)));
-  const std::shared_ptr<SignLink> link = sandbox->signer;
+  const std::shared_ptr<SignLink> link = sandbox->border().signer();
   auto known = co_await link->SetKeys(std::move(keys), wanted.per_minute);
   if (!known) co_return std::unexpected(known.error());
   wanted.keys.clear();
@@ -84,12 +83,12 @@ Task<Status> Signing::Set(std::shared_ptr<Sandbox> sandbox, SigningRequest wante
     if (!key) co_return std::unexpected(key.error());
     wanted.keys.push_back(std::move(*key));
   }
-  sandbox->request.signing = std::move(wanted);
+  sandbox->terms().SetSigning(std::move(wanted));
   co_return Status{};
 }
 
 void Signing::Close(Sandbox& sandbox) {
-  if (const auto link = std::exchange(sandbox.signer, nullptr)) {
+  if (const auto link = sandbox.border().SetSigner(nullptr)) {
     link->on_death = nullptr;
     link->Close();
   }
@@ -101,7 +100,7 @@ Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange cha
   if (!sandbox->has_files())
     co_return Fail(Code::kConflict, "change what " + sandbox->id + " may sign: it has ended",
                    "make a new sandbox: cloche new");
-  SigningRequest wanted = sandbox->request.signing;
+  SigningRequest wanted = sandbox->terms().request().signing;
   for (const std::string& gone : change.remove)
     if (std::erase_if(wanted.keys, [&](const SigningKey& key) { return IsCalled(key, gone); }) == 0)
       co_return Fail(
@@ -124,34 +123,34 @@ Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange cha
   if (moved) wanted.agent = change.agent;
   if (wanted.agent.empty() && !wanted.keys.empty())
     co_return Fail(Code::kInvalid, "grant a key: of which ssh-agent?", "give agent");
-  const bool open = sandbox->signer && sandbox->signer->open();
-  const SigningRequest before = sandbox->request.signing;
+  const bool open = sandbox->border().signer() && sandbox->border().signer()->open();
+  const SigningRequest before = sandbox->terms().request().signing;
   if (runs && open && !moved) {
     Status set = co_await Set(sandbox, wanted);
     if (!set && !change.add.empty()) co_return set;
     if (!set) {
       // It does not listen, and was closed. What is revoked stays so.
       Close(*sandbox);
-      sandbox->request.signing = std::move(wanted);
+      sandbox->terms().SetSigning(std::move(wanted));
     }
   } else if (runs && !wanted.keys.empty()) {
-    sandbox->request.signing = std::move(wanted);
+    sandbox->terms().SetSigning(std::move(wanted));
     Status opened = co_await Open(sandbox, client);
     if (!opened && !change.add.empty()) {
-      sandbox->request.signing = before;
+      sandbox->terms().SetSigning(before);
       co_return opened;
     }
     // If not: what is revoked stays so.
   } else {
-    sandbox->request.signing = std::move(wanted);
+    sandbox->terms().SetSigning(std::move(wanted));
   }
-  if (sandbox->network) sandbox->network->told.clear();
+  if (sandbox->border().network()) sandbox->border().network()->told.clear();
   co_return table_.Save(*sandbox);
 }
 
 Json Signing::ToJson(const Sandbox& sandbox) {
-  const SigningRequest& signing = sandbox.request.signing;
-  const bool open = sandbox.signer && sandbox.signer->open();
+  const SigningRequest& signing = sandbox.terms().request().signing;
+  const bool open = sandbox.border().signer() && sandbox.border().signer()->open();
   Json keys = Json::array();
   for (const SigningKey& each : signing.keys) keys.push_back(Json(SigningKeyToJson(each)));
   const char* state = signing.keys.empty() ? "none"

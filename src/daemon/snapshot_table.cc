@@ -53,7 +53,7 @@ Result<Snapshot> SnapshotTable::Find(const std::string& ref, const Client& clien
   if (found.size() == 1) return *found[0];
   const std::string shown = EscapeForTerminal(ref);
   if (found.empty())
-    return Fail(Code::kNotFound, fmt::format("find snapshot: there is no {}", shown),
+    return Fail(Code::kNotFound, fmt::format("find snapshot: no snapshot is called {}", shown),
                 "cloche snapshots SANDBOX shows the ones there are");
   return Fail(Code::kConflict,
               fmt::format("find snapshot: {} may be {} snapshots", shown, found.size()),
@@ -66,8 +66,8 @@ Result<Snapshot> SnapshotTable::Choose(const Sandbox& sandbox,
   const std::string cure = "cloche snapshots " + sandbox.id + " shows the ones there are";
   if (request.undo_command) {
     // Where it came from, step by step; a state it is in already is not undone again.
-    auto at = snapshots_.find(sandbox.history.head);
-    if (at != snapshots_.end() && sandbox.history.is_current)
+    auto at = snapshots_.find(sandbox.history().head());
+    if (at != snapshots_.end() && sandbox.history().is_current())
       at = snapshots_.find(at->second.parent);
     while (at != snapshots_.end() && at->second.kind != SnapshotKind::kCommand)
       at = snapshots_.find(at->second.parent);
@@ -76,7 +76,7 @@ Result<Snapshot> SnapshotTable::Choose(const Sandbox& sandbox,
                 "make the sandbox with --auto-snapshot every-command");
   }
   if (request.snapshot.empty()) {
-    if (auto head = snapshots_.find(sandbox.history.head); head != snapshots_.end())
+    if (auto head = snapshots_.find(sandbox.history().head()); head != snapshots_.end())
       return head->second;
     return Fail(Code::kNotFound, "roll back: " + sandbox.id + " has no snapshot",
                 "cloche snapshot " + sandbox.id + " makes one");
@@ -106,7 +106,7 @@ Result<Snapshot> SnapshotTable::Rename(const Snapshot& snapshot, const SnapshotR
       return Fail(Code::kConflict,
                   fmt::format("name {}: {} is the name of {}", snapshot.id, request.name, id),
                   "choose another name");
-  // What somebody named he wants to keep.
+  // A name means that it is to be kept.
   if (!changed.name.empty()) changed.kind = SnapshotKind::kManual;
   CLOCHE_TRY(sandboxes_.registry().PutSnapshot(changed.ToRow()));
   snapshots_[changed.id] = changed;

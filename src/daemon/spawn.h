@@ -30,19 +30,22 @@ class Spawn {
   };
 
   virtual ~Spawn() = default;
-  virtual std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {}) = 0;
+  virtual std::shared_ptr<Waiting> SendRequest(SpawnRequest request, std::span<const int> fds) = 0;
   virtual bool lost() const = 0;             // what it was doing may be done or not
   virtual uint32_t ready_flags() const = 0;  // kFlagAppArmor...
 
+  // `body` is a type of cloche::ask. The request is under way when this returns.
+  template <typename Body>
+  std::shared_ptr<Waiting> Send(const std::string& sandbox, const Body& body,
+                                std::span<const int> fds = {}) {
+    return SendRequest(RequestOf(sandbox, body), fds);
+  }
   static Task<SpawnAnswer> Finish(std::shared_ptr<Waiting> waiting);
-  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, uint32_t flags = 0,
-                         std::vector<int> fds = std::vector<int>());
-  Task<SpawnAnswer> Call(SpawnOp op, const std::string& sandbox, const std::string& snapshot,
-                         const std::string& other = "");
-  // The same in two steps: the request is under way when Begin returns.
-  std::shared_ptr<Waiting> Begin(SpawnOp op, const std::string& sandbox,
-                                 const std::string& snapshot = "", const std::string& other = "",
-                                 uint32_t flags = 0);
+  template <typename Body>
+  Task<SpawnAnswer> Call(const std::string& sandbox, const Body& body,
+                         std::span<const int> fds = {}) {
+    return Finish(Send(sandbox, body, fds));
+  }
 };
 
 }  // namespace cloche::daemon

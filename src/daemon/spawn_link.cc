@@ -6,7 +6,8 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "sys/message.h"
-#include "sys/process.h"
+#include "sys/own_process.h"
+#include "sys/stream.h"
 
 namespace cloche::daemon {
 
@@ -36,7 +37,8 @@ Task<SpawnAnswer> SpawnLink::Ready() {
   co_return answer;
 }
 
-std::shared_ptr<Spawn::Waiting> SpawnLink::Send(SpawnRequest request, std::span<const int> fds) {
+std::shared_ptr<Spawn::Waiting> SpawnLink::SendRequest(SpawnRequest request,
+                                                       std::span<const int> fds) {
   request.number = next_++;
   auto waiting = std::make_shared<Waiting>(io_);
   waiting->number = request.number;

@@ -18,7 +18,7 @@ class SpawnLink : public Spawn {
                                                   const std::string& state_dir);
   Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
   uint32_t ready_flags() const override { return ready_reply_.flags; }
-  std::shared_ptr<Waiting> Send(SpawnRequest request, std::span<const int> fds = {}) override;
+  std::shared_ptr<Waiting> SendRequest(SpawnRequest request, std::span<const int> fds) override;
   int process() const { return process_; }
   bool lost() const override { return lost_; }
   Task<void> Leave();  // tells spawn to end everything and waits until it has

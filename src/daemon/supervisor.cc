@@ -52,11 +52,10 @@ std::string DescribeEnd(CommandRun& command) {
 }  // namespace
 
 Task<void> Supervisor::StartAll(std::shared_ptr<Sandbox> sandbox) {
-  for (const ServiceRequest& each : sandbox->request.services)
-    if (std::ranges::none_of(sandbox->services,
-                             [&](const auto& one) { return one->request.name == each.name; }))
-      sandbox->services.push_back(std::make_shared<Service>(io_, each));
-  const std::vector<std::shared_ptr<Service>> all = sandbox->services;
+  for (const ServiceRequest& each : sandbox->terms().request().services)
+    if (!sandbox->services().Find(each.name))
+      sandbox->services().Add(std::make_shared<Service>(io_, each));
+  const std::vector<std::shared_ptr<Service>> all = sandbox->services().all();
   for (const auto& service : all) {
     if (service->state == Service::State::kStarting || service->state == Service::State::kReady)
       continue;
@@ -76,28 +75,26 @@ Task<void> Supervisor::StartAll(std::shared_ptr<Sandbox> sandbox) {
 }
 
 Task<void> Supervisor::Stop(std::shared_ptr<Sandbox> sandbox, std::string name) {
-  const std::vector<std::shared_ptr<Service>> all = sandbox->services;
-  for (const auto& service : all) {
-    if (service->request.name != name || !service->command || service->command->ended()) continue;
-    const std::shared_ptr<CommandRun> command = service->command;
-    service->to_be_stopped = true;
-    sandbox->Signal(command->number(), SIGTERM);
-    asio::steady_timer patience(io_, kGoPatience);
-    patience.async_wait([sandbox, command](boost::system::error_code error) {
-      if (!error) sandbox->Signal(command->number(), SIGKILL);
-    });
-    while (!command->ended()) co_await command->ended_event().Wait();
-    while (service->to_be_stopped) co_await service->changed.Wait();
-  }
+  const std::shared_ptr<Service> service = sandbox->services().Find(name);
+  if (!service || !service->command || service->command->ended()) co_return;
+  const std::shared_ptr<CommandRun> command = service->command;
+  service->to_be_stopped = true;
+  sandbox->Signal(command->number(), SIGTERM);
+  asio::steady_timer patience(io_, kGoPatience);
+  patience.async_wait([sandbox, command](boost::system::error_code error) {
+    if (!error) sandbox->Signal(command->number(), SIGKILL);
+  });
+  while (!command->ended()) co_await command->ended_event().Wait();
+  while (service->to_be_stopped) co_await service->changed.Wait();
 }
 
 Status Supervisor::Start(const std::shared_ptr<Sandbox>& sandbox, Service& service) {
   Json spec = ServiceToJson(service.request);
-  const Caller& caller = sandbox->planned.plan.spec.caller;
-  if (sandbox->planned.plan.spec.mode == Mode::kRootless) {
+  const Caller& caller = sandbox->terms().planned().plan.spec.caller;
+  if (sandbox->terms().planned().plan.spec.mode == Mode::kRootless) {
     // One user is all there is.
-    spec["uid"] = sandbox->planned.plan.spec.map_root ? 0 : caller.uid;
-    spec["gid"] = sandbox->planned.plan.spec.map_root ? 0 : caller.gid;
+    spec["uid"] = sandbox->terms().planned().plan.spec.map_root ? 0 : caller.uid;
+    spec["gid"] = sandbox->terms().planned().plan.spec.map_root ? 0 : caller.gid;
     spec["groups"] = Json::array();
   }
   for (const char* key : {"name", "env", "cwd", "data", "since_ms"}) spec.erase(key);
@@ -107,7 +104,7 @@ Status Supervisor::Start(const std::shared_ptr<Sandbox>& sandbox, Service& servi
                   spec.dump(-1, ' ', false, Json::error_handler_t::replace)};
   request.env = service.request.env;
   request.cwd = service.request.cwd;
-  const uint32_t number = kFirstNumber + ++sandbox->service_starts;
+  const uint32_t number = kFirstNumber + sandbox->services().CountStart();
   service.command = commands_.MakeService(*sandbox, number, std::move(request));
   service.command->Watch(&service);
   return sandbox->Start(service.command, ImageOf(service.command->request(), *sandbox));
@@ -115,10 +112,10 @@ Status Supervisor::Start(const std::shared_ptr<Sandbox>& sandbox, Service& servi
 
 Task<void> Supervisor::Supervise(std::shared_ptr<Sandbox> sandbox,
                                  std::shared_ptr<Service> service) {
-  const uint64_t launch = sandbox->launches;
+  const uint64_t launch = sandbox->life();
   const auto was_stopped = [&] {
-    if (!std::exchange(service->to_be_stopped, false) && sandbox->launches == launch &&
-        sandbox->runs() && !sandbox->stopping)
+    if (!std::exchange(service->to_be_stopped, false) && sandbox->life() == launch &&
+        sandbox->runs() && !sandbox->stopping())
       return false;
     service->Become(Service::State::kStopped, "it was stopped");
     return true;

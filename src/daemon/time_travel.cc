@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/sandbox_json.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
@@ -24,10 +26,10 @@ bool IsAutomatic(const Snapshot& snapshot) {
 }
 
 Status CheckCanSave(const Sandbox& sandbox) {
-  if (!sandbox.keep)
+  if (!sandbox.terms().keep())
     return Fail(Code::kConflict, "save " + sandbox.id + ": it is disposable",
                 "make one that stays: cloche new");
-  if (sandbox.planned.plan.in_memory)
+  if (sandbox.terms().planned().plan.in_memory)
     return Fail(Code::kUnavailable, "save " + sandbox.id + ": its changes are kept in memory",
                 "make one without --in-memory and --inodes (rootless also without --disk)");
   if (sandbox.state() == State::kGoing || sandbox.state() == State::kStarting)
@@ -37,7 +39,7 @@ Status CheckCanSave(const Sandbox& sandbox) {
 }
 
 Status CheckHoldsServices(const Sandbox& sandbox, const Snapshot& snapshot) {
-  for (const ServiceRequest& service : sandbox.request.services)
+  for (const ServiceRequest& service : sandbox.terms().request().services)
     if (IsOlder(snapshot, service))
       return Fail(
           Code::kConflict,
@@ -60,10 +62,9 @@ Status TimeTravel::ForgetMissing(const std::string& missing) {
     const Snapshot snapshot = *found;
     // The sandbox's record is of the moment after: it stands where it stood before.
     if (auto owner = table_.all().find(snapshot.sandbox);
-        owner != table_.all().end() &&
-        (snapshot.kind == SnapshotKind::kRollback || owner->second->history.head == snapshot.id)) {
-      owner->second->history.head = snapshot.parent;
-      owner->second->history.is_current = false;
+        owner != table_.all().end() && (snapshot.kind == SnapshotKind::kRollback ||
+                                        owner->second->history().head() == snapshot.id)) {
+      owner->second->history().MoveTo(snapshot.parent, false);
       CLOCHE_TRY(table_.Save(*owner->second));
     }
     CLOCHE_TRY(table_.registry().RemoveSnapshot(snapshot.id));
@@ -85,7 +86,7 @@ Task<Status> TimeTravel::Reconcile() {
   sys::Fd memory(sys::SealedMemfd("snapshots", known.data(), known.size()));
   if (!memory.valid()) co_return Fail(Code::kInternal, "list snapshots: out of memory");
   std::vector<int> fds(1, memory.get());
-  SpawnAnswer answer = co_await spawn_.Call(SpawnOp::kRetain, "sb_none", 0, std::move(fds));
+  SpawnAnswer answer = co_await spawn_.Call("sb_none", ask::Retain(), fds);
   if (answer.reply.value != 0) co_return std::unexpected(machine_.Explain(answer));
   std::string missing;
   if (answer.fds.size() != 1 || sys::ReadAll(answer.fds[0].get(), missing, 64 << 20) < 0)
@@ -126,36 +127,34 @@ Task<Result<Snapshot>> TimeTravel::Save(std::shared_ptr<Sandbox> sandbox, Snapsh
   snapshot.owner = sandbox->owner;
   snapshot.name = std::move(request.name);
   snapshot.note = std::move(request.note);
-  snapshot.parent = sandbox->history.head;
+  snapshot.parent = sandbox->history().head();
   snapshot.kind = kind;
-  if (kind == SnapshotKind::kCommand) snapshot.command = sandbox->commands_started + 1;
-  auto paused = co_await sandbox->Pause();
+  if (kind == SnapshotKind::kCommand) snapshot.command = sandbox->commands().started() + 1;
+  auto paused = co_await sandbox->init().Pause();
   if (!paused) co_return std::unexpected(paused.error());
   // The record gets to disk while the files do. One without the other is put right at the next
   // start.
   flusher_.Saved(sandbox->id);
-  auto saving = spawn_.Begin(SpawnOp::kSnapshot, sandbox->id, snapshot.id);
+  auto saving = spawn_.Send(sandbox->id, ask::Snapshot{WireId(snapshot.id)});
   Status stored;
-  const std::string head = sandbox->history.head;
-  const bool head_was_current = sandbox->history.is_current;
+  const std::string head_before = sandbox->history().head();
+  const bool was_current = sandbox->history().is_current();
   if (kind != SnapshotKind::kFork) {
-    sandbox->history.head = snapshot.id;
-    sandbox->history.is_current = sandbox->running_commands() == 0;
+    sandbox->history().MoveTo(snapshot.id, sandbox->commands().running() == 0);
     std::vector<Registry::Row> rows(1, table_.RowOf(*sandbox));
     std::vector<Registry::SnapshotRow> saved(1, snapshot.ToRow());
     stored = table_.registry().Put(rows, saved);
   }
   SpawnAnswer answer = co_await Spawn::Finish(std::move(saving));
-  if (*paused) sandbox->Resume();
+  if (*paused) sandbox->init().Resume();
   if (answer.reply.value != 0 || !stored) {
-    sandbox->history.head = head;
-    sandbox->history.is_current = head_was_current;
+    sandbox->history().MoveTo(head_before, was_current);
     if (stored && kind != SnapshotKind::kFork && !spawn_.lost()) {
       (void)table_.registry().RemoveSnapshot(snapshot.id);
       (void)table_.Save(*sandbox);
     }
     if (answer.reply.value != 0) co_return std::unexpected(machine_.Explain(answer));
-    (void)co_await spawn_.Call(SpawnOp::kDropSnapshot, sandbox->id, snapshot.id);
+    (void)co_await spawn_.Call(sandbox->id, ask::DropSnapshot(WireId(snapshot.id)));
     co_return std::unexpected(stored.error());
   }
   if (steps) {
@@ -164,7 +163,7 @@ Task<Result<Snapshot>> TimeTravel::Save(std::shared_ptr<Sandbox> sandbox, Snapsh
     steps->Add("freeze", spent(kTimeFreeze));
     steps->Add("save", spent(kTimeSave));
   }
-  sandbox->history.last_save = std::chrono::steady_clock::now();
+  sandbox->history().NoteSave();
   snapshots_.Put(snapshot);
   if (steps) steps->Mark("snapshot, whole");
   PruneLater(sandbox);
@@ -174,13 +173,12 @@ Task<Result<Snapshot>> TimeTravel::Save(std::shared_ptr<Sandbox> sandbox, Snapsh
 // The record first: files without one are removed at the next start at the latest.
 Status TimeTravel::ForgetRecord(Snapshot snapshot) {
   auto found = table_.all().find(snapshot.sandbox);
-  if (found != table_.all().end() && found->second->history.head == snapshot.id) {
+  if (found != table_.all().end() && found->second->history().head() == snapshot.id) {
     Sandbox& sandbox = *found->second;
-    const bool current = std::exchange(sandbox.history.is_current, false);
-    sandbox.history.head = snapshot.parent;
+    const bool was_current = sandbox.history().is_current();
+    sandbox.history().MoveTo(snapshot.parent, false);
     if (Status saved = table_.Save(sandbox); !saved) {
-      sandbox.history.head = snapshot.id;
-      sandbox.history.is_current = current;
+      sandbox.history().MoveTo(snapshot.id, was_current);
       return saved;
     }
   }
@@ -191,7 +189,7 @@ Status TimeTravel::ForgetRecord(Snapshot snapshot) {
 
 Task<Status> TimeTravel::DropFiles(Dropped dropped) {
   SpawnAnswer answer =
-      co_await spawn_.Call(SpawnOp::kDropSnapshot, dropped.sandbox, dropped.snapshot);
+      co_await spawn_.Call(dropped.sandbox, ask::DropSnapshot(WireId(dropped.snapshot)));
   if (answer.reply.value == 0) co_return Status{};
   if (!spawn_.lost()) undropped_.push_back(std::move(dropped));
   co_return std::unexpected(machine_.Explain(answer));
@@ -258,47 +256,47 @@ Task<Result<Json>> TimeTravel::Rollback(std::shared_ptr<Sandbox> sandbox, Rollba
   if (!target) co_return std::unexpected(target.error());
   CLOCHE_CO_TRY(CheckReadable(*target));
   CLOCHE_CO_TRY(CheckHoldsServices(*sandbox, *target));
-  const Birth birth_before = sandbox->birth;
-  sandbox->birth.RollBackTo(target->created);
+  const Birth birth_before = sandbox->birth();
+  sandbox->birth().RollBackTo(target->created);
   const std::string why = "rolled back to " + (target->name.empty() ? target->id : target->name);
   Snapshot abandoned;
   abandoned.id = NewId("sn_");
   abandoned.sandbox = sandbox->id;
   abandoned.owner = sandbox->owner;
   abandoned.note = "before " + target->id;
-  abandoned.parent = sandbox->history.head;
+  abandoned.parent = sandbox->history().head();
   abandoned.kind = SnapshotKind::kRollback;
   // On record while its processes end, and before its files move: they must not be taken for a
   // crash's rubbish.
-  auto ending = spawn_.Begin(SpawnOp::kKill, sandbox->id, "", "", kFlagBrief);
-  sandbox->stopping = true;
+  auto ending = spawn_.Send(sandbox->id, ask::Kill{.brief = 1});
+  std::optional<Sandbox::Stopping> stopping(std::in_place, *sandbox);
   const bool ran = sandbox->runs();
-  History then = sandbox->history;
-  then.head = target->id;
-  then.is_current = true;
+  History then = sandbox->history();
+  then.MoveTo(target->id, true);
   std::vector<Registry::Row> rows(1, table_.RowOf(*sandbox, State::kStopped, why, then));
   std::vector<Registry::SnapshotRow> saved(1, abandoned.ToRow());
   const Status stored = table_.registry().Put(rows, saved);
   SpawnAnswer answer = co_await Spawn::Finish(std::move(ending));
-  sandbox->stopping = false;
+  stopping.reset();
   if (ran) sandbox->Detach(why);
   CLOCHE_CO_TRY(sandbox->Transition(State::kStopped, "stopped by a rollback that failed"));
   flusher_.Saved(sandbox->id);
   if (stored && answer.reply.value == 0)
-    answer = co_await spawn_.Call(SpawnOp::kRollback, sandbox->id, target->id, abandoned.id);
+    answer =
+        co_await spawn_.Call(sandbox->id, ask::Rollback(WireId(target->id), WireId(abandoned.id)));
   if (!stored || answer.reply.value != 0) {
     // Without spawn nobody knows what happened: the next start finds out.
     if (stored && !spawn_.lost()) (void)table_.registry().RemoveSnapshot(abandoned.id);
-    sandbox->birth = birth_before;
+    sandbox->birth() = birth_before;
     if (!spawn_.lost()) (void)table_.Save(*sandbox);
     if (!stored) co_return std::unexpected(stored.error());
     co_return std::unexpected(machine_.Explain(answer));
   }
   snapshots_.Put(abandoned);
-  sandbox->history = then;
+  sandbox->history().MoveTo(target->id, true);
   CLOCHE_CO_TRY(sandbox->Transition(State::kStopped, why));
   PruneLater(sandbox);
-  Json json = sandbox->ToJson();
+  Json json = SandboxJson(*sandbox);
   json["rolled_back_to"] = target->ToJson();
   json["kept_as"] = abandoned.ToJson();
   json["save_ms"] = answer.reply.timing_us[kTimeSave] / 1000.0;

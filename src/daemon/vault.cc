@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "base/text.h"
-#include "diff/base64.h"
+#include "change/model/base64.h"
 #include "egress/secret_limits.h"
 #include "sys/fd.h"
 #include "sys/file.h"
@@ -33,7 +33,7 @@ constexpr size_t kNonce = 12, kTag = 16;
 constexpr size_t kMostFile = 16 << 20;
 constexpr size_t kShortestValue = 8;
 constexpr size_t kMostOfOwner = 256;
-constexpr size_t kMostRetired = egress::kMostMasked - kMostOfOwner;  // then nothing new is taken
+constexpr size_t kMostRetired = egress::kMostRedacted - kMostOfOwner;  // then nothing new is taken
 constexpr size_t kRandomPart = 20;
 constexpr const char* kCure =
     "put back the file and its key as they were, or move vault.json and vault.key away and set the "
@@ -169,7 +169,7 @@ json ToJson(const SecretInfo& info) {
 Status CheckSecretValue(std::string_view value) {
   if (value.size() < kShortestValue)
     return Fail(Code::kInvalid,
-                fmt::format("set secret: a value of fewer than {} characters could not be masked",
+                fmt::format("set secret: a value of fewer than {} characters could not be redacted",
                             kShortestValue),
                 "give the whole value on standard input");
   if (value.size() > kLongestValue)
@@ -226,7 +226,7 @@ Status Vault::ReadKey() {
   const bool whole = got >= 0 && bytes.size() == key_.size();
   if (whole) std::copy(bytes.begin(), bytes.end(), key_.begin());
   Wipe(bytes);
-  if (!whole) return Unreadable(path, "this is no key");
+  if (!whole) return Unreadable(path, "this is not a key");
   has_key_ = true;
   return {};
 }
@@ -251,15 +251,15 @@ Status Vault::Read() {
   try {
     const json file = json::parse(text);
     if (file.at("cloche") != kFormat) return Unreadable(path, "another version of cloche wrote it");
-    const auto nonce = diff::FromBase64(file.at("nonce").get<std::string>());
-    const auto seal = diff::FromBase64(file.at("seal").get<std::string>());
+    const auto nonce = change::FromBase64(file.at("nonce").get<std::string>());
+    const auto seal = change::FromBase64(file.at("seal").get<std::string>());
     std::string nothing;
     if (file.size() != 4 || !nonce || !seal || seal->size() != kTag ||
         !Decrypt(key_.data(), *nonce, file.at("records").dump(), *seal, nothing))
       return Unreadable(path, damaged);
     for (const json& each : file.at("records")) {
-      const auto value_nonce = diff::FromBase64(each.at("nonce").get<std::string>());
-      const auto sealed = diff::FromBase64(each.at("sealed").get<std::string>());
+      const auto value_nonce = change::FromBase64(each.at("nonce").get<std::string>());
+      const auto sealed = change::FromBase64(each.at("sealed").get<std::string>());
       if (!value_nonce || !sealed) return Unreadable(path, damaged);
       records_.push_back({FromKnown(each.at("known")), *value_nonce, *sealed});
       std::string value;
@@ -277,16 +277,16 @@ Status Vault::Write(const std::vector<Record>& records) const {
   json list = json::array();
   for (const Record& each : records)
     list.push_back({{"known", Known(each.info)},
-                    {"nonce", diff::ToBase64(each.nonce)},
-                    {"sealed", diff::ToBase64(each.sealed)}});
+                    {"nonce", change::ToBase64(each.nonce)},
+                    {"sealed", change::ToBase64(each.sealed)}});
   const std::string nonce = Random(kNonce);
   std::string seal;
   if (!Encrypt(key_.data(), nonce, list.dump(), "", seal))
     return Fail(Code::kInternal, "write vault: AES-256-GCM failed");
   const json file = {{"cloche", kFormat},
                      {"records", list},
-                     {"nonce", diff::ToBase64(nonce)},
-                     {"seal", diff::ToBase64(seal)}};
+                     {"nonce", change::ToBase64(nonce)},
+                     {"seal", change::ToBase64(seal)}};
   const std::string text = file.dump(1) + "\n";
   if (text.size() > kMostFile)  // what is written must be read again
     return Fail(Code::kExhausted, "write vault: it is full",
@@ -330,7 +330,7 @@ const Vault::Record* Vault::FindRecord(uint32_t owner, const std::string& name) 
   return const_cast<Vault*>(this)->FindRecord(owner, name);
 }
 
-Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool still_masked) {
+Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool still_redacted) {
   CLOCHE_TRY(Open());
   CLOCHE_TRY(CheckSecretValue(value));
   if (!has_key_) CLOCHE_TRY(MakeKey());
@@ -342,7 +342,7 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
   const auto retired = std::ranges::count_if(records, [&](const Record& each) {
     return each.info.owner == info.owner && each.info.retired != 0;
   });
-  const bool retires = before && still_masked && !same;
+  const bool retires = before && still_redacted && !same;
   if ((!before || retires) && static_cast<size_t>(retired) >= kMostRetired)
     return Fail(Code::kExhausted,
                 fmt::format("set secret: {} values that were replaced or removed are kept already, "
@@ -354,7 +354,7 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
     return each.info.owner == info.owner && each.info.name == info.name && each.info.retired == 0;
   });
   info.created = Now();
-  info.id = diff::ToBase64(Random(9));
+  info.id = change::ToBase64(Random(9));
   if (old != records.end()) {
     info.id = old->info.id;
     info.created = old->info.created;
@@ -376,10 +376,10 @@ Result<SecretInfo> Vault::Set(SecretInfo info, std::string_view value, bool stil
   return known;
 }
 
-Status Vault::Remove(uint32_t owner, const std::string& name, bool still_masked) {
+Status Vault::Remove(uint32_t owner, const std::string& name, bool still_redacted) {
   CLOCHE_TRY(Find(owner, name));
   std::vector<Record> records = records_;
-  if (still_masked) CLOCHE_TRY(Retire(records, *FindRecord(owner, name)));
+  if (still_redacted) CLOCHE_TRY(Retire(records, *FindRecord(owner, name)));
   std::erase_if(records, [&](const Record& each) {
     return each.info.owner == owner && each.info.name == name && each.info.retired == 0;
   });
@@ -393,7 +393,7 @@ Result<SecretInfo> Vault::Find(uint32_t owner, const std::string& name) const {
   CLOCHE_TRY(const_cast<Vault*>(this)->Open());
   if (const Record* record = FindRecord(owner, name)) return record->info;
   return Fail(
-      Code::kNotFound, fmt::format("find secret: there is no {}", EscapeForTerminal(name)),
+      Code::kNotFound, fmt::format("find secret: no secret is called {}", EscapeForTerminal(name)),
       "cloche secret ls shows the ones there are; cloche secret set NAME --host HOST adds one");
 }
 
@@ -431,15 +431,17 @@ size_t Vault::ValueBytes(uint32_t owner, const std::string& id) const {
   return bytes;
 }
 
-Status Vault::CheckMasked(const std::string& what, uint32_t owner, const std::set<std::string>& ids,
-                          size_t more, const std::string& cure) const {
+Status Vault::CheckRedacted(const std::string& what, uint32_t owner,
+                            const std::set<std::string>& ids, size_t more,
+                            const std::string& cure) const {
   for (const std::string& id : ids) more += ValueBytes(owner, id);
-  if (more <= egress::kMostMaskedBytes) return {};
-  return Fail(Code::kExhausted,
-              fmt::format("{}: there would be {} bytes of values to mask, more than the {} of one "
-                          "sandbox",
-                          what, more, egress::kMostMaskedBytes),
-              cure);
+  if (more <= egress::kMostRedactedBytes) return {};
+  return Fail(
+      Code::kExhausted,
+      fmt::format("{}: there would be {} bytes of values to redact, more than the {} of one "
+                  "sandbox",
+                  what, more, egress::kMostRedactedBytes),
+      cure);
 }
 
 Status Vault::KeepOldOf(const std::set<std::string>& ids) {

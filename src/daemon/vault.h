@@ -24,7 +24,7 @@ struct SecretInfo {
   int64_t created = 0, rotated = 0;  // seconds since 1970; 0: never
   uint64_t uses = 0;
   int64_t last_used = 0;
-  int64_t retired = 0;  // it was replaced or removed then: only to be masked
+  int64_t retired = 0;  // it was replaced or removed then: only to be redacted
 };
 
 nlohmann::json ToJson(const SecretInfo& info);
@@ -40,19 +40,19 @@ class Vault {
   Vault& operator=(const Vault&) = delete;
 
   Status Open();  // reads it, once; says why not, each time it is asked
-  // A new one, or all of it anew; id and times are ours to give. With `still_masked` the value that
-  // was there before is kept, for those that have used it.
-  Result<SecretInfo> Set(SecretInfo info, std::string_view value, bool still_masked = false);
-  Status Remove(uint32_t owner, const std::string& name, bool still_masked = false);
+  // A new one, or all of it anew; id and times are ours to give. With `still_redacted` the value
+  // that was there before is kept, for those that have used it.
+  Result<SecretInfo> Set(SecretInfo info, std::string_view value, bool still_redacted = false);
+  Status Remove(uint32_t owner, const std::string& name, bool still_redacted = false);
   Result<SecretInfo> Find(uint32_t owner, const std::string& name) const;
   std::vector<SecretInfo> List(uint32_t owner) const;
   Result<std::string> Value(const SecretInfo& info) const;  // to be wiped
   // All that it has been, as far as it is kept; to be wiped.
   std::vector<std::string> Values(uint32_t owner, const std::string& id) const;
   size_t ValueBytes(uint32_t owner, const std::string& id) const;  // of all of them
-  // Whether all that a sandbox with these has to mask, and so many bytes more, is within bounds.
-  Status CheckMasked(const std::string& what, uint32_t owner, const std::set<std::string>& ids,
-                     size_t more, const std::string& cure) const;
+  // Whether all that a sandbox with these has to redact, and so many bytes more, is within bounds.
+  Status CheckRedacted(const std::string& what, uint32_t owner, const std::set<std::string>& ids,
+                       size_t more, const std::string& cure) const;
   // Old values of others are not kept any longer.
   Status KeepOldOf(const std::set<std::string>& ids);
 
@@ -86,8 +86,8 @@ class Vault {
   std::vector<Record> records_;
 };
 
-// Whether it can be a secret: a value that cannot be told from other text could not be masked, one
-// with a line break in it would be a header more.
+// Whether it can be a secret: a value that cannot be told from other text could not be redacted,
+// one with a line break in it would be a header more.
 Status CheckSecretValue(std::string_view value);
 
 // What a sandbox holds instead: begins as such values do, and is found nowhere else.

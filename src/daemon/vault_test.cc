@@ -198,7 +198,7 @@ TEST_F(VaultTest, UsesAreCountedAndKept) {
   EXPECT_EQ(vault.Find(1000, "github")->uses, 0u);
 }
 
-TEST_F(VaultTest, OldValuesAreKeptForTheMaskAlone) {
+TEST_F(VaultTest, OldValuesAreKeptForRedactionAlone) {
   std::string id;
   {
     Vault vault(directory);
@@ -243,15 +243,15 @@ TEST_F(VaultTest, NoOldValueGoesWhileASandboxHasIt) {
   EXPECT_EQ(vault.ValueBytes(1001, *ids.begin()), 0u);
 }
 
-TEST_F(VaultTest, WhatASandboxHasToMaskHasABound) {
+TEST_F(VaultTest, WhatASandboxHasToRedactHasABound) {
   Vault vault(directory);
   const auto value = [](size_t i) {
     return std::string(egress::kLongestValue, static_cast<char>('a' + i));
   };
-  const size_t most = egress::kMostMaskedBytes / egress::kLongestValue;
+  const size_t most = egress::kMostRedactedBytes / egress::kLongestValue;
   const std::string id = vault.Set(Info("github"), value(0))->id;
   const auto check = [&](size_t more) {
-    return vault.CheckMasked("set", 1000, {id}, more, "cure");
+    return vault.CheckRedacted("set", 1000, {id}, more, "cure");
   };
   for (size_t i = 1; i < most; ++i) {
     EXPECT_TRUE(check(egress::kLongestValue)) << i;

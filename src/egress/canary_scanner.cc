@@ -27,7 +27,7 @@ struct Head {
 
 bool IsOneOf(char c, std::string_view those) { return those.find(c) != those.npos; }
 
-// The digits of what begins like that, when base64 begins with it.
+// The compression whose first bytes in base64 are these digits.
 Packed Base64HeadAt(std::string_view bytes) {
   if (bytes.size() < 3) return Packed::kNone;
   if (bytes[0] == 'e') {
@@ -41,8 +41,9 @@ Packed Base64HeadAt(std::string_view bytes) {
   return bytes.starts_with("UEsD") ? Packed::kZip : Packed::kNone;
 }
 
-// What could begin here; kNone too when there are too few bytes to tell. Of zlib any window will
-// do, from 256 bytes to 32 KiB; what needs a dictionary nobody here can unpack.
+// The compression that could begin here; kNone too when there are too few bytes to tell. zlib may
+// have any window from 256 bytes to 32 KiB, but no preset dictionary, which nobody here could
+// unpack.
 Head HeadAt(std::string_view bytes) {
   if (bytes.size() < kZlibHead) return {};
   const auto first = static_cast<uint8_t>(bytes[0]), second = static_cast<uint8_t>(bytes[1]);
@@ -123,7 +124,8 @@ const char* NameOf(Packed packed) {
 
 }  // namespace
 
-// One compressed stream. It dies of what is none: most of what looks like a head is not.
+// One compressed stream. It dies at the first invalid byte: most bytes that look like a head are
+// not.
 class Inflater {
  public:
   Inflater(std::shared_ptr<const CanarySet> set, Head head)
@@ -145,7 +147,7 @@ class Inflater {
   bool alive() const { return alive_; }
   bool too_dense() const { return too_dense_; }
 
-  // What is unpacked is paid for by the stream as a whole: heads that look alike share their bytes.
+  // Unpacking is charged to the stream as a whole: heads that look alike share their bytes.
   std::optional<CanaryHit> Feed(std::string_view bytes, CanaryScanner::Work& work) {
     if (!base64_) return Inflate(bytes, work);
     auto hit = Inflate(base64_->Read(bytes), work);
@@ -192,7 +194,7 @@ class Inflater {
       return static_cast<size_t>(static_cast<uint8_t>(zip_head_[at])) |
              static_cast<size_t>(static_cast<uint8_t>(zip_head_[at + 1])) << 8;
     };
-    // What is only stored is there for all to see; what is encrypted is not.
+    // Stored files are scanned as plain bytes anyway; encrypted ones cannot be read.
     if (number(kMethod) != 8 || (number(kFlags) & 1) != 0) alive_ = false;
     const size_t behind = number(kName) + number(kExtra) - zip_skipped_;
     const size_t skipped = std::min(bytes.size(), behind);
@@ -287,7 +289,7 @@ void CanaryScanner::Begin(std::string_view head, std::string_view rest) {
 
 void CanaryScanner::LookForHeads(std::string_view bytes) {
   const auto over = [&] { return hit_.has_value() || *trouble_ != '\0'; };
-  // Those that began before, and could not be told yet.
+  // Heads that began before, with too few bytes to be recognised.
   const std::string joint = tail_ + std::string(bytes.substr(0, kLongestHead - 1));
   for (size_t at = 0; at < tail_.size() && !over(); ++at) {
     const std::string_view from = std::string_view(joint).substr(at);

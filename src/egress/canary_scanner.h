@@ -18,8 +18,8 @@ struct CanaryHit {
   std::string form;  // "base64", "hex, percent-encoded", "plain, gzip": what it was found as
 };
 
-// Looks for decoys in bytes as they come by, in whatever pieces: as they are, with their escapes
-// decoded, and with those of the outcome decoded again.
+// Looks for decoys in bytes as they come by, in any pieces: as they are, with their escapes
+// decoded, and decoded twice.
 class CanaryMatcher {
  public:
   explicit CanaryMatcher(std::shared_ptr<const CanarySet> set) : set_(std::move(set)) {}
@@ -42,7 +42,7 @@ class CanaryMatcher {
 class Inflater;
 
 // The same for a whole stream, and for what is compressed in it: gzip, zlib and files in a zip are
-// known by how they begin, wherever that is, also in base64. What has been unpacked is not kept.
+// recognised by their first bytes, anywhere, also in base64. Unpacked bytes are not kept.
 class CanaryScanner {
  public:
   explicit CanaryScanner(std::shared_ptr<const CanarySet> set);
@@ -74,7 +74,7 @@ class CanaryScanner {
   Work work_;
 };
 
-// What a connection has said that it should not. One that has passes nothing more on.
+// Watches a connection for decoys. Once it has found one, the connection passes nothing more on.
 class CanaryWatch {
  public:
   explicit CanaryWatch(const std::shared_ptr<const CanarySet>& set) : set_(set), stream_(set) {}

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "egress/mask.h"
+#include "egress/redactor.h"
 
 namespace cloche::egress {
 namespace {
@@ -205,7 +205,7 @@ std::string InZip(const std::string& text, char flags, char method) {
   return head + name + extra + Packed(text, -15);
 }
 
-TEST(CanaryScanner, FindsWhatIsInAZip) {
+TEST(CanaryScanner, FindsDecoysInAZip) {
   const std::string zip = InZip("nothing", 8, 8) + InZip("TOKEN=" + kCanaries[1].value, 8, 8);
   for (const size_t piece : {size_t{1}, size_t{5}, size_t{33}, zip.size()}) {
     CanaryScanner scanner(Set());
@@ -213,7 +213,7 @@ TEST(CanaryScanner, FindsWhatIsInAZip) {
     ASSERT_TRUE(scanner.hit()) << piece;
     EXPECT_EQ(scanner.hit()->form, "plain, zip");
   }
-  // What is encrypted, or packed otherwise, is none of ours.
+  // Encrypted files, and other compression methods, are ignored.
   CanaryScanner other(Set());
   EXPECT_FALSE(other.Feed(InZip("x", 1, 8) + InZip("y", 0, 93)));
 }
@@ -226,7 +226,7 @@ TEST(CanaryScanner, FindsTheSecondOfTwoCompressedStreams) {
 }
 
 // tar cz | base64 | curl -d @-
-TEST(CanaryScanner, FindsWhatIsCompressedInsideOfBase64) {
+TEST(CanaryScanner, FindsCompressedDecoysInBase64) {
   const std::string file = "some more text before it\nkey = " + kCanaries[1].value + "\n";
   const std::string zip = InZip(file, 8, 8);
   std::vector<std::string> forms;
@@ -246,13 +246,13 @@ TEST(CanaryScanner, FindsWhatIsCompressedInsideOfBase64) {
       EXPECT_STREQ(scanner.trouble(), "");
     }
   }
-  // What ends before it does is none; what comes behind it is looked at as ever.
+  // Base64 that ends too early is ignored; the bytes behind it are scanned as usual.
   CanaryScanner other(Set());
   EXPECT_FALSE(other.Feed("H4sI and H4sIAAAAAAAA \"eJw\" UEsDBBQ"));
   EXPECT_TRUE(other.Feed("," + kCanaries[0].value));
 }
 
-TEST(CanaryScanner, RandomBytesAreNoDecoy) {
+TEST(CanaryScanner, RandomBytesAreNotADecoy) {
   std::mt19937_64 random(7);
   const auto set = Set();
   CanaryScanner scanner(set);
@@ -268,7 +268,7 @@ TEST(CanaryScanner, RandomBytesAreNoDecoy) {
   EXPECT_FALSE(scanner.Feed("AKIAQ3EGRT7YUIOPLKJX ghp_0Zb1yXc2WdVe3UfTg4XhR5iQjP6kOl7NmAnB"));
 }
 
-TEST(CanaryScanner, WhatCannotBeUnpackedToItsEndIsTrouble) {
+TEST(CanaryScanner, ReportsTroubleWhenItCannotUnpackEverything) {
   const auto set = Set();
   CanaryScanner dense(set);
   const std::string bomb = Packed(std::string(64 << 20, '\0'), 31);
@@ -282,7 +282,7 @@ TEST(CanaryScanner, WhatCannotBeUnpackedToItsEndIsTrouble) {
   EXPECT_STRNE(many.back().trouble(), "");
 }
 
-// Stored blocks that go on to one common end: each head has all of what is behind it.
+// Stored blocks that extend to one common end: each head covers all bytes behind it.
 TEST(CanaryScanner, HeadsThatShareTheirBytesArePaidForOnce) {
   std::string bytes;
   constexpr size_t kUnits = 1900, kUnit = 7;
@@ -313,7 +313,7 @@ TEST(CanaryScanner, NamesAreLookedAtWithoutTheirDots) {
   EXPECT_EQ(WithoutCanary(set, "api.example.com"), "api.example.com");
 }
 
-TEST(CanarySet, RefusesWhatWouldBeMetByChance) {
+TEST(CanarySet, RefusesValuesThatOccurByChance) {
   EXPECT_FALSE(CanarySet::Make({{"short", "AKIA1234"}}));
   EXPECT_FALSE(CanarySet::Make(std::vector<Canary>(40, kCanaries[0])));
 }

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <deque>
 
-#include "egress/mask.h"
+#include "base/ascii.h"
+#include "egress/redactor.h"
 
 namespace cloche::egress {
 namespace {
 
 constexpr size_t kSpelled = 24;
-// They do not count: base64 is wrapped and indented, hex is written with blanks or colons between.
+// Ignored: base64 is wrapped and indented, hex is written with blanks or colons between.
 constexpr std::string_view kBetween = "\r\n\t :";
 
-std::string Hex(std::string_view text, const char* digits) {
-  std::string hex;
-  for (const char c : text) {
-    hex += digits[static_cast<uint8_t>(c) >> 4];
-    hex += digits[static_cast<uint8_t>(c) & 15];
-  }
-  return hex;
-}
-
-// What base64 makes of `text` when `before` bytes of something stand before it: the digits that
-// depend on nothing else.
+// The base64 of `text` behind `before` other bytes: only the digits that depend on nothing else.
 std::string Base64Inside(std::string_view text, size_t before) {
   const std::string whole = EncodeBase64(std::string(before, '\0') + std::string(text));
   const size_t first = (before * 8 + 5) / 6;
@@ -44,8 +35,8 @@ void CanarySet::Spell(size_t canary, std::string_view value) {
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   Add(lower, canary, CanaryForm::kLowerCase);  // as the names of hosts come
-  Add(Hex(text, "0123456789abcdef"), canary, CanaryForm::kHex);
-  Add(Hex(text, "0123456789ABCDEF"), canary, CanaryForm::kHex);
+  Add(Hex(text), canary, CanaryForm::kHex);
+  Add(Hex(text, kUpperHexDigits), canary, CanaryForm::kHex);
   for (size_t before = 0; before < 3; ++before) {
     std::string inside = Base64Inside(text, before);
     Add(inside, canary, CanaryForm::kBase64);
@@ -80,7 +71,7 @@ void CanarySet::Build() {
     }
     found_[state] = static_cast<uint16_t>(i);
   }
-  // Where a spelling does not go on, the longest other one that could have begun does.
+  // Where a spelling fails to match, continue with the longest other one that could have begun.
   std::vector<State> shorter(found_.size(), kStart);
   std::deque<State> pending;
   for (size_t c = 1; c < classes_; ++c)

@@ -21,12 +21,13 @@ struct Canary {
 inline constexpr size_t kLeastCanary = 16;  // shorter ones would be met by chance
 inline constexpr size_t kMostCanaries = 32;
 
-// As what it was found. What was percent-encoded or compressed besides is said by CanaryHit.
+// The spelling in which a decoy was found. CanaryHit says whether it was also percent-encoded or
+// compressed.
 enum class CanaryForm : uint8_t { kPlain, kLowerCase, kBase64, kHex };
 
 // All spellings of a sandbox's decoys as one automaton (Aho-Corasick): each byte costs one step,
-// however many there are. Blanks, line breaks and colons lead nowhere. A spelling is one of the
-// first kSpelled bytes of a value: what is sent of it in part is found, and found before the rest
+// however many there are. Blanks, line breaks and colons do not change the state. A spelling covers
+// the first kSpelled bytes of a value: a part of a decoy is found too, and found before the rest
 // has left.
 class CanarySet {
  public:

@@ -17,7 +17,7 @@ constexpr size_t kMostContexts = 1024;
 constexpr long kDay = 24 * 60 * 60;
 constexpr long kLife = 7 * kDay;  // of a certificate; another is made long before
 
-// What our side of the connection speaks; HTTP/2 first.
+// The protocols of our side of the connection; HTTP/2 first.
 constexpr unsigned char kHttp2Too[] = "\x02h2\x08http/1.1";
 constexpr unsigned char kHttp11[] = "\x08http/1.1";
 
@@ -132,7 +132,7 @@ std::unique_ptr<Tls> Certificates::Accept(const std::string& name, bool is_addre
   SSL* ssl = context == nullptr ? nullptr : SSL_new(context);
   if (ssl == nullptr) return nullptr;
   SSL_set_accept_state(ssl);
-  // Any pointer will do: it says yes.
+  // Any pointer will do: it means yes.
   if (two) SSL_set_app_data(ssl, const_cast<unsigned char*>(kHttp2Too));
   return std::make_unique<Tls>(ssl);
 }

@@ -14,8 +14,8 @@ struct x509_st;
 
 namespace cloche::egress {
 
-// The authority of one sandbox: it believes us, and nobody else does. Certificates are made when a
-// name is first met.
+// The CA of one sandbox, which only that sandbox trusts. Certificates are made when a name is first
+// met.
 class Certificates {
  public:
   static Result<std::shared_ptr<Certificates>> Make(const CertificateAuthority& authority);

@@ -5,17 +5,18 @@
 
 #include "sys/inet.h"
 #include "sys/message.h"
+#include "sys/stream.h"
 
 namespace cloche::egress {
 namespace {
 
 constexpr size_t kPiece = 16 << 10;
-// What is looked at may grow a thousandfold while it is unpacked.
+// Scanned bytes may grow a thousandfold while they are unpacked.
 constexpr size_t kLookedAtOnce = 1 << 10;
 constexpr int kMostUnasked = 16;  // pieces between two requests; a new connection costs less
 
-// Shared by all who read: nobody else runs between the read and its use. So whoever waits holds no
-// memory.
+// Shared by all readers: nothing else runs between the read and its use. So waiting connections
+// hold no memory.
 char shared_piece[kPiece];
 char shared_raw[kPiece];
 
@@ -27,7 +28,7 @@ Task<long> Channel::ReadRaw(char* data, size_t size, int64_t deadline) {
   Yield yield{socket_.loop()};
   while (!socket_.cut()) {
     long got = -EAGAIN;
-    // Input that is always there must not have the thread alone.
+    // A connection that always has input must not have the thread alone.
     if (!socket_.drained() && socket_.loop().TurnIsOver()) co_await yield;
     if (socket_.cut()) break;
     if (!socket_.drained()) got = sys::ReceiveBytes(socket_.fd(), data, size);
@@ -61,7 +62,7 @@ Task<long> Channel::WriteRaw(std::string_view bytes, int64_t deadline) {
   co_return socket_.cut() ? -ECANCELED : 0;
 }
 
-// Whoever reads does not wait for room to write: what he could not send goes with the next Write.
+// Readers do not wait for room to write: bytes that do not fit now go with the next Write.
 void Channel::SendPendingNow() {
   if (writing_ || tls_->pending.empty()) return;
   const long sent = sys::SendBytes(socket_.fd(), tls_->pending.data(), tls_->pending.size());
@@ -116,13 +117,13 @@ Task<long> Channel::Read(char* data, size_t size, int64_t deadline) {
       co_return got;
     }
     const long more = co_await ReadRaw(shared_raw, kPiece, deadline);
-    // An end without a goodbye may be somebody's cut: never the end of a body.
+    // An end without close_notify may be a cut by somebody: never the end of a body.
     if (more <= 0) co_return more == 0 ? -EPROTO : more;
     tls_->Feed(std::string_view(shared_raw, static_cast<size_t>(more)));
   }
 }
 
-// In small pieces, between which others may go on; they may use the same buffer.
+// Works in small pieces, between which other connections may run; they may use the same buffer.
 Task<void> Channel::Look(char* data, size_t size) {
   const std::string bytes(data, size);
   Yield yield{socket_.loop()};

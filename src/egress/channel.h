@@ -30,11 +30,11 @@ class Channel {
   // From here on bytes are TLS; what is in `unread` was not. False: tls()->why says why.
   Task<bool> Secure(std::unique_ptr<Tls> tls, int64_t deadline);
   Tls* tls() const { return tls_.get(); }
-  // Whatever is read here is looked at.
+  // Everything read here is scanned by `watch`.
   void LookWith(CanaryWatch* watch) { looks_ = watch; }
-  // Nothing is written here any more once that has found something; then -EPERM, and it is told.
+  // Once `watch` has found something, Write refuses with -EPERM and reports it.
   void HoldFor(CanaryWatch* watch) { holds_ = watch; }
-  // Nothing has come that nobody asked for, nor the end; what comes next is an answer.
+  // True if no unsolicited bytes and no end have come, so that the next bytes are an answer.
   bool Quiet();
   void EndSending();
   void Cut() { socket_.Cut(); }

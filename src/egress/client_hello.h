@@ -9,8 +9,8 @@
 
 namespace cloche::egress {
 
-// Takes the first message of a TLS client apart as it arrives, in as many records and pieces as it
-// likes. What was fed is the caller's to keep and to pass on.
+// Parses the first message of a TLS client as it arrives, in any number of records and pieces. The
+// caller keeps the bytes and passes them on.
 class ClientHello {
  public:
   enum class State : uint8_t { kMore, kDone, kBad };

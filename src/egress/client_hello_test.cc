@@ -69,7 +69,7 @@ TEST(ClientHello, SaysWhetherHttp2IsOffered) {
   EXPECT_EQ(Read(offer("\x09h2"), damaged), State::kBad);
 }
 
-TEST(ClientHello, WhatIsNoneIsRefusedAtOnce) {
+TEST(ClientHello, RefusesOtherBytesAtOnce) {
   const std::string good = Message(Name("a.example"));
   const std::string bad[] = {
       "GET / HTTP/1.1\r\n",

@@ -47,7 +47,7 @@ Connection::~Connection() {
   sandbox->owners.Named(told_as_);
 }
 
-// What was refused already is told once more: that it was refused is not all there is to say.
+// A connection that was reported as refused is reported again, because the decoy is news.
 void Connection::TellCanary() {
   told_canary_ = true;
   if (told_) {
@@ -107,12 +107,12 @@ Task<void> Connection::OwnerKnown() {
 }
 
 ConnectionDecision Connection::Admit(const Target& where) {
-  if (record.port != 0) {  // a proxy's client goes on with another host
+  if (record.port != 0) {  // a proxy's client continues with another host
     if (!told_) Tell();
     record.connection = NextConnectionNumber();
   }
   told_ = told_open_ = false;
-  record.bytes_up = record.bytes_down = record.requests = record.masked = 0;
+  record.bytes_up = record.bytes_down = record.requests = record.redacted = 0;
   record.address.clear();
   record.reason.clear();
   started_ = services.loop.now();
@@ -154,7 +154,7 @@ ConnectionDecision Connection::Admit(const Target& where) {
 
 ConnectionDecision Connection::Decide() const {
   ConnectionDecision decision = DecideConnection(sandbox->rules, target, services.loop.Seconds());
-  if (sandbox->secrets.MasksAt(target))
+  if (sandbox->secrets.RedactsAt(target))
     decision.reads_requests = decision.must_read_requests = true;
   return decision;
 }

@@ -17,14 +17,14 @@
 namespace cloche::egress {
 
 class Trust;
-class Vessels;
+class RelayBuffers;
 
-// What every connection uses; lives as long as the process.
+// Shared by all connections; lives as long as the process.
 struct Services {
   Loop& loop;
   Reports& reports;
   Resolver& resolver;
-  Vessels& vessels;
+  RelayBuffers& buffers;
   Trust& trust;
 };
 
@@ -45,7 +45,7 @@ class Connection {
   Record record;
   std::unique_ptr<CanaryWatch> watch;  // with decoys only
 
-  // As what it is let through, once that is known: rules that change are compared with it.
+  // The kind it was let through as, once known: changed rules are compared with it.
   std::optional<Kind> served;
   bool opaque = false;  // bytes pass unread: rules about requests cannot be kept
   struct Asked {
@@ -54,35 +54,37 @@ class Connection {
   };
   std::list<Asked> asked;  // the requests that are under way: in HTTP/1.1 it is one
 
-  // Decides on `where` and counts it as a request. When it is let through, the record says by what;
-  // when not, it has been told already and the reason is what the program may read.
+  // Decides on `where` and counts it as a request. When it is let through, the record says by which
+  // rule; when not, it has been reported, and the reason is for the program.
   ConnectionDecision Admit(const Target& where);
   bool over_limit() const { return over_limit_; }
   // By the rules as they are now. Where a secret has been sent, requests and answers are read.
   ConnectionDecision Decide() const;
-  // Has it still a way?
+  // True if the rules still let it through.
   bool StillGranted() const;
 
   // A refusal after all: the name in the hello is another, the address is private, ...
   void Deny(const std::string& reason, const std::string& rule = "");
-  // It is on its way to the other side.
+  // Reports that it is on its way to the other side.
   void TellOpen();
   // One event, of this connection or of a request on it.
   void Report(const Record& event, bool open = false);
-  // The daemon knows whose it is, as far as that can be known: the program may go on, and end.
+  // Waits until the daemon knows the owner, as far as possible: then the program may continue, and
+  // end.
   Task<void> OwnerKnown();
   // One more request on an open connection; false over the limit.
   bool TakeRequest();
-  // Whatever is under way ends with a reset.
+  // Ends everything under way with a reset.
   void Cut(const std::string& reason);
   // Nobody reads the answer. The server still gets what it was sent, unless it is answering
-  // already, and is told that this is the end.
+  // already, and learns that this is the end.
   void Leave(const std::string& reason);
-  // Has it said a decoy? Then that is told, once, and it is cut.
+  // True if it has sent a decoy. That is reported once, and the connection is cut.
   bool Betrayed();
-  // Looks for one in a part of `message`, while others may go on. True: it is over.
+  // Looks for a decoy in a part of `message`, while other connections may run. True: it is over.
   Task<bool> Betrays(CanaryScanner& message, std::string_view bytes);
-  // Before they go on. False when that is too much: then it is cut, and they must not.
+  // Counts bytes before they are passed on. False over the limit: it is cut, and they must not
+  // pass.
   bool Count(bool up, uint64_t bytes);
   bool denied() const { return told_; }
 

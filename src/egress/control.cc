@@ -161,8 +161,8 @@ Result<ControlMessage> ReadSecretValue(json& object, const std::string& sandbox)
   return message;
 }
 
-Result<ControlMessage> ReadMask(json& object, const std::string& sandbox) {
-  MaskMessage message{.sandbox = sandbox};
+Result<ControlMessage> ReadRedact(json& object, const std::string& sandbox) {
+  RedactMessage message{.sandbox = sandbox};
   CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "value", "hosts"}));
   CLOCHE_TRY(ReadText(object, "value", message.value));
   Wipe(object["value"].get_ref<std::string&>());
@@ -185,13 +185,13 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
   sandbox.clear();
   if (text.size() > kMostControlMessage) return Bad("message", "is too long");
   json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) return Bad("message", "is no JSON object");
+  if (!object.is_object()) return Bad("message", "is not a JSON object");
   std::string op;
   CLOCHE_TRY(ReadText(object, "op", op));
   if (op == "resolver") return ReadResolver(object);
-  if (op == "trust") {
+  if (op == "host_ca") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "certificates", "first", "more"}));
-    TrustMessage message;
+    HostCaMessage message;
     CLOCHE_TRY(ReadText(object, "certificates", message.certificates));
     for (const auto& [key, value] :
          {std::pair("first", &message.first), std::pair("more", &message.more)}) {
@@ -202,10 +202,10 @@ Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& s
     return message;
   }
   CLOCHE_TRY(ReadText(object, "sandbox", sandbox));
-  if (sandbox.empty() || sandbox.size() > 128) return Bad("sandbox", "is no id");
+  if (sandbox.empty() || sandbox.size() > 128) return Bad("sandbox", "is not an id");
   if (op == "open") return ReadOpen(object, sandbox);
   if (op == "secret") return ReadSecretValue(object, sandbox);
-  if (op == "mask") return ReadMask(object, sandbox);
+  if (op == "redact") return ReadRedact(object, sandbox);
   if (op == "rules") {
     CLOCHE_TRY(OnlyKnown(object, {"op", "sandbox", "rules"}));
     ASSIGN_OR_RETURN(std::vector<Rule> rules, RulesFromJson(object.value("rules", json())));

@@ -15,12 +15,12 @@
 
 namespace cloche::egress {
 
-// What the daemon tells cloche-egress, one JSON object per message: docs/formats/egress.md.
+// Messages of the daemon to cloche-egress, one JSON object each: docs/formats/egress.md.
 
 inline constexpr size_t kMostControlMessage = 64 << 10;
 inline constexpr int kControlSocket = 3;
 
-// 0 is no limit. Bytes are counted over the sandbox's life, rates have a burst of one second.
+// 0 means no limit. Bytes are counted over the sandbox's life, rates have a burst of one second.
 struct Limits {
   uint64_t requests_per_second = 0;
   uint64_t connections = 0;
@@ -73,7 +73,7 @@ struct SecretMessage {
 };
 // A value that has been sent to these hosts, and is not to come back from them, although no rule
 // speaks of it any more.
-struct MaskMessage {
+struct RedactMessage {
   std::string sandbox, value;
   std::vector<std::pair<std::string, uint16_t>> hosts;
 };
@@ -81,7 +81,7 @@ struct OwnerMessage {
   std::string sandbox;
   uint64_t connection = 0;
 };
-struct TrustMessage {
+struct HostCaMessage {
   std::string certificates;  // PEM; may come in parts, `first` begins anew
   bool first = true;
   bool more = false;  // nothing changes before the last part
@@ -89,9 +89,9 @@ struct TrustMessage {
 
 using ControlMessage =
     std::variant<OpenMessage, RulesMessage, LimitsMessage, CloseMessage, ResolverMessage,
-                 AuthorityMessage, SecretMessage, MaskMessage, OwnerMessage, TrustMessage>;
+                 AuthorityMessage, SecretMessage, RedactMessage, OwnerMessage, HostCaMessage>;
 
-// Unknown operations and fields are refused. `sandbox` is told even then, when it could be read: a
+// Refuses unknown operations and fields. `sandbox` is set even then, when it could be read: a
 // sandbox whose rules cannot be read has none.
 Result<ControlMessage> ParseControlMessage(std::string_view text, std::string& sandbox);
 

@@ -37,17 +37,17 @@ TEST(Control, MessagesAreRead) {
   EXPECT_EQ(std::get<OwnerMessage>(*owner).connection, 7u);
 }
 
-TEST(Control, AuthorityAndTrustAreRead) {
+TEST(Control, AuthorityAndHostCasAreRead) {
   std::string sandbox;
   const auto authority = ParseControlMessage(
       R"({"op":"authority","sandbox":"sb_x","ca":{"certificate":"c","key":"k"}})", sandbox);
   ASSERT_TRUE(authority) << authority.error().message;
   EXPECT_EQ(std::get<AuthorityMessage>(*authority).sandbox, "sb_x");
   EXPECT_EQ(std::get<AuthorityMessage>(*authority).ca.key, "k");
-  const auto trust = ParseControlMessage(R"({"op":"trust","certificates":"c"})", sandbox);
+  const auto trust = ParseControlMessage(R"({"op":"host_ca","certificates":"c"})", sandbox);
   ASSERT_TRUE(trust);
-  EXPECT_TRUE(std::get<TrustMessage>(*trust).first);
-  EXPECT_FALSE(std::get<TrustMessage>(*trust).more);
+  EXPECT_TRUE(std::get<HostCaMessage>(*trust).first);
+  EXPECT_FALSE(std::get<HostCaMessage>(*trust).more);
 }
 
 TEST(Control, NameServersNobodyCanAskAreLeftOut) {
@@ -60,7 +60,7 @@ TEST(Control, NameServersNobodyCanAskAreLeftOut) {
   EXPECT_EQ(FormatIpAddress(servers[0].first), "192.0.2.53");
 }
 
-TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
+TEST(Control, RefusesInvalidMessagesAndNamesTheirSandbox) {
   std::string sandbox;
   for (const char* bad : {
            "",
@@ -89,18 +89,18 @@ TEST(Control, WhatCannotBeReadIsRefusedAndSaysWhose) {
            R"({"op":"authority","sandbox":"s"})",
            R"({"op":"authority","sandbox":"s","ca":{"certificate":"x"}})",
            R"({"op":"authority","sandbox":"s","ca":{"certificate":"x","key":"y","more":1}})",
-           R"({"op":"trust","certificates":"","more":1})",
-           R"({"op":"mask","sandbox":"s","hosts":[]})",
-           R"({"op":"mask","sandbox":"s","value":"v"})",
-           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a.example"]]})",
-           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a.example",65536]]})",
-           R"({"op":"mask","sandbox":"s","value":"v","hosts":[["a b",443]]})",
+           R"({"op":"host_ca","certificates":"","more":1})",
+           R"({"op":"redact","sandbox":"s","hosts":[]})",
+           R"({"op":"redact","sandbox":"s","value":"v"})",
+           R"({"op":"redact","sandbox":"s","value":"v","hosts":[["a.example"]]})",
+           R"({"op":"redact","sandbox":"s","value":"v","hosts":[["a.example",65536]]})",
+           R"({"op":"redact","sandbox":"s","value":"v","hosts":[["a b",443]]})",
        })
     EXPECT_FALSE(ParseControlMessage(bad, sandbox)) << bad;
-  const auto mask = ParseControlMessage(
-      R"({"op":"mask","sandbox":"s","value":"v","hosts":[["A.example",443]]})", sandbox);
-  ASSERT_TRUE(mask);
-  EXPECT_EQ(std::get<MaskMessage>(*mask).hosts[0],
+  const auto redaction = ParseControlMessage(
+      R"({"op":"redact","sandbox":"s","value":"v","hosts":[["A.example",443]]})", sandbox);
+  ASSERT_TRUE(redaction);
+  EXPECT_EQ(std::get<RedactMessage>(*redaction).hosts[0],
             std::pair(std::string("a.example"), uint16_t{443}));
   EXPECT_FALSE(ParseControlMessage(R"({"op":"rules","sandbox":"sb_y","rules":"x"})", sandbox));
   EXPECT_EQ(sandbox, "sb_y");

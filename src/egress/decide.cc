@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "egress/host_name.h"
 #include "egress/rule_text.h"
@@ -22,7 +23,7 @@ bool HoldsAddress(const Rule& rule, const IpAddress& address) {
   return rule.allow ? Grants(*rule.range, address) : rule.range->Contains(address);
 }
 
-// The destination as the connection names it; what its name resolves to is looked at later.
+// Compares the destination as the connection names it; the addresses of its name are checked later.
 bool CoversHost(const Rule& rule, const Target& target) {
   if (!target.name.empty()) return !rule.host.empty() && HostMatches(rule.host, target.name);
   return rule.host.empty() && rule.range && HoldsAddress(rule, target.address);
@@ -32,21 +33,7 @@ bool Covers(const Rule& rule, const Target& target, int64_t now) {
   return InForce(rule, now) && CoversPort(rule, target.port) && CoversHost(rule, target);
 }
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string InLower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
-  return lower;
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = Lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// %XX taken for what it stands for, once: %61dmin is admin.
+// Decodes %XX once: %61dmin is admin.
 std::string Decoded(std::string_view path) {
   std::string decoded;
   for (size_t i = 0; i < path.size(); ++i) {
@@ -59,10 +46,10 @@ std::string Decoded(std::string_view path) {
   return decoded;
 }
 
-// Some servers take /Admin for /admin: what denies covers all spellings, what allows only its own.
+// Some servers take /Admin for /admin: a denial covers all spellings, a grant only its own.
 bool CoversRequest(const Rule& rule, const Request& request) {
   const auto spelled = [&](std::string_view text) {
-    return rule.allow ? std::string(text) : InLower(text);
+    return rule.allow ? std::string(text) : Lowered(text);
   };
   const auto is_method = [&](const std::string& method) {
     return spelled(method) == spelled(request.method);
@@ -117,7 +104,7 @@ ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& t
       return decision;
     }
     if (rule.LooksIntoRequests()) decision.reads_requests = true;
-    // What was put in there must not come back unseen, by whatever rule.
+    // A secret sent there must not come back unseen, by any rule.
     if (rule.secret) decision.must_read_requests = true;
     if (!rule.allow) {
       decision.must_read_requests = true;
@@ -196,7 +183,7 @@ RequestDecision DecideRequest(std::span<const Rule> rules, const Target& target,
   for (const Rule& rule : rules) {
     if (!Covers(rule, target, now)) continue;
     decision.restricted |= !rule.methods.empty() || !rule.path_prefix.empty();
-    // A request that could be read in two ways is taken as what the rules are about.
+    // A denial covers ambiguous requests, a grant does not.
     const bool unclear = (!rule.path_prefix.empty() && (!plain || request.overrides_path)) ||
                          (!rule.methods.empty() && request.overrides_method);
     if (!rule.allow) {
@@ -241,7 +228,7 @@ bool PathIsPlain(std::string_view path) {
     if (i + 2 >= path.size() || HexDigit(path[i + 1]) < 0 || HexDigit(path[i + 2]) < 0)
       return false;
     const int code = HexDigit(path[i + 1]) << 4 | HexDigit(path[i + 2]);
-    // . / \ ; % and what controls: decoded once more, it would be another path.
+    // . / \ ; % and control characters: decoded once more, it would be another path.
     if (code == '.' || code == '/' || code == '\\' || code == ';' || code == '%' || code < ' ' ||
         code == 0x7f)
       return false;
@@ -272,7 +259,7 @@ std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& a
 }
 
 std::string DenialText(const Target& target, std::string_view sandbox) {
-  // Without a scheme the sandbox's own loopback would be meant, of which there is no rule.
+  // Without a scheme it would mean the sandbox's own loopback, for which there is no rule.
   const std::string text = target.Text();
   return fmt::format("{0} is not granted to {1}; grant it with: cloche net {1} allow {2}{0}", text,
                      sandbox, ParseRule(text) ? "" : "tcp://");

@@ -44,15 +44,15 @@ struct ConnectionDecision : Decision {
   bool must_read_requests = false;
 };
 
-// May a resolver tell an address for this name? Some rule that is in force grants some port of it.
+// True if the resolver may give an address for this name: a rule in force grants some port of it.
 bool NameIsGranted(std::span<const Rule> rules, std::string_view name, int64_t now);
 
-// Deny goes over allow. No rule: no.
+// Deny overrides allow. Without a rule it is refused.
 ConnectionDecision DecideConnection(std::span<const Rule> rules, const Target& target, int64_t now);
 
 // A name has led to `address`, for a connection of this kind. Addresses that are not public are
 // refused unless a rule names them for this port: one with this host, or one without a host that
-// grants as much there to whoever names the address itself.
+// grants as much there to programs that name the address itself.
 Decision DecideAddress(std::span<const Rule> rules, const Target& target, Kind kind,
                        const IpAddress& address, int64_t now);
 
@@ -83,7 +83,7 @@ bool PathIsPlain(std::string_view path);
 // The earliest expiry after `now`, 0 when there is none.
 int64_t NextExpiry(std::span<const Rule> rules, int64_t now);
 
-// What a person reads: what was refused, and how it would be granted.
+// The message for people: what was refused, and how to grant it.
 std::string DenialText(const Target& target, std::string_view sandbox);
 // To be appended when DecideAddress refused: the rule that binds the name to this address.
 std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& address,

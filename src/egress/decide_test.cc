@@ -48,7 +48,7 @@ TEST(Decide, HostAndPortMustBothBeCovered) {
   EXPECT_FALSE(NameIsGranted(rules, "other.example", kNow));
 }
 
-TEST(Decide, DenyGoesOverAllowWhateverTheOrder) {
+TEST(Decide, DenyOverridesAllowInAnyOrder) {
   for (const bool first : {true, false}) {
     std::vector<Rule> rules = {Allow("*.example.com:443")};
     rules.insert(first ? rules.begin() : rules.end(), Deny("secret.example.com:443"));
@@ -283,7 +283,7 @@ TEST(DecideRequest, WhereASecretGoesNothingPassesUnread) {
   EXPECT_TRUE(beside.secrets.empty());
 }
 
-TEST(Decide, DenialsSayWhatWouldHelp) {
+TEST(Decide, DenialsSayHowToGrant) {
   EXPECT_EQ(DenialText(Named("api.example.com", 443), "sb_x"),
             "api.example.com:443 is not granted to sb_x; grant it with: cloche net sb_x allow "
             "api.example.com:443");

@@ -30,7 +30,7 @@ Task<int> ConnectTo(Connection& connection, const IpAddress& address) {
 
 Task<Status> Dial(Connection& connection) {
   const Target target = connection.target;
-  // Not even its name is asked for.
+  // Not even its name is looked up.
   if (connection.Betrayed()) co_return Fail(Code::kDenied, connection.record.reason);
   std::vector<IpAddress> addresses;
   if (target.name.empty()) {

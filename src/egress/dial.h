@@ -6,8 +6,9 @@
 
 namespace cloche::egress {
 
-// Finds out where connection.target is, refuses what no rule grants, and connects to exactly that.
-// Afterwards connection.upstream is there. kDenied: a rule is missing; others: it did not work.
+// Finds out where connection.target is, refuses addresses that no rule grants, and connects to
+// exactly that. Afterwards connection.upstream is set. kDenied: a rule is missing; others: it did
+// not work.
 Task<Status> Dial(Connection& connection);
 
 // TLS on connection.upstream: the server must prove that it is the host. With `two` it may choose

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "egress/host_name.h"
 
 namespace cloche::egress {
@@ -60,13 +61,6 @@ bool ReadName(std::string_view message, size_t& at, std::string& name, bool may_
   return true;
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 struct Record {
   std::string owner;
   uint16_t type = 0;
@@ -77,7 +71,7 @@ struct Record {
 
 bool ReadRecord(std::string_view message, size_t& at, Record& record) {
   if (!ReadName(message, at, record.owner, true) || at + 10 > message.size()) return false;
-  record.owner = Lower(record.owner);
+  record.owner = Lowered(record.owner);
   record.type = Read16(message, at);
   const uint16_t type_class = Read16(message, at + 2);
   record.ttl = Read32(message, at + 4);
@@ -96,7 +90,7 @@ bool ReadRecord(std::string_view message, size_t& at, Record& record) {
   } else if (record.type == kDnsCname) {
     size_t inside = at;
     if (!ReadName(message, inside, record.alias, true) || inside != at + length) return false;
-    record.alias = Lower(record.alias);
+    record.alias = Lowered(record.alias);
   }
   at += length;
   return true;
@@ -208,7 +202,7 @@ Result<DnsAnswer> ParseDnsAnswer(std::string_view message, std::string_view ques
     records.push_back(std::move(record));
   }
   answer.ttl = 0x7fffffff;
-  std::string owner = Lower(name);
+  std::string owner = Lowered(name);
   for (int aliases = 0;; ++aliases) {
     const auto alias = std::find_if(records.begin(), records.end(), [&](const Record& record) {
       return record.type == kDnsCname && record.owner == owner;

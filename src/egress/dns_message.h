@@ -15,12 +15,12 @@ inline constexpr uint16_t kDnsA = 1, kDnsCname = 5, kDnsAaaa = 28;
 inline constexpr uint8_t kDnsNoError = 0, kDnsFormatError = 1, kDnsServerFailure = 2,
                          kDnsNoSuchName = 3, kDnsNotImplemented = 4, kDnsRefused = 5;
 
-// What a program asked. A message that is no query at all is std::nullopt and gets no answer.
+// A program's question. A message that is not a query at all is std::nullopt and gets no answer.
 struct DnsQuery {
   uint16_t id = 0;
   bool recursion = false;
   uint8_t refuse_with = 0;  // an rcode, when it must not be answered: two questions, no query, ...
-  std::string name;         // normal; empty when it is no host name
+  std::string name;         // normal; empty when not a host name
   std::string shown;        // as it was asked, for the log
   uint16_t type = 0;
   std::string question;  // as it came: it goes back unchanged
@@ -30,7 +30,7 @@ std::optional<DnsQuery> ParseDnsQuery(std::string_view message);
 std::string MakeDnsAnswer(const DnsQuery& query, uint8_t rcode,
                           const std::vector<IpAddress>& addresses, uint32_t ttl);
 
-// What we ask. `name` is sent as it is written (capitals too: an answer must repeat them).
+// The question we ask. `name` is sent as it is written (capitals too: an answer must repeat them).
 std::string MakeDnsQuestion(uint16_t id, std::string_view name, uint16_t type);
 
 struct DnsAnswer {

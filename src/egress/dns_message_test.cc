@@ -22,7 +22,7 @@ TEST(DnsQuery, OddOnesAreNotAnswered) {
   EXPECT_FALSE(ParseDnsQuery(good.substr(0, 11)));
   std::string answer = good;
   answer[2] = static_cast<char>(0x80);
-  EXPECT_FALSE(ParseDnsQuery(answer)) << "an answer is no query";
+  EXPECT_FALSE(ParseDnsQuery(answer)) << "an answer is not a query";
   std::string two = good;
   two[5] = 2;
   EXPECT_EQ(ParseDnsQuery(two)->refuse_with, kDnsFormatError);

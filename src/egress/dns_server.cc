@@ -15,15 +15,15 @@ constexpr uint32_t kTtl = 60;  // any: the address of a name never changes
 constexpr int64_t kToldMs = 2000;
 constexpr int kAtOnce = 64;
 
-// Its number, by which its owner is waited for; 0: nobody asks.
+// Returns the number of the event, by which its owner is awaited; 0: there is none to wait for.
 uint64_t Report(Services& services, Sandbox& sandbox, const Record& record) {
   if (!services.reports.Send(record)) return 0;
   sandbox.owners.Told(services.loop, record.connection);
   return record.connection;
 }
 
-// What a service is asked for of: _http._tcp.mirror.example is of mirror.example, and is reached
-// there. Empty: no service.
+// The host of a service: _http._tcp.mirror.example belongs to mirror.example, and is reached there.
+// Empty: not the name of a service.
 struct Service {
   std::string host;
   std::string rule;  // that would grant it
@@ -62,7 +62,7 @@ uint64_t TellDenied(Services& services, Sandbox& sandbox, const DnsQuery& query,
   return Report(services, sandbox, record);
 }
 
-// A name that spells a decoy has left as soon as somebody is asked for it.
+// A name that spells a decoy has leaked as soon as a server is asked for it.
 bool TellCanary(Services& services, Sandbox& sandbox, const DnsQuery& query, uint16_t source_port,
                 uint64_t& told) {
   if (sandbox.canaries == nullptr) return false;
@@ -96,7 +96,7 @@ std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view mes
   if (query->refuse_with != 0) return MakeDnsAnswer(*query, query->refuse_with, {}, 0);
   if (query->name.empty() || !NameIsGranted(sandbox.rules, query->name, services.loop.Seconds())) {
     const Service service = ServiceOf(query->shown);
-    // Of a host that is granted there is nothing to say: programs go on to the host itself.
+    // For a granted host there is nothing to report: programs continue with the host itself.
     if (service.host.empty() ||
         !NameIsGranted(sandbox.rules, service.host, services.loop.Seconds()))
       told = TellDenied(services, sandbox, *query, service, source_port);
@@ -115,7 +115,7 @@ std::string AnswerDns(Services& services, Sandbox& sandbox, std::string_view mes
 
 namespace {
 
-// Who asked may end as soon as he has his answer.
+// The program may end as soon as it has its answer, so the answer waits until its owner is known.
 Task<void> SendWhenKnown(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> socket,
                          sys::Sender to, std::string answer, uint64_t told) {
   co_await sandbox->owners.Known(told);

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/ascii.h"
+
 namespace cloche::egress {
 
-// Takes escapes for what they stand for, once: %41, and \u0041, \x41, \/ and \n as JSON and its kin
-// have them. What is none means itself.
+// Decodes escapes once: %41, and \u0041, \x41, \/ and \n as in JSON and its kin. Other characters
+// stand for themselves.
 class EscapeReader {
  public:
   // Calls emit(byte) for what `c` completes: nothing, a byte, or all that was held back.
@@ -39,12 +41,6 @@ class EscapeReader {
   char kind() const { return kind_; }  // how the last one began: % or a backslash
 
  private:
-  static int HexDigit(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  }
   static uint8_t Simple(uint8_t c) {
     switch (c) {
       case 'n':

@@ -30,7 +30,7 @@ bool HasBlankEnd(std::string_view text) {
          (kBlanks.find(text.front()) != kBlanks.npos || kBlanks.find(text.back()) != kBlanks.npos);
 }
 
-// What HTTP/1.1 would not notice: there it has been read from lines.
+// Checks what parsing lines rules out in HTTP/1.1.
 Status CheckField(const Header& field) {
   if (field.name.empty() || field.name.find(':') != field.name.npos || HasLineEnd(field.name))
     return Bad("a header has no proper name");
@@ -98,7 +98,7 @@ Result<RequestHead> RequestFromH2(const H2Fields& fields) {
   if (*method.value == "CONNECT") return Bad("CONNECT is not passed on");
   if (scheme.value == nullptr || *scheme.value != "https") return Bad(":scheme is not https");
   if (path.value == nullptr || (!path.value->starts_with('/') && *path.value != "*"))
-    return Bad(":path is no path");
+    return Bad(":path is not a path");
   if (authority.value != nullptr && authority.value->empty()) return Bad(":authority is empty");
   ASSIGN_OR_RETURN(const std::string others, WriteOthers(fields, rest));
   ASSIGN_OR_RETURN(

@@ -63,7 +63,7 @@ TEST(H2Message, HostBecomesAuthorityAndNamesLoseTheirCapitals) {
   EXPECT_EQ(fields[4].name, "accept-encoding");
 }
 
-TEST(H2Message, WhatCouldBeReadTwoWaysIsRefused) {
+TEST(H2Message, RefusesAmbiguousMessages) {
   const H2Fields bad[] = {
       {},
       Without(":method"),
@@ -148,7 +148,7 @@ TEST(H2Message, TrailersSayNothingAboutTheMessage) {
     EXPECT_FALSE(CheckH2Trailers({{name, "1"}})) << name;
 }
 
-TEST(H2Pipe, PaysForWhatWasTakenAndForAllOnceItIsEmpty) {
+TEST(H2Pipe, PaysForTakenBytesAndForAllOnceItIsEmpty) {
   H2Pipe pipe;
   char data[16];
   size_t paid = 0;

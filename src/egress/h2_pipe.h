@@ -9,8 +9,8 @@
 
 namespace cloche::egress {
 
-// One way of a stream: what came and waits until there is room to send it. How much that can be is
-// bounded by whoever sent it: he may go on when what he is owed is paid.
+// One direction of a stream: bytes that came and wait until there is room to send them. Flow
+// control bounds them: the sender may continue when what it is owed is paid.
 class H2Pipe {
  public:
   // `paid_for` bytes came, which have become `bytes`.

@@ -30,13 +30,13 @@ struct Exchange {
   bool counted = false;  // `asked` is one
   std::vector<SecretInUse> secrets;
   int interim = 0;
-  std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
-  std::optional<Masker> masker;         // of its body
-  bool masked = false;                  // something in a head of it
-  bool collects = false;                // the body is read as a whole before it goes on
+  std::shared_ptr<const Needles> needles;  // none: the answer passes as it is
+  std::optional<Redactor> redactor;        // of its body
+  bool redacted = false;                   // something in a head of it
+  bool collects = false;                   // the body is read as a whole before it is sent on
   std::string body;
   std::optional<CanaryScanner> looks;  // at what goes up
-  size_t held = 0;                     // for it, heads and the masker, until the exchange is over
+  size_t held = 0;                     // for it, heads and the redactor, until the exchange is over
   H2Pipe up, down;
   bool begun = false;     // the answer is on its way
   bool own = false;       // and it is ours
@@ -127,7 +127,7 @@ class H2Relay final : public H2Session::Owner {
       exchange->up.Put(bytes, bytes.size());
       server_->Resume(exchange->ours);
     } else {
-      exchange->down.Put(exchange->masker ? exchange->masker->Feed(bytes) : std::string(bytes),
+      exchange->down.Put(exchange->redactor ? exchange->redactor->Feed(bytes) : std::string(bytes),
                          bytes.size());
       client_.Resume(exchange->theirs);
     }
@@ -141,7 +141,7 @@ class H2Relay final : public H2Session::Owner {
       if (exchange->collects && !exchange->own) SendCollected(*exchange);
       if (exchange->Lives()) server_->Resume(exchange->ours);
     } else {
-      if (exchange->masker) exchange->down.Put(exchange->masker->End(), 0);
+      if (exchange->redactor) exchange->down.Put(exchange->redactor->End(), 0);
       exchange->down.ended = true;
       client_.Resume(exchange->theirs);
     }
@@ -167,7 +167,7 @@ class H2Relay final : public H2Session::Owner {
     if (exchange->down.ended) {
       StopUpload(*exchange);
     } else {
-      // Never a silent end: what came of the answer is not all of it.
+      // Never a silent end: the answer is incomplete.
       client_.Reset(exchange->theirs, code == kH2NoError ? kH2InternalError : code);
     }
   }
@@ -212,7 +212,7 @@ class H2Relay final : public H2Session::Owner {
     std::string why = co_await server_->Read();
     if (why.empty()) why = "it closed the connection";
     unreachable_ = Refusal{502, connection_.target.Text() + ": " + why};
-    // What is under way has no other end.
+    // The server is gone, so open exchanges can only end here.
     for (auto& [stream, exchange] : exchanges_) {
       if (!exchange.Lives()) continue;
       LetGo(exchange);
@@ -231,8 +231,7 @@ class H2Relay final : public H2Session::Owner {
     server_read_.Set();
   }
 
-  // Heads are packed in a way of their own, bodies come in frames: what the connection says as a
-  // whole shows neither.
+  // Heads are compressed and bodies come in frames, so the bytes of the connection show neither.
   bool SaysDecoy(const H2Head& head) {
     if (connection_.watch == nullptr) return false;
     for (const Header& field : head.fields) {
@@ -276,7 +275,7 @@ class H2Relay final : public H2Session::Owner {
     const std::string reason = connection_.record.reason;
     auto judged = JudgeRequest(connection_, Kind::kHttps, *request);
     if (!judged) {
-      // The limit was this request's; the connection goes on.
+      // The limit was this request's; the connection stays open.
       if (judged.error().status == 429) connection_.record.reason = reason;
       CountRefusal();
       return Refuse(exchange, judged.error());
@@ -285,10 +284,10 @@ class H2Relay final : public H2Session::Owner {
     exchange.asked = connection_.asked.insert(connection_.asked.end(), std::move(judged->asked));
     exchange.counted = true;
     exchange.secrets = std::move(judged->secrets);
-    exchange.mask = std::move(judged->mask);
-    if (exchange.mask) {
-      if (!Hold(exchange, exchange.mask->most_held())) return;
-      exchange.masker.emplace(exchange.mask);
+    exchange.needles = std::move(judged->needles);
+    if (exchange.needles) {
+      if (!Hold(exchange, exchange.needles->most_held())) return;
+      exchange.redactor.emplace(exchange.needles);
     }
     if (unreachable_) {
       Refuse(exchange, *unreachable_);
@@ -332,33 +331,33 @@ class H2Relay final : public H2Session::Owner {
     if (exchange.begun) {
       if (!head.fits || !CheckH2Trailers(head.fields))
         return Break(exchange, "its trailer is none");
-      exchange.down.trailers = Masked(exchange, head.fields);
+      exchange.down.trailers = Redacted(exchange, head.fields);
       return;
     }
     const auto answer = head.fits
                             ? ResponseFromH2(head.fields, exchange.request.method)
                             : Result<ResponseHead>(Fail(Code::kInvalid, "its head is too long"));
     if (!answer) return Break(exchange, answer.error().message);
-    if (const char* hidden = WhyNotMasked(*answer); exchange.mask && *hidden != '\0')
+    if (const char* hidden = WhyNotRedacted(*answer); exchange.needles && *hidden != '\0')
       return Break(exchange, hidden);
     if (answer->status < 200 && ++exchange.interim > kMostInterim)
       return Break(exchange, kTooManyInterim);
-    const H2Fields fields = Masked(exchange, H2FieldsOf(*answer));
+    const H2Fields fields = Redacted(exchange, H2FieldsOf(*answer));
     if (answer->status < 200) return client_.Inform(exchange.theirs, fields);
     exchange.begun = true;
     client_.Answer(exchange.theirs, fields, !last);
   }
 
-  static H2Fields Masked(Exchange& exchange, H2Fields fields) {
-    if (!exchange.mask) return fields;
+  static H2Fields Redacted(Exchange& exchange, H2Fields fields) {
+    if (!exchange.needles) return fields;
     for (Header& field : fields) {
-      field.name = Masker::All(exchange.mask, field.name, exchange.masked);
-      field.value = Masker::All(exchange.mask, field.value, exchange.masked);
+      field.name = Redactor::All(exchange.needles, field.name, exchange.redacted);
+      field.value = Redactor::All(exchange.needles, field.value, exchange.redacted);
     }
     return fields;
   }
 
-  // The server speaks nonsense.
+  // The server breaks the protocol.
   void Break(Exchange& exchange, const std::string& why) {
     server_->Reset(exchange.ours, kH2ProtocolError);
     LetGo(exchange);
@@ -387,13 +386,14 @@ class H2Relay final : public H2Session::Owner {
     client_.Answer(exchange.theirs, fields, exchange.request.method != "HEAD");
   }
 
-  // The program has its answer and would go on sending: nobody reads that any more.
+  // The program has its answer, and nobody reads the rest of its upload.
   void StopUpload(Exchange& exchange) {
     if (exchange.end_sent && !exchange.up.ended && (exchange.own || exchange.over))
       client_.Reset(exchange.theirs, kH2NoError);
   }
 
-  // In HTTP/1.1 a refusal ends the connection, and the next one is counted; here it must be.
+  // In HTTP/1.1 a refusal ends the connection, and the next connection is counted; here the refusal
+  // must be.
   void CountRefusal() {
     const std::string reason = connection_.record.reason;
     (void)connection_.TakeRequest();
@@ -402,7 +402,7 @@ class H2Relay final : public H2Session::Owner {
       client_.BeCalm("HTTP/2: too many requests are refused");
   }
 
-  // Until the exchange is over. False: there is no room, and it ends.
+  // Held until the exchange is over. False: there is no room, and it ends.
   bool Hold(Exchange& exchange, size_t bytes) {
     if (connection_.sandbox->Hold(bytes)) {
       exchange.held += bytes;
@@ -413,7 +413,7 @@ class H2Relay final : public H2Session::Owner {
     return false;
   }
 
-  // What was taken of one side may come again.
+  // Lets one side send as much again as was taken of it.
   void Pay(Exchange& exchange, bool up, size_t paid) {
     connection_.sandbox->held -= paid;
     if (up) {
@@ -423,7 +423,7 @@ class H2Relay final : public H2Session::Owner {
     }
   }
 
-  // The server's stream is no more.
+  // The server's stream has ended.
   void LetGo(Exchange& exchange) {
     by_ours_.erase(exchange.ours);
     exchange.over = true;
@@ -431,8 +431,8 @@ class H2Relay final : public H2Session::Owner {
   }
 
   void Forget(Exchange& exchange) {
-    if (exchange.masked || (exchange.masker && exchange.masker->found()))
-      TellMasked(connection_, exchange.secrets);
+    if (exchange.redacted || (exchange.redactor && exchange.redactor->found()))
+      TellRedacted(connection_, exchange.secrets);
     Pay(exchange, true, exchange.up.Drop());
     Pay(exchange, false, exchange.down.Drop());
     connection_.sandbox->held -= exchange.held;

@@ -39,7 +39,7 @@ bool EndsStream(const nghttp2_frame& frame) {
 
 }  // namespace
 
-// What nghttp2 calls.
+// The callbacks of nghttp2.
 struct H2Callbacks {
   static H2Session& Of(void* self) { return *static_cast<H2Session*>(self); }
 
@@ -50,7 +50,7 @@ struct H2Callbacks {
     return 0;
   }
 
-  // Fields that are not as they should be come here too: the head is refused as a whole.
+  // Invalid fields come here too: the head is refused as a whole.
   static int Field(nghttp2_session*, const nghttp2_frame*, const uint8_t* name, size_t name_size,
                    const uint8_t* value, size_t value_size, uint8_t, void* user) {
     H2Head& head = Of(user).head_;
@@ -116,7 +116,7 @@ struct H2Callbacks {
   static int Sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     H2Session& self = Of(user);
     if (EndsStream(*frame)) self.owner_.OnEndSent(self, frame->hd.stream_id);
-    // Who makes us reset streams is counted as one who resets them.
+    // A peer that makes us reset streams is counted like one that resets them.
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != kH2NoError &&
         frame->rst_stream.error_code != kH2RefusedStream)
       self.CountReset();
@@ -178,7 +178,7 @@ H2Session::H2Session(Connection& connection, Channel& channel, Owner& owner, boo
   const nghttp2_settings_entry common[] = {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kH2StreamWindow},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMostHttpHead},
-      // Nobody pushes, nobody weighs.
+      // No push, no priorities.
       serves ? nghttp2_settings_entry{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}
              : nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, serves ? kH2Streams : 0}};
@@ -189,7 +189,7 @@ H2Session::H2Session(Connection& connection, Channel& channel, Owner& owner, boo
 H2Session::~H2Session() { nghttp2_session_del(session_); }
 
 int32_t H2Session::Request(const H2Fields& fields, bool body, bool secret) {
-  // What is secret stays out of tables that compress other requests.
+  // Secrets stay out of tables that compress other requests.
   const auto list = NameValues(fields, secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
   nghttp2_data_provider provider{};
   provider.read_callback = H2Callbacks::Take;
@@ -264,7 +264,7 @@ Task<std::string> H2Session::Read() {
     const long got = co_await channel_.Fill(deadline);
     if (got == -ETIMEDOUT && nghttp2_session_want_read(session_) != 0) continue;
     if (got <= 0) co_return why_;
-    // In small pieces: decoys are looked for in what they are.
+    // In small pieces, between which others may run: their contents are scanned for decoys.
     ssize_t used = 0;
     const std::string bytes = std::exchange(channel_.unread, {});
     for (size_t at = 0; at < bytes.size() && used >= 0 && why_.empty(); at += kReadAtOnce) {

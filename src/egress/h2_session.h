@@ -19,8 +19,8 @@ namespace cloche::egress {
 inline constexpr uint32_t kH2NoError = 0, kH2ProtocolError = 1, kH2InternalError = 2,
                           kH2RefusedStream = 7, kH2Cancel = 8, kH2EnhanceYourCalm = 11;
 
-// What a stream may have on its way before the other side must have taken some of it, and all
-// streams of a connection together. So much may wait in our memory, and no more.
+// The most bytes that a stream, and all streams of a connection together, may have on their way
+// before the other side has taken some. They also bound what waits in our memory.
 inline constexpr int32_t kH2StreamWindow = 512 << 10;
 inline constexpr int32_t kH2Window = 4 << 20;
 inline constexpr uint32_t kH2Streams = 100;
@@ -32,11 +32,12 @@ struct H2Head {
   bool fits = true;
 };
 
-// One HTTP/2 connection: nghttp2 between a channel and whoever knows what the streams mean. Bytes
-// of bodies are asked for when there is room for them, and allowed again when they are consumed.
+// One HTTP/2 connection: nghttp2 between a channel and its owner, who knows what the streams mean.
+// Bytes of bodies are asked for when there is room for them, and allowed again when they are
+// consumed.
 class H2Session {
  public:
-  // What is taken of a body to be sent.
+  // A part of a body, taken to be sent.
   struct Taken {
     size_t size = 0;
     bool wait = false;                   // there is nothing now: Resume says when
@@ -60,7 +61,7 @@ class H2Session {
     ~Owner() = default;
   };
 
-  // `serves`: we are the server of it.
+  // `serves`: we are its server.
   H2Session(Connection& connection, Channel& channel, Owner& owner, bool serves);
   ~H2Session();
   H2Session(const H2Session&) = delete;
@@ -72,12 +73,12 @@ class H2Session {
   void Reset(int32_t stream, uint32_t code);
   void Resume(int32_t stream);
   void Consume(int32_t stream, size_t size);
-  void Announce();  // GOAWAY: streams that are there go on, others do not begin
+  void Announce();  // GOAWAY: open streams continue, others do not begin
   void Finish();    // GOAWAY, and the end
 
-  // Until one side has enough; then why, when that was not as it should be.
+  // Runs until one side has enough; returns why, if that was an error.
   Task<std::string> Read();
-  // Until there is nothing more to say after the end, or nobody who listens.
+  // Runs until nothing is left to send after the end, or nobody listens.
   Task<void> Write();
   void Ring() { bell_.Ring(); }
   void BeCalm(const char* why);  // GOAWAY, and it is the other side's fault

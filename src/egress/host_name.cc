@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/ip_address.h"
 #include "base/text.h"
 
@@ -13,8 +14,6 @@ namespace {
 constexpr size_t kLongestName = 253;
 constexpr size_t kLongestLabel = 63;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool IsLabelByte(char c) { return (c >= 'a' && c <= 'z') || IsDigit(c) || c == '-' || c == '_'; }
 
 std::unexpected<Error> BadName(std::string_view text, std::string_view why) {
@@ -22,7 +21,7 @@ std::unexpected<Error> BadName(std::string_view text, std::string_view why) {
               fmt::format("host name \"{}\": {}", EscapeForTerminal(text.substr(0, 80)), why));
 }
 
-// Whatever ends in a number is an address to somebody (0x7f.1, 2130706433, 127.1).
+// Some parsers take every name that ends in a number for an address (0x7f.1, 2130706433, 127.1).
 bool EndsInNumber(std::string_view name) {
   const size_t dot = name.rfind('.');
   const std::string_view last = dot == name.npos ? name : name.substr(dot + 1);

@@ -13,7 +13,7 @@ TEST(HostName, HasOneForm) {
   EXPECT_EQ(*NormaliseHost(std::string(63, 'a') + ".b"), std::string(63, 'a') + ".b");
 }
 
-TEST(HostName, WhatTwoParsersReadDifferentlyIsRefused) {
+TEST(HostName, RefusesNamesThatParsersReadDifferently) {
   using std::string_view;
   const string_view bad[] = {"",
                              ".",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "egress/http_head.h"
 
 namespace cloche::egress {
@@ -9,13 +10,6 @@ namespace {
 
 constexpr int kMostDigits = 15;
 constexpr size_t kMostTrailer = 8 << 10;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -54,8 +48,8 @@ void ChunkedBody::Step(char c) {
       } else if (c == '\r' && digits_ > 0) {
         state_ = State::kSizeLf;
       } else {
-        Bad("the size of a chunk is no number");  // extensions: nobody needs them, many misread
-                                                  // them
+        Bad("the size of a chunk is not a number");  // extensions: nobody needs them, many misread
+                                                     // them
       }
       return;
     case State::kSizeLf:
@@ -97,7 +91,7 @@ void ChunkedBody::EndTrailerLine() {
   }
   // Read as a head of its own: the same rules for names and values.
   const auto fields = ParseResponseHead("HTTP/1.1 200 OK\r\n" + line_ + "\r\n\r\n", "HEAD");
-  if (!fields) return Bad("the trailer has a line that is no header");
+  if (!fields) return Bad("the trailer has a line that is not a header");
   for (const char* name : {"Content-Length", "Transfer-Encoding", "Host", "Connection"}) {
     if (fields->Find(name) != nullptr) return Bad("the trailer says how long the message is");
   }

@@ -25,7 +25,7 @@ TEST(ChunkedBody, EndsWhereItEndsInAnyPieces) {
   }
 }
 
-TEST(ChunkedBody, WhatOthersCutDifferentlyIsRefused) {
+TEST(ChunkedBody, RefusesAmbiguousChunks) {
   for (const std::string& bad : {"\r\n"s,
                                  "x\r\n"s,
                                  " 4\r\n"s,

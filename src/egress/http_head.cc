@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace cloche::egress {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr size_t kMostHeaders = 256;
 std::unexpected<Error> Bad(std::string_view why) {
   return Fail(Code::kInvalid, fmt::format("HTTP: {}", why));
 }
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool IsTokenByte(char c) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
@@ -28,12 +28,6 @@ bool IsToken(std::string_view text) {
 bool IsValueByte(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte == '\t' || (byte >= ' ' && byte != 0x7f);
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 // One line off the front; the text has been searched for bare CR and LF before.
@@ -58,11 +52,11 @@ Status ReadHeaders(std::string_view rest, HttpHead& head) {
   while (rest != "\r\n") {
     const std::string_view line = TakeLine(rest);
     const size_t colon = line.find(':');
-    // A line that begins with a blank goes on with the one before (obs-fold); a blank before the
-    // colon hides a name from some readers. Neither is a token.
+    // A line that begins with a blank continues the one before (obs-fold); a blank before the colon
+    // hides a name from some readers. Neither is a token.
     if (colon == line.npos || !IsToken(line.substr(0, colon)))
       return Bad("a header line has no proper name");
-    const std::string_view value = Trim(line.substr(colon + 1));
+    const std::string_view value = Trim(line.substr(colon + 1), " \t");
     if (!std::all_of(value.begin(), value.end(), IsValueByte))
       return Bad("a header has control characters in it");
     if (head.headers.size() == kMostHeaders) return Bad("there are too many headers");
@@ -100,7 +94,7 @@ Status ReadFraming(HttpHead& head) {
     const bool digits =
         !text.empty() && text.size() <= 18 &&
         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) return Bad("Content-Length is no number");
+    if (!digits) return Bad("Content-Length is not a number");
     for (const char c : text) head.length = head.length * 10 + static_cast<uint64_t>(c - '0');
     head.framing = head.length == 0 ? Framing::kNone : Framing::kLength;
   }
@@ -109,7 +103,7 @@ Status ReadFraming(HttpHead& head) {
   return {};
 }
 
-// What one server could leave out, or read as framing, and the next could not.
+// Refuses headers that one server could leave out, or read as framing, and the next could not.
 Status ReadHops(RequestHead& head) {
   constexpr std::string_view kHops[] = {"close", "keep-alive",     "upgrade",
                                         "te",    "http2-settings", "proxy-connection"};
@@ -129,7 +123,7 @@ Status ReadHops(RequestHead& head) {
     const std::string value = head.headers[i].value;
     for (size_t at = 0; at <= value.size();) {
       const size_t end = std::min(value.find(',', at), value.size());
-      const std::string token(Trim(std::string_view(value).substr(at, end - at)));
+      const std::string token(Trim(std::string_view(value).substr(at, end - at), " \t"));
       at = end + 1;
       const bool known = std::any_of(std::begin(kHops), std::end(kHops),
                                      [&](std::string_view hop) { return SameText(hop, token); });
@@ -221,7 +215,7 @@ bool HttpHead::Lists(std::string_view name, std::string_view token) const {
     std::string_view rest = header.value;
     while (true) {
       const size_t comma = rest.find(',');
-      if (SameText(Trim(rest.substr(0, comma)), token)) return true;
+      if (SameText(Trim(rest.substr(0, comma), " \t"), token)) return true;
       if (comma == rest.npos) break;
       rest.remove_prefix(comma + 1);
     }

@@ -53,8 +53,8 @@ struct ResponseHead : HttpHead {
   std::string reason;
 };
 
-// `head` is everything through the empty line. Whatever two readers could take for two different
-// messages is refused: see http_head_test.cc.
+// `head` is everything through the empty line. Anything that two readers could take for two
+// different messages is refused: see http_head_test.cc.
 Result<RequestHead> ParseRequestHead(std::string_view head);
 Result<ResponseHead> ParseResponseHead(std::string_view head, std::string_view request_method);
 
@@ -63,8 +63,8 @@ std::string WriteResponseHead(const ResponseHead& head);
 
 bool SameText(std::string_view a, std::string_view b);  // but for capitals
 
-// Of a request: what says where it goes, what is asked, who asks, or how it is to be read. In a
-// trailer it would come after everything was decided, and some servers add trailers to the head.
+// Fields of a request that say where it goes, what is asked, who asks, or how to read it. In a
+// trailer they would come after everything was decided, and some servers add trailers to the head.
 bool BelongsInHead(std::string_view name);
 
 }  // namespace cloche::egress

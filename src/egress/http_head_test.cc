@@ -34,7 +34,7 @@ TEST(RequestHead, TargetsComeInFourForms) {
   EXPECT_EQ(ParseRequestHead("OPTIONS * HTTP/1.1\r\n\r\n")->path, "*");
 }
 
-TEST(RequestHead, OnlyWhatWeKnowIsSaidOfTheConnection) {
+TEST(RequestHead, KeepsOnlyKnownConnectionOptions) {
   const auto head = ParseRequestHead(
       "GET / HTTP/1.1\r\nConnection: X-Odd, Upgrade\r\nA: b\r\nConnection: ,close\r\n\r\n");
   ASSERT_TRUE(head);

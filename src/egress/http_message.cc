@@ -89,16 +89,17 @@ Task<bool> PassLookedAt(Connection& connection, Channel& from, Channel& to, cons
   co_return true;
 }
 
-// Content on its way through the masker, in chunks of ours or as it is.
-struct Masked {
+// Content on its way through the redactor, in chunks of ours or as it is.
+struct Redacted {
   Channel& to;
-  Masker& masker;
+  Redactor& redactor;
   bool chunked = false;
 };
 
-Task<bool> WriteContent(Connection& connection, Masked& masked, std::string content, bool last) {
+Task<bool> WriteContent(Connection& connection, Redacted& redacted, std::string content,
+                        bool last) {
   std::string out;
-  if (!masked.chunked) {
+  if (!redacted.chunked) {
     out = std::move(content);
   } else {
     if (!content.empty()) out = fmt::format("{:x}\r\n{}\r\n", content.size(), content);
@@ -106,7 +107,7 @@ Task<bool> WriteContent(Connection& connection, Masked& masked, std::string cont
   }
   if (!connection.Count(false, out.size())) co_return false;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
-  const long sent = co_await masked.to.Write(out, deadline);
+  const long sent = co_await redacted.to.Write(out, deadline);
   co_return sent == 0;
 }
 
@@ -143,9 +144,9 @@ Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const
   co_return passed;
 }
 
-Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
-                      std::string start, Masker& masker) {
-  Masked masked{to, masker, head.framing == Framing::kChunked};
+Task<bool> PassRedacted(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                        std::string start, Redactor& redactor) {
+  Redacted redacted{to, redactor, head.framing == Framing::kChunked};
   if (!connection.Count(false, start.size())) co_return false;
   const int64_t deadline = connection.Deadline(kWritePatienceMs);
   const long sent = co_await to.Write(start, deadline);
@@ -164,7 +165,7 @@ Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const 
     }
     std::string content;
     size_t used = from.unread.size();
-    if (masked.chunked) {
+    if (redacted.chunked) {
       used = chunks.Feed(from.unread, &content);
       if (chunks.bad()) co_return false;
     } else {
@@ -173,12 +174,12 @@ Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const 
       if (left != UINT64_MAX) left -= used;
     }
     from.unread.erase(0, used);
-    std::string sure = masker.Feed(content);
-    const bool passed = co_await WriteContent(connection, masked, std::move(sure), false);
+    std::string sure = redactor.Feed(content);
+    const bool passed = co_await WriteContent(connection, redacted, std::move(sure), false);
     if (!passed) co_return false;
   }
-  std::string end = masker.End();
-  const bool passed = co_await WriteContent(connection, masked, std::move(end), true);
+  std::string end = redactor.End();
+  const bool passed = co_await WriteContent(connection, redacted, std::move(end), true);
   co_return passed;
 }
 

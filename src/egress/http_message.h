@@ -4,7 +4,7 @@
 
 #include "egress/connection.h"
 #include "egress/http_head.h"
-#include "egress/mask.h"
+#include "egress/redactor.h"
 #include "egress/task.h"
 
 namespace cloche::egress {
@@ -14,9 +14,9 @@ namespace cloche::egress {
 Task<bool> PassMessage(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
                        std::string start);
 
-// The same, with what `masker` finds in the body covered.
-Task<bool> PassMasked(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
-                      std::string start, Masker& masker);
+// The same, with what `redactor` finds in the body covered.
+Task<bool> PassRedacted(Connection& connection, Channel& from, Channel& to, const HttpHead& head,
+                        std::string start, Redactor& redactor);
 
 // The whole body, when it is not longer than `most`: 1. 0: it is longer, and still to come.
 // -1: it broke off.

@@ -24,7 +24,7 @@ bool UsuallyHasNoBody(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "DELETE" || method == "OPTIONS";
 }
 
-// What goes with a request besides itself.
+// Data that belongs to a request besides its head.
 struct Extras {
   explicit Extras(Sandbox& sandbox) : held(sandbox) {}
   Extras(const Extras&) = delete;
@@ -33,11 +33,11 @@ struct Extras {
     for (SecretInUse& each : secrets) Wipe(each.value);
     Wipe(body);
   }
-  std::vector<SecretInUse> secrets;     // put in
-  std::shared_ptr<const Needles> mask;  // none: the answer passes as it is
-  std::string body;                     // read already, and to be sent with the head
+  std::vector<SecretInUse> secrets;        // put in
+  std::shared_ptr<const Needles> needles;  // none: the answer passes as it is
+  std::string body;                        // read already, and to be sent with the head
   bool alone = false;  // no other request may follow in the connection to the server
-  Held held;           // for it, and what the mask holds back
+  Held held;           // for it, and what the redaction holds back
 };
 
 Task<void> SendRequest(Connection& connection, const RequestHead& request, const Extras& extras,
@@ -48,7 +48,7 @@ Task<void> SendRequest(Connection& connection, const RequestHead& request, const
   // The server learns that no more comes, and answers or goes.
   if (!upload.whole) server.EndSending();
   upload.done = true;
-  // A server may think for as long as it likes, but not for nobody.
+  // A server may take as long as it likes, but only while the program waits.
   connection.client.socket().WhenGone([&connection] { connection.Leave("the program went away"); });
   upload.ended.Set();
 }
@@ -59,14 +59,14 @@ bool OffersWebSocketOnly(const HttpHead& head) {
 
 enum class After : uint8_t { kNext, kClose, kTunnel, kFailed };
 
-// What became of the connection to the server.
+// The state of the connection to the server after an answer.
 struct Answered {
   std::string why;     // it failed
   bool early = false;  // the answer began before the request had gone
   bool keeps = false;  // it may have another request
 };
 
-// That we close is not for the program to know.
+// The program does not learn that we close our connection to the server.
 void HideClose(ResponseHead& answer, const RequestHead& request) {
   answer.Remove("Connection");
   answer.Remove("Keep-Alive");
@@ -95,7 +95,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
       why = answer.error().message;
       co_return begun ? After::kClose : After::kFailed;
     }
-    if (const char* hidden = WhyNotMasked(*answer); extras.mask && *hidden != '\0') {
+    if (const char* hidden = WhyNotRedacted(*answer); extras.needles && *hidden != '\0') {
       why = hidden;
       co_return begun ? After::kClose : After::kFailed;
     }
@@ -116,14 +116,15 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
     std::string start = WriteResponseHead(*answer);
     begun = true;
     bool passed = false;
-    if (extras.mask == nullptr) {
+    if (extras.needles == nullptr) {
       passed = co_await PassMessage(connection, server, connection.client, *answer, start);
     } else {
-      Masker masker(extras.mask);
+      Redactor redactor(extras.needles);
       bool found = false;
-      start = Masker::All(extras.mask, start, found);
-      passed = co_await PassMasked(connection, server, connection.client, *answer, start, masker);
-      if (found || masker.found()) TellMasked(connection, extras.secrets);
+      start = Redactor::All(extras.needles, start, found);
+      passed =
+          co_await PassRedacted(connection, server, connection.client, *answer, start, redactor);
+      if (found || redactor.found()) TellRedacted(connection, extras.secrets);
     }
     if (!passed) {
       why = "the answer broke off";
@@ -138,7 +139,7 @@ Task<After> ReceiveAnswer(Connection& connection, const RequestHead& request, co
 }
 
 // Only WebSocket may take over a connection; other offers (h2c) are not passed on. With a secret
-// not even that: what comes back could not be masked.
+// not even that: what comes back could not be redacted.
 void TrimUpgrade(RequestHead& request, bool secret) {
   request.Remove("HTTP2-Settings");
   if (request.Find("Upgrade") == nullptr) return;
@@ -158,7 +159,7 @@ Task<void> Answer(Connection& connection, int status, const std::string& reason)
   co_await Farewell(connection.client, page, connection.services.loop.now());
 }
 
-// Of a proxy: the request's own host, admitted anew when it is another than before.
+// For a proxy: the request's own host, admitted again when it differs from the one before.
 Task<bool> Redirect(Connection& connection, const RequestHead& request) {
   if (request.scheme != "http") {
     co_await Answer(connection, 400, "a proxy wants http://HOST/PATH, or CONNECT");
@@ -241,11 +242,11 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   connection.asked.push_back(std::move(judged->asked));
   Extras extras(*connection.sandbox);
   extras.secrets = std::move(judged->secrets);
-  extras.mask = std::move(judged->mask);
+  extras.needles = std::move(judged->needles);
   // A body that the server does not read is the next request to it, which nobody has judged.
   extras.alone =
       request.framing != Framing::kNone && (judged->restricted || UsuallyHasNoBody(request.method));
-  if (extras.mask && !extras.held.Add(extras.mask->most_held())) {
+  if (extras.needles && !extras.held.Add(extras.needles->most_held())) {
     connection.record.reason = kHoldsTooMuch;
     co_await Answer(connection, 429, kHoldsTooMuch);
     co_return false;
@@ -273,7 +274,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
       }
     }
   }
-  TrimUpgrade(request, extras.mask != nullptr);
+  TrimUpgrade(request, extras.needles != nullptr);
   if (extras.alone) {
     request.Remove("Connection");
     request.headers.push_back({"Connection", "close"});
@@ -285,7 +286,7 @@ Task<bool> ServeRequest(Connection& connection, Kind kind, bool proxy, RequestHe
   const After after = co_await ReceiveAnswer(connection, request, extras, upload, answered);
   connection.client.socket().WhenGone(nullptr);
   if (!upload.done) {
-    // It has its answer and would go on sending: nobody reads that any more.
+    // The program has its answer, and nobody reads the rest of its upload.
     if (after == After::kFailed) {
       const std::string page = HttpRefusal(502, connection.target.Text() + ": " + why);
       co_await connection.client.Write(page, connection.Deadline(1000));

@@ -10,7 +10,7 @@
 namespace cloche::egress {
 namespace {
 
-// Names that some servers, proxies and frameworks take over the request line and Host.
+// Headers that some servers, proxies and frameworks let override the request line and Host.
 constexpr std::string_view kMethodOverrides[] = {
     "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
     "X-HTTP-Verb-Override",   "X-HTTP-Verb",   "X-Method"};
@@ -74,7 +74,7 @@ Result<std::vector<SecretInUse>> PutIn(const Connection& connection,
   for (const SecretUse& use : decision.secrets) {
     const std::string* value = connection.sandbox->secrets.Find(use.name);
     if (value == nullptr)
-      return Fail(Code::kDenied, fmt::format("{} is granted with secret {}, which there is no more",
+      return Fail(Code::kDenied, fmt::format("{} is granted with secret {}, which no longer exists",
                                              connection.target.Text(), use.name));
     secrets.push_back({use, *value});
   }
@@ -95,15 +95,15 @@ void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets) 
   }
 }
 
-void TellMasked(Connection& connection, const std::vector<SecretInUse>& secrets) {
-  ++connection.record.masked;
+void TellRedacted(Connection& connection, const std::vector<SecretInUse>& secrets) {
+  ++connection.record.redacted;
   if (std::any_of(secrets.begin(), secrets.end(),
                   [](const SecretInUse& each) { return each.put_in; }))
     return;
   Record guess = connection.record;
   guess.connection = NextConnectionNumber();
   guess.time_ms = WallClockMs();
-  guess.masked = 1;
+  guess.redacted = 1;
   guess.unasked = true;
   guess.reason = fmt::format(
       "an answer of {} had a secret in it, and its request no placeholder: a program inside may be "
@@ -114,7 +114,7 @@ void TellMasked(Connection& connection, const std::vector<SecretInUse>& secrets)
   connection.Report(guess);
 }
 
-const char* WhyNotMasked(const ResponseHead& answer) {
+const char* WhyNotRedacted(const ResponseHead& answer) {
   if (answer.status == 206 || answer.Find("Content-Range") != nullptr)
     return "its answer is a part, although the whole was asked for: a secret in it could not be "
            "seen";
@@ -135,7 +135,7 @@ void TellRefusal(Connection& connection, const std::string& reason, const std::s
       connection.watch != nullptr && FindCanary(connection.sandbox->canaries, reason);
   refusal.reason = says_decoy ? "a request with a decoy in it" : reason;
   refusal.rule = rule;
-  refusal.bytes_up = refusal.bytes_down = refusal.requests = refusal.masked = 0;
+  refusal.bytes_up = refusal.bytes_down = refusal.requests = refusal.redacted = 0;
   refusal.secrets.clear();
   connection.Report(refusal);
 }
@@ -162,7 +162,7 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
     TellRefusal(connection, same.error().message, "");
     return std::unexpected(Refusal{denied ? 403 : 400, same.error().message});
   }
-  // In our spelling: there is one way to read it.
+  // In our spelling, which can be read in one way only.
   request.Remove("Host");
   request.headers.insert(request.headers.begin(),
                          {"Host", HostHeader(connection.target, usual_port)});
@@ -186,7 +186,7 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
     return std::unexpected(Refusal{429, connection.record.reason});
   }
   ++connection.record.requests;
-  if (!connection.sandbox->secrets.MasksAt(connection.target)) return judged;
+  if (!connection.sandbox->secrets.RedactsAt(connection.target)) return judged;
   auto secrets = PutIn(connection, decision, request);
   if (!secrets) {
     TellRefusal(connection, secrets.error().message, connection.record.rule);
@@ -194,7 +194,7 @@ std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
     return std::unexpected(Refusal{denied ? 403 : 400, secrets.error().message});
   }
   judged.secrets = std::move(*secrets);
-  judged.mask = connection.sandbox->secrets.Mask();
+  judged.needles = connection.sandbox->secrets.ToRedact();
   return judged;
 }
 

@@ -8,12 +8,12 @@
 
 #include "egress/connection.h"
 #include "egress/http_head.h"
-#include "egress/mask.h"
+#include "egress/redactor.h"
 #include "egress/secret_swap.h"
 
 namespace cloche::egress {
 
-// What HTTP/1.1 and HTTP/2 have in common: one request, decided on.
+// Shared by HTTP/1.1 and HTTP/2: one request, decided on.
 
 inline constexpr const char* kJsonTooLong =
     "a JSON body with a secret in it may have 1 MiB, and as much again of values";
@@ -25,13 +25,13 @@ struct Refusal {
 struct Judged {
   Connection::Asked
       asked;  // the caller keeps it in connection.asked while the request is under way
-  std::vector<SecretInUse> secrets;     // that are in the head now; the body is the caller's
-  std::shared_ptr<const Needles> mask;  // for the answer; none: it may pass as it is
-  bool restricted = false;              // rules there tell requests apart
+  std::vector<SecretInUse> secrets;        // that are in the head now; the body is the caller's
+  std::shared_ptr<const Needles> needles;  // for the answer; none: it may pass as it is
+  bool restricted = false;                 // rules there tell requests apart
 };
 
-// Does the request agree with the connection, is it granted, is there room for it? When it is, its
-// head is rewritten as the server shall see it, and it is counted. When not, it has been told.
+// Checks that the request agrees with the connection, is granted, and fits. If so, its head is
+// rewritten as the server shall see it, and it is counted. If not, it has been reported.
 std::expected<Judged, Refusal> JudgeRequest(Connection& connection, Kind kind,
                                             RequestHead& request);
 
@@ -40,18 +40,18 @@ void CountUses(Connection& connection, const std::vector<SecretInUse>& secrets);
 
 // An answer had a secret in it, which was covered. Where the request had no placeholder, the
 // program may have guessed: that is an event of its own.
-void TellMasked(Connection& connection, const std::vector<SecretInUse>& secrets);
+void TellRedacted(Connection& connection, const std::vector<SecretInUse>& secrets);
 
-// What was asked to come whole and as it is, and does not: a secret in it could not be seen. Or "".
-const char* WhyNotMasked(const ResponseHead& answer);
+// Why an answer could hide a secret: it did not come whole and unencoded, as was asked. Or "".
+const char* WhyNotRedacted(const ResponseHead& answer);
 // Answers before the answer (1xx) that a request may have.
 inline constexpr int kMostInterim = 16;
 inline constexpr const char* kTooManyInterim = "it answers without an end";
 
-// An event of its own, for a request on a connection that goes on.
+// An event of its own, for a request on a connection that stays open.
 void TellRefusal(Connection& connection, const std::string& reason, const std::string& rule);
 
-// Of an authority that names a destination; nullopt with a reason when it names none.
+// The destination that an authority names; an error with the reason when it names none.
 Result<Target> TargetOf(const Sandbox& sandbox, std::string_view authority, uint16_t usual_port);
 Target TargetAt(const Sandbox& sandbox, const IpAddress& address, uint16_t port);
 

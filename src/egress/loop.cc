@@ -11,7 +11,8 @@ namespace {
 
 // Deadlines are kept this exactly; nothing here needs a finer clock.
 constexpr int64_t kSweepMs = 50;
-// Of one group. What cannot be interrupted may take longer; then the others come first.
+// The turn of one group. Work that cannot be interrupted may take longer; then the others come
+// first.
 constexpr int64_t kTurnUs = 1000;
 
 int64_t Microseconds(clockid_t clock) {
@@ -82,12 +83,13 @@ void Loop::Resume(const Ready& ready) {
   if (socket == nullptr) return;
   Socket::Side& side = ready.reads ? socket->read_ : socket->write_;
   if (!ready.late) side.queued = false;
-  // Whoever waited may have gone on meanwhile, and wait again.
+  // The waiter may have continued meanwhile, and wait again.
   if (ready.late ? side.deadline <= now_ : side.ready)
     Socket::Resume(side, ready.late ? Wake::kLate : Wake::kReady);
 }
 
-// One of each group that has something ready; whatever comes meanwhile has the next.
+// Resumes one of each group that has something ready; anything that comes meanwhile waits for the
+// next turn.
 void Loop::TakeTurns() {
   for (size_t left = turns_.size(); left > 0; --left) {
     const Group group = turns_.front();
@@ -115,7 +117,7 @@ void Loop::WakeLate() {
   if (now_ < next_deadline_ || now_ < last_sweep_ + kSweepMs) return;
   last_sweep_ = now_;
   next_deadline_ = INT64_MAX;
-  // By index: who is resumed may add sockets.
+  // By index: a resumed coroutine may add sockets.
   for (size_t i = 0; i < slots_.size(); ++i) {
     for (const bool reads : {true, false}) {
       Socket* socket = slots_[i].socket;
@@ -165,7 +167,7 @@ void Loop::Run() {
         const As as(*this, socket->group_);
         socket->when_gone_();
       }
-      // Once until its turn: a group that has no time would gather more than it can ever take.
+      // Queued once until its turn: a busy group would gather more than it can ever take.
       if (event.readable && socket->read_.waiter && !std::exchange(socket->read_.queued, true))
         Queue(socket->group_, {.tag = event.tag, .reads = true});
       if (event.writable && socket->write_.waiter && !std::exchange(socket->write_.queued, true))

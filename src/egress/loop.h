@@ -16,9 +16,9 @@ class Socket;
 
 enum class Wake : uint8_t { kReady, kLate, kCut };
 
-// One thread, one epoll: resumes whoever waited for a socket that is ready, or waited too long.
-// Those of one group (a sandbox) share its turns, and groups take turns: however many connections
-// one has, the others wait for a single turn of it.
+// One thread, one epoll: resumes coroutines whose socket is ready, or that waited too long. Those
+// of one group (a sandbox) share its turns, and groups take turns: however many connections one
+// has, the others wait for a single turn of it.
 class Loop {
  public:
   int Open();
@@ -26,7 +26,7 @@ class Loop {
   void Stop() { stopped_ = true; }
   void EverySecond(std::function<void()> call) { every_second_ = std::move(call); }
 
-  int64_t now() const { return now_; }  // milliseconds of a clock that only goes on
+  int64_t now() const { return now_; }  // milliseconds of a monotonic clock
   int64_t Seconds() const;              // since 1970
 
   using Group = uint32_t;
@@ -50,7 +50,7 @@ class Loop {
   // Resumed soon, not here: the caller's own frame may hang on it.
   void Post(std::coroutine_handle<> waiter, Group group) { Queue(group, {.waiter = waiter}); }
   void Post(std::coroutine_handle<> waiter) { Post(waiter, current_); }
-  // Whoever runs now has had the thread for long enough.
+  // True if the running group has had the thread for long enough.
   bool TurnIsOver() const;
 
  private:
@@ -59,7 +59,7 @@ class Loop {
     Socket* socket = nullptr;
     uint32_t generation = 0;
   };
-  // Something to be resumed: `waiter`, or without one whoever waits at a socket.
+  // Something to be resumed: `waiter`, or if it is null, the coroutine that waits at a socket.
   struct Ready {
     std::coroutine_handle<> waiter;
     uint64_t tag = 0;
@@ -93,7 +93,7 @@ class Loop {
   bool stopped_ = false;
 };
 
-// A descriptor in the loop. At most one waits for it in each direction.
+// A descriptor in the loop. At most one coroutine waits for it in each direction.
 class Socket {
  public:
   Socket(Loop& loop, sys::Fd fd);
@@ -112,8 +112,8 @@ class Socket {
   enum class Deadline : uint8_t { kAbout, kExact };
   Wait Readable(int64_t deadline, Deadline kept = Deadline::kAbout);
   Wait Writable(int64_t deadline);
-  // After a read that got less than it asked for there is no need to ask again for an EAGAIN,
-  // unless the other side has ended: of that we are told only once.
+  // After a read that got less than it asked for there is no need to read again until EAGAIN,
+  // unless the other side has ended: epoll reports that only once.
   void Drained() {
     if (!ended_) read_.ready = false;
   }
@@ -124,7 +124,7 @@ class Socket {
     when_gone_ = std::move(call);
     if (gone_ && when_gone_) when_gone_();
   }
-  // Whoever waits here, or will, is told so.
+  // Wakes all waiters with the news that it is cut; later waits end at once.
   void Cut();
   bool cut() const { return cut_; }
 
@@ -182,7 +182,7 @@ inline Socket::Wait Socket::Writable(int64_t deadline) {
   return Wait(*this, write_, deadline);
 }
 
-// Lets the others go on first: a connection that is always ready must not have the thread alone.
+// Lets other groups run first: a connection that is always ready must not have the thread alone.
 struct Yield {
   Loop& loop;
   bool await_ready() const noexcept { return false; }
@@ -190,7 +190,7 @@ struct Yield {
   void await_resume() const noexcept {}
 };
 
-// Something that happens once, and one who waits for it.
+// Something that happens once, and its one waiter.
 class Signal {
  public:
   explicit Signal(Loop& loop) : loop_(loop) {}
@@ -214,7 +214,7 @@ class Signal {
   std::coroutine_handle<> waiter_;
 };
 
-// Something that happens again and again, and one who waits for the next time.
+// Something that happens again and again, and the one waiter for the next time.
 class Bell {
  public:
   explicit Bell(Loop& loop) : loop_(loop) {}

@@ -59,7 +59,7 @@ Task<void> NoteGroup(Loop& loop, Signal& signal, Loop::Group& group) {
   loop.Stop();
 }
 
-TEST(Loop, WhoeverWaitsGoesOnInItsOwnGroup) {
+TEST(Loop, AWaiterContinuesInItsOwnGroup) {
   Loop loop;
   ASSERT_EQ(loop.Open(), 0);
   Signal signal(loop);

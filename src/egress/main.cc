@@ -14,15 +14,16 @@
 #include "egress/loop.h"
 #include "egress/server.h"
 #include "egress/tls.h"
+#include "sys/own_process.h"
 #include "sys/process.h"
 #include "sys/stream.h"
 
 namespace cloche::egress {
 namespace {
 
-// What a process leaves the kernel closes from the highest number down, in practice (it promises
-// nothing): up to a thousand descriptors the daemon hears of our end before the programs whose
-// connections are cut, and can tell whoever runs them.
+// When a process ends, the kernel in practice closes its descriptors from the highest number down
+// (it promises nothing): up to a thousand descriptors, the daemon hears of our end before the
+// programs whose connections are cut, and can tell their users.
 constexpr int kControlPlace = 1000;
 
 int Complain(const char* what, int error) {
@@ -48,7 +49,7 @@ int Main() {
   Loop loop;
   if (const int error = loop.Open(); error < 0) return Complain("epoll", error);
   PrepareTls();
-  // Power goes before the first byte is read.
+  // Give up privileges before the first byte is read.
   if (const int error = GiveUpOtherCalls(); error < 0) return Complain("seccomp", error);
   Server server(loop, std::move(control), most_connections);
   server.Begin();

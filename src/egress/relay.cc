@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "egress/relay_buffers.h"
 #include "egress/server_certificate.h"
 #include "egress/tls.h"
-#include "egress/vessels.h"
 #include "sys/inet.h"
 
 namespace cloche::egress {
 namespace {
 
 constexpr int kPiecesAtOnce = 4;
-// Whoever sends this much without a pause is not worth waking up for each packet of it.
+// A sender of this much without a pause is not worth waking up for each packet.
 constexpr uint64_t kFlood = 1 << 20;
 constexpr int kMuch = 256 << 10;
 constexpr int64_t kPauseMs = 2;
@@ -33,7 +33,7 @@ Task<bool> AwaitInput(Connection& connection, Socket& socket) {
 
 // One direction of what need not be looked at.
 struct Flow {
-  Vessel vessel;
+  RelayBuffer buffer;
   uint64_t left;         // UINT64_MAX: until the end
   uint64_t flood = 0;    // bytes without a pause
   int64_t last = 0;      // when some of them came
@@ -70,23 +70,23 @@ Task<bool> AwaitMore(Connection& connection, Socket& socket, Flow& flow) {
 
 enum class Moved : uint8_t { kSome, kEnd, kBroken };
 
-// One piece from socket to socket; the vessel is empty before and after, but for kBroken.
+// One piece from socket to socket; the buffer is empty before and after, but for kBroken.
 Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& flow) {
   if (from.socket().cut() || to.socket().cut()) co_return Moved::kBroken;
-  Vessels& vessels = connection.services.vessels;
+  RelayBuffers& buffers = connection.services.buffers;
   long got = 0;
   while (true) {
     if (const bool flood = flow.flood >= kFlood;
-        !flow.vessel.valid() || flow.vessel.large() != flood) {
-      vessels.Return(std::move(flow.vessel));
-      flow.vessel = vessels.Take(flood);
+        !flow.buffer.valid() || flow.buffer.large() != flood) {
+      buffers.Return(std::move(flow.buffer));
+      flow.buffer = buffers.Take(flood);
     }
-    if (!flow.vessel.valid()) co_return Moved::kBroken;
-    got = flow.vessel.Fill(from.socket().fd(), flow.left);
+    if (!flow.buffer.valid()) co_return Moved::kBroken;
+    got = flow.buffer.Fill(from.socket().fd(), flow.left);
     if (got >= 0) break;
     if (got != -EAGAIN && got != -EINTR) co_return Moved::kBroken;
     if (got == -EINTR) continue;
-    vessels.Return(std::move(flow.vessel));
+    buffers.Return(std::move(flow.buffer));
     const bool input = co_await AwaitMore(connection, from.socket(), flow);
     if (!input) co_return Moved::kBroken;
   }
@@ -95,7 +95,7 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
   Count(flow, whole, connection.services.loop.now());
   if (!connection.Count(&from == &connection.client, whole)) co_return Moved::kBroken;
   for (uint64_t done = 0; done < whole;) {
-    const long put = flow.vessel.Empty(to.socket().fd(), done, whole - done);
+    const long put = flow.buffer.Empty(to.socket().fd(), done, whole - done);
     if (put > 0) {
       done += static_cast<uint64_t>(put);
       connection.last_activity = connection.services.loop.now();
@@ -115,7 +115,7 @@ Task<Moved> MovePiece(Connection& connection, Channel& from, Channel& to, Flow& 
 // As MovePiece, where bytes must pass through us.
 Task<Moved> CopyPiece(Connection& connection, Channel& from, Channel& to, std::string& buffer,
                       uint64_t& left) {
-  // What is looked at may grow a hundredfold while it is unpacked.
+  // Scanned bytes may grow a hundredfold while they are unpacked.
   const bool looked_at = connection.watch != nullptr && &from == &connection.client;
   buffer.resize(static_cast<size_t>(std::min<uint64_t>(left, looked_at ? 16 << 10 : 64 << 10)));
   long got;
@@ -132,7 +132,7 @@ Task<Moved> CopyPiece(Connection& connection, Channel& from, Channel& to, std::s
   co_return sent == 0 ? Moved::kSome : Moved::kBroken;
 }
 
-// Without a word of it the other direction goes on; with another word both end.
+// Waits for the greeting, while the other direction runs. False: something else came, or nothing.
 Task<bool> Greets(Connection& connection, Channel& from, std::string_view greeting) {
   while (from.unread.size() < greeting.size() && greeting.starts_with(from.unread)) {
     const int64_t deadline = connection.Deadline(kHeadPatienceMs);
@@ -142,7 +142,7 @@ Task<bool> Greets(Connection& connection, Channel& from, std::string_view greeti
   co_return from.unread.starts_with(greeting);
 }
 
-// Nothing passes as what it is not.
+// Ends a connection that does not speak the protocol it was granted for.
 void CutAsRefused(Connection& connection, const std::string& reason) {
   if (!connection.client.socket().cut()) connection.Deny(reason);
   connection.Cut(reason);
@@ -181,7 +181,7 @@ Task<bool> PassAnswer(Connection& connection, TlsHandshake& handshake) {
 
 enum class Hellos : uint8_t { kOver, kEnd, kBroken };
 
-// What the program says for as long as it could say another hello.
+// Passes on what the program sends for as long as it could send another hello.
 Task<Hellos> PassHellos(Connection& connection, TlsHandshake& handshake) {
   Channel& client = connection.client;
   while (true) {
@@ -259,7 +259,7 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
   const bool looked_at = up && connection.watch != nullptr;
   const bool copies = from.tls() != nullptr || to.tls() != nullptr || looked_at;
   std::string buffer;
-  Flow flow{.vessel = {}, .left = left};
+  Flow flow{.buffer = {}, .left = left};
   Moved moved = Moved::kSome;
   Yield yield{connection.services.loop};
   for (int pieces = 1; flow.left > 0 && moved == Moved::kSome; ++pieces) {
@@ -271,7 +271,7 @@ Task<bool> Pass(Connection& connection, Channel& from, Channel& to, uint64_t siz
     if (pieces % kPiecesAtOnce == 0) co_await yield;
   }
   SetPatience(flow, from.socket(), false);
-  if (moved != Moved::kBroken) connection.services.vessels.Return(std::move(flow.vessel));
+  if (moved != Moved::kBroken) connection.services.buffers.Return(std::move(flow.buffer));
   if (size == UINT64_MAX) co_return moved == Moved::kEnd;
   co_return flow.left == 0 && moved == Moved::kSome;
 }

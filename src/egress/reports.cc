@@ -66,7 +66,7 @@ bool Reports::Send(const Record& record, bool open) {
   if (!record.certificate_sha256.empty()) message["certificate_sha256"] = record.certificate_sha256;
   if (record.requests != 0) message["requests"] = record.requests;
   if (!record.secrets.empty()) message["secrets"] = record.secrets;
-  if (record.masked != 0) message["masked"] = record.masked;
+  if (record.redacted != 0) message["redacted"] = record.redacted;
   if (record.unasked) message["unasked"] = 1;
   if (!record.canary.empty()) {
     message["canary"] = record.canary;

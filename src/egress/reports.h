@@ -27,14 +27,15 @@ struct Record {
   uint64_t requests = 0;                    // of http
   std::map<std::string, uint64_t> secrets;  // requests that each was put into
   std::string canary, form;                 // a decoy that was on its way, and as what
-  uint64_t masked = 0;                      // answers in which a secret was covered
+  uint64_t redacted = 0;                    // answers in which a secret was covered
   bool unasked = false;                     // this one, though its request had no placeholder
 };
 
 uint64_t NextConnectionNumber();
 
-// What the daemon is told. It may be slow and must not slow us down: connections that do not fit
-// into the queue are counted, and the number is told. Answers to the daemon go first, and always.
+// Reports to the daemon, which may be slow and must not slow us down: connections that do not fit
+// into the queue are counted, and the number is reported. Answers to the daemon go first, and
+// always.
 class Reports {
  public:
   explicit Reports(Socket& control) : control_(control) {}

@@ -130,7 +130,7 @@ Task<Result<std::vector<IpAddress>>> Resolver::Resolve(Sandbox& sandbox, const s
       lookup.question[1] = MakeDnsQuestion(static_cast<uint16_t>(ids >> 16), odd, kDnsAaaa);
       const Server& server = servers[i];
       const bool complete = co_await AskOverUdp(server, lookup);
-      // A server that knows nothing of AAAA and stays silent has told enough.
+      // A server that does not know AAAA may stay silent; the answer for A is enough then.
       if (!complete && (!lookup.done[0] || lookup.answer[0].addresses.empty())) continue;
       uint32_t ttl = kLongest;
       for (const DnsAnswer& answer : lookup.answer) {

@@ -48,7 +48,7 @@ Result<Rule> RuleFromJson(const nlohmann::json& object);
 Result<std::vector<Rule>> RulesFromJson(const nlohmann::json& array);
 nlohmann::ordered_json ToJson(const Rule& rule);
 
-// What RuleFromJson and ParseRule check at the end.
+// The final check of RuleFromJson and ParseRule.
 Status CheckRule(const Rule& rule);
 
 }  // namespace cloche::egress

@@ -7,7 +7,7 @@
 namespace cloche::egress {
 namespace {
 
-TEST(RuleText, ReadsWhatPeopleWrite) {
+TEST(RuleText, ReadsTheFormsPeopleWrite) {
   struct {
     const char* text;
     const char* again;
@@ -36,7 +36,7 @@ TEST(RuleText, ReadsWhatPeopleWrite) {
   }
 }
 
-TEST(RuleText, RefusesWhatCouldMeanSomethingElse) {
+TEST(RuleText, RefusesAmbiguousRules) {
   for (const char* bad : {"",
                           "*",
                           "*.",

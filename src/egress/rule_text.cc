@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "egress/host_name.h"
 
@@ -31,8 +32,6 @@ uint16_t UsualPort(Kind kind) {
   }
   return 0;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes an address or a range off the front of `rest`. False: there is none.
 Result<bool> TakeRange(std::string_view text, std::string_view& rest, Rule& rule) {

@@ -8,7 +8,7 @@
 
 namespace cloche::egress {
 
-// What a person writes after `--allow`:
+// The value of `--allow`:
 //   [METHOD[,METHOD...] ][KIND://]HOST[:PORT[-PORT]][/PATH]
 // HOST is a name, *.NAME, an address, a range (10.0.0.0/8, [fd00::/8]). Without KIND it is https,
 // and tcp for host.cloche. The port of tcp must be said.

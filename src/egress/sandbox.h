@@ -20,7 +20,7 @@ class CanarySet;
 class Connection;
 class Certificates;
 
-// What is known of one sandbox. Its connections hold on to it.
+// The state of one sandbox. Its connections hold on to it.
 struct Sandbox {
   std::string id, name;
   Loop::Group group = Loop::kOurselves;  // whose turns its work takes
@@ -45,8 +45,8 @@ struct Sandbox {
     std::vector<IpAddress> addresses;
     int64_t until = 0;
   };
-  // What its connections have in our memory together: heads and bodies of HTTP/2, bodies that are
-  // read as a whole, what masks hold back of answers. False: that would be too much.
+  // Counts the memory that its connections take together: heads and bodies of HTTP/2, bodies that
+  // are read as a whole, parts of answers that redactions hold back. False: that would be too much.
   bool Hold(size_t bytes) {
     constexpr size_t kMostHeld = 64 << 20;
     if (bytes > kMostHeld - held) return false;

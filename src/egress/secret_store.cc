@@ -8,9 +8,9 @@
 namespace cloche::egress {
 namespace {
 
-// All that the vault keeps for it, and a few: while it is told anew, nothing of it may go.
-constexpr size_t kMostPast = kMostMasked + 8;
-constexpr size_t kMostPastBytes = kMostMaskedBytes + kLongestValue;
+// All that the vault keeps for it, and a few more: none may be dropped while they are sent again.
+constexpr size_t kMostPast = kMostRedacted + 8;
+constexpr size_t kMostPastBytes = kMostRedactedBytes + kLongestValue;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void SecretStore::Swap(SecretStore& other) noexcept {
   past_.swap(other.past_);
   std::swap(past_bytes_, other.past_bytes_);
   marked_.swap(other.marked_);
-  mask_.swap(other.mask_);
+  to_redact_.swap(other.to_redact_);
 }
 
 const std::string* SecretStore::Find(const std::string& name) const {
@@ -39,7 +39,7 @@ bool SecretStore::Set(const std::string& name, const std::string& value) {
     Remember(now);
     Wipe(now);
     now = value;
-    mask_.reset();
+    to_redact_.reset();
   }
   if (now.empty()) values_.erase(name);
   return changed;
@@ -53,7 +53,7 @@ void SecretStore::Remember(const std::string& value) {
   }
   past_.push_back(value);
   past_bytes_ += value.size();
-  mask_.reset();
+  to_redact_.reset();
   while (past_.size() > kMostPast || past_bytes_ > kMostPastBytes) {
     past_bytes_ -= past_.front().size();
     Wipe(past_.front());
@@ -74,20 +74,20 @@ void SecretStore::Mark(const Rule& rule) {
                      .secret = SecretUse{}});
 }
 
-bool SecretStore::MasksAt(const Target& target) const {
+bool SecretStore::RedactsAt(const Target& target) const {
   return !SecretsAt(marked_, target, 0).empty();
 }
 
-std::shared_ptr<const Needles> SecretStore::Mask() {
-  if (mask_ == nullptr) {
+std::shared_ptr<const Needles> SecretStore::ToRedact() {
+  if (to_redact_ == nullptr) {
     std::vector<std::string> all;
     all.reserve(past_.size() + values_.size());
     all = past_;
     for (const auto& [name, value] : values_) all.push_back(value);
-    mask_ = std::make_shared<const Needles>(all);
+    to_redact_ = std::make_shared<const Needles>(all);
     for (std::string& each : all) Wipe(each);
   }
-  return mask_;
+  return to_redact_;
 }
 
 }  // namespace cloche::egress

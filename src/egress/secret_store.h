@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "egress/decide.h"
-#include "egress/mask.h"
+#include "egress/redactor.h"
 #include "egress/rule.h"
 
 namespace cloche::egress {
 
 // The values of one sandbox: those that its rules put into requests, and all that must not come
-// back. What has been sent to a host once is masked there for as long as the sandbox is open: rules
-// end, and values are replaced, but what the host knows of them it still knows.
+// back. A value sent to a host once is redacted there for as long as the sandbox is open: rules
+// end, and values are replaced, but the host still knows what it was sent.
 class SecretStore {
  public:
   SecretStore() = default;
@@ -27,14 +27,14 @@ class SecretStore {
   ~SecretStore();
 
   const std::string* Find(const std::string& name) const;
-  // An empty one forgets it. True when it was another before.
+  // An empty value forgets it. True when the value changed.
   bool Set(const std::string& name, const std::string& value);
-  // It must not come back. Beyond what a sandbox may have, those that were not told of for the
-  // longest time are forgotten.
+  // It must not come back. Beyond what a sandbox may have, values that the daemon has not named for
+  // the longest time are forgotten.
   void Remember(const std::string& value);
   void Mark(const Rule& rule);  // nor anything from where this rule leads
-  bool MasksAt(const Target& target) const;
-  std::shared_ptr<const Needles> Mask();  // for everything there is
+  bool RedactsAt(const Target& target) const;
+  std::shared_ptr<const Needles> ToRedact();  // for everything there is
 
  private:
   void Swap(SecretStore& other) noexcept;
@@ -43,7 +43,7 @@ class SecretStore {
   std::vector<std::string> past_;
   size_t past_bytes_ = 0;
   std::vector<Rule> marked_;
-  std::shared_ptr<const Needles> mask_;  // when it was asked for since something changed
+  std::shared_ptr<const Needles> to_redact_;  // when it was asked for since something changed
 };
 
 }  // namespace cloche::egress

@@ -9,50 +9,50 @@ namespace {
 
 Target At(const char* name, uint16_t port = 443) { return {.name = name, .port = port}; }
 
-std::string Masked(SecretStore& store, std::string_view text) {
-  return Masker::All(store.Mask(), text);
+std::string Redacted(SecretStore& store, std::string_view text) {
+  return Redactor::All(store.ToRedact(), text);
 }
 
-TEST(SecretStore, WhatWasReplacedOrForgottenStaysMasked) {
+TEST(SecretStore, ReplacedAndForgottenValuesStayRedacted) {
   SecretStore store;
   EXPECT_TRUE(store.Set("A", "first-value"));
   EXPECT_FALSE(store.Set("A", "first-value"));
-  EXPECT_EQ(Masked(store, "first-value second-value"), "*********** second-value");
+  EXPECT_EQ(Redacted(store, "first-value second-value"), "*********** second-value");
   EXPECT_TRUE(store.Set("A", "second-value"));
   EXPECT_EQ(*store.Find("A"), "second-value");
   EXPECT_TRUE(store.Set("A", ""));
   EXPECT_EQ(store.Find("A"), nullptr);
   for (int i = 0; i < 50; ++i) store.Set("B", "another-" + std::to_string(i));
   store.Remember("of-another-life");
-  EXPECT_EQ(Masked(store, "first-value second-value of-another-life"),
+  EXPECT_EQ(Redacted(store, "first-value second-value of-another-life"),
             "*********** ************ ***************");
 }
 
-// What the daemon tells of again and again stays; what only time has left here goes.
-TEST(SecretStore, BeyondWhatMayBeMaskedTheOldestAreForgotten) {
+// Values that the daemon names again stay; the others leave in order of age.
+TEST(SecretStore, ForgetsTheOldestValuesBeyondTheLimit) {
   SecretStore store;
   const auto value = [](int i) {
     const std::string number = "value-" + std::to_string(i) + "-";
     return number + std::string(kLongestValue - number.size(), 'x');
   };
-  const int most = kMostMaskedBytes / kLongestValue + 1;
+  const int most = kMostRedactedBytes / kLongestValue + 1;
   for (int i = 0; i < most; ++i) store.Remember(value(i));
-  EXPECT_EQ(Masked(store, value(0)), std::string(kLongestValue, '*'));
+  EXPECT_EQ(Redacted(store, value(0)), std::string(kLongestValue, '*'));
   store.Remember(value(0));
   store.Remember(value(most));
   for (int i = 0; i <= most; ++i)
-    EXPECT_EQ(Masked(store, value(i)), i == 1 ? value(i) : std::string(kLongestValue, '*')) << i;
+    EXPECT_EQ(Redacted(store, value(i)), i == 1 ? value(i) : std::string(kLongestValue, '*')) << i;
   store.Set("A", value(1));  // what is in use is never
   for (int i = 100; i < 100 + most; ++i) store.Remember(value(i));
-  EXPECT_EQ(Masked(store, value(1)), std::string(kLongestValue, '*'));
+  EXPECT_EQ(Redacted(store, value(1)), std::string(kLongestValue, '*'));
 }
 
-TEST(SecretStore, AHostThatWasToldStaysMasked) {
+TEST(SecretStore, AHostThatWasToldStaysRedacted) {
   SecretStore store;
   store.Mark({.host = "api.example", .first_port = 443, .last_port = 443, .expires = 1});
-  EXPECT_TRUE(store.MasksAt(At("api.example")));
-  EXPECT_FALSE(store.MasksAt(At("api.example", 444)));
-  EXPECT_FALSE(store.MasksAt(At("other.example")));
+  EXPECT_TRUE(store.RedactsAt(At("api.example")));
+  EXPECT_FALSE(store.RedactsAt(At("api.example", 444)));
+  EXPECT_FALSE(store.RedactsAt(At("other.example")));
 }
 
 TEST(SecretStore, MovesAsAWhole) {
@@ -61,9 +61,9 @@ TEST(SecretStore, MovesAsAWhole) {
   store.Mark({.host = "api.example"});
   next = std::move(store);
   EXPECT_EQ(*next.Find("A"), "first-value");
-  EXPECT_TRUE(next.MasksAt(At("api.example")));
+  EXPECT_TRUE(next.RedactsAt(At("api.example")));
   EXPECT_EQ(store.Find("A"), nullptr);
-  EXPECT_FALSE(store.MasksAt(At("api.example")));
+  EXPECT_FALSE(store.RedactsAt(At("api.example")));
 }
 
 }  // namespace

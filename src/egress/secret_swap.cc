@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "egress/mask.h"
+#include "egress/redactor.h"
 
 namespace cloche::egress {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "egress/mask.h"
+#include "egress/redactor.h"
 
 namespace cloche::egress {
 namespace {
@@ -35,7 +35,7 @@ TEST(SecretSwap, EachPlaceIsEncodedInItsWay) {
   EXPECT_EQ(*head->Find("Authorization"), "Basic " + EncodeBase64("u:va\"lue/1"));
 }
 
-TEST(SecretSwap, SaysWhatItPutIn) {
+TEST(SecretSwap, ReportsTheSecretsItPutIn) {
   std::vector<SecretInUse> secrets = kSecrets;
   auto head = ParseRequestHead("GET / HTTP/1.1\r\nHost: cloche-secret-0001\r\n\r\n");
   ASSERT_TRUE(head);

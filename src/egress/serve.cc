@@ -43,7 +43,7 @@ std::string WhyNot(const ClientHello& hello, const Target& target) {
                      name ? *name : "no proper name", target.name);
 }
 
-// What begins with a greeting is known by it; other bytes pass unread.
+// Protocols with a greeting are recognised by it; other bytes pass unread.
 Task<void> DialAndRelay(Connection& connection, Kind kind, std::string_view greeting = {}) {
   connection.record.kind = KindName(kind);
   connection.served = kind;
@@ -84,7 +84,7 @@ Task<std::optional<Refusal>> AskUpstream(Connection& connection) {
   co_return refusal;
 }
 
-// TLS ends here: requests are read, decided on, and go on in a connection of our own.
+// TLS ends here: requests are read, decided on, and sent on in a connection of our own.
 Task<void> ServeInside(Connection& connection, bool offers_http2) {
   const Target& target = connection.target;
   std::optional<Refusal> unreachable;
@@ -207,7 +207,7 @@ Task<void> ServeTarget(Connection& connection) {
 Task<void> ServeRedirected(std::unique_ptr<Connection> connection, bool six) {
   const int fd = connection->client.socket().fd();
   sys::Endpoint wanted, ours;
-  // Who connects to our port itself was not redirected, and wants nothing we could give.
+  // A connection to our own port was not redirected, and there is nothing to serve.
   if (sys::OriginalDestination(fd, six, wanted) < 0 || sys::LocalEnd(fd, ours) < 0 ||
       wanted == ours) {
     connection->client.ResetOnClose();

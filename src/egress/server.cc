@@ -31,7 +31,7 @@ Server::Server(Loop& loop, sys::Fd control, uint64_t most_connections)
       control_(loop, std::move(control)),
       reports_(control_),
       resolver_(loop),
-      services_{loop_, reports_, resolver_, vessels_, trust_},
+      services_{loop_, reports_, resolver_, buffers_, host_cas_},
       most_connections_(most_connections) {}
 
 void Server::Begin() {
@@ -75,7 +75,7 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
   std::string sandbox;
   auto message = ParseControlMessage(text, sandbox);
   if (!message) {
-    // What cannot be read grants nothing: not what it says, and not what was said before.
+    // An invalid message grants nothing, and revokes what earlier messages granted.
     if (const auto found = sandboxes_.find(sandbox); found != sandboxes_.end())
       SetRules(*found->second, {});
     Complain(sandbox, message.error().message);
@@ -89,9 +89,9 @@ void Server::Handle(std::string_view text, std::vector<sys::Fd> fds) {
   if (auto* resolver = std::get_if<ResolverMessage>(&*message))
     resolver_.Configure(std::move(*resolver));
   if (auto* secret = std::get_if<SecretMessage>(&*message)) Do(std::move(*secret));
-  if (auto* mask = std::get_if<MaskMessage>(&*message)) Do(std::move(*mask));
-  if (auto* trust = std::get_if<TrustMessage>(&*message))
-    trust_.Add(trust->certificates, trust->first, trust->more);
+  if (auto* redaction = std::get_if<RedactMessage>(&*message)) Do(std::move(*redaction));
+  if (auto* trust = std::get_if<HostCaMessage>(&*message))
+    host_cas_.Add(trust->certificates, trust->first, trust->more);
   if (auto* authority = std::get_if<AuthorityMessage>(&*message)) Do(*authority);
 }
 
@@ -102,8 +102,8 @@ void Server::Do(SecretMessage message) {
   const bool changed = secrets.Set(message.name, message.value);
   Wipe(message.value);
   if (!open || !changed) return;
-  // Requests that are under way have the old value in them, or answers that are not masked for the
-  // new one.
+  // Requests that are under way have the old value in them, or answers that are not redacted for
+  // the new one.
   for (Connection* connection : found->second->live) {
     const auto held = SecretsAt(found->second->rules, connection->target, loop_.Seconds());
     if (!connection->asked.empty() && held.contains(message.name))
@@ -111,7 +111,7 @@ void Server::Do(SecretMessage message) {
   }
 }
 
-void Server::Do(MaskMessage message) {
+void Server::Do(RedactMessage message) {
   const auto found = sandboxes_.find(message.sandbox);
   const bool open = found != sandboxes_.end();
   SecretStore& secrets = open ? found->second->secrets : early_secrets_[message.sandbox];
@@ -182,7 +182,7 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
                           SocketUse use) {
   Yield yield{loop_};
   for (int accepted = 1;; ++accepted) {
-    // Here, where those that are turned away come by too.
+    // Here, so that refused connections yield too.
     if (accepted % kAcceptAtOnce == 0) co_await yield;
     if (listener->cut()) co_return;
     sys::Fd client;
@@ -201,7 +201,7 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
     if (error < 0) continue;  // it is gone already
     uint64_t live = 0;
     for (const auto& [id, each] : sandboxes_) live += each->live.size();
-    // Without a limit a share: one sandbox must not take what all have.
+    // Without a limit it gets a share: one sandbox must not take what all have.
     const uint64_t most = sandbox->limits.connections == 0
                               ? std::min<uint64_t>(kMostOfOne, most_connections_ / 3)
                               : sandbox->limits.connections + 64;
@@ -228,7 +228,7 @@ Task<void> Server::Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Sock
 }
 
 void Server::SetRules(Sandbox& sandbox, std::vector<Rule> rules) {
-  // Answers that are on their way are not masked for a secret that comes now.
+  // Answers that are on their way are not redacted for a secret that comes now.
   for (Connection* connection : sandbox.live) {
     if (connection->asked.empty()) continue;
     const auto before = SecretsAt(sandbox.rules, connection->target, loop_.Seconds());

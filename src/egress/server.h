@@ -7,11 +7,11 @@
 
 #include "egress/connection.h"
 #include "egress/control.h"
+#include "egress/relay_buffers.h"
 #include "egress/reports.h"
 #include "egress/resolver.h"
 #include "egress/sandbox.h"
 #include "egress/tls.h"
-#include "egress/vessels.h"
 
 namespace cloche::egress {
 
@@ -31,7 +31,7 @@ class Server {
   void Do(const CloseMessage& message);
   void Do(const AuthorityMessage& message);
   void Do(SecretMessage message);
-  void Do(MaskMessage message);
+  void Do(RedactMessage message);
   void Serve(const std::shared_ptr<Sandbox>& sandbox, SocketUse use, sys::Fd fd);
   Task<void> Accept(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<Socket> listener,
                     SocketUse use);
@@ -44,8 +44,8 @@ class Server {
   Socket control_;
   Reports reports_;
   Resolver resolver_;
-  Vessels vessels_;
-  Trust trust_;
+  RelayBuffers buffers_;
+  Trust host_cas_;
   Services services_;
   uint64_t most_connections_;
   std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;

@@ -48,7 +48,7 @@ TEST(ServerCertificate, IsHiddenSinceTls13AndWhenASessionIsResumed) {
   EXPECT_EQ(Read(Record("\x02\x28", 21)), State::kNone);
 }
 
-TEST(ServerCertificate, WhatIsNoHandshakeIsNotLookedAt) {
+TEST(ServerCertificate, IgnoresBytesThatAreNotAHandshake) {
   for (const std::string& bytes :
        {std::string("HTTP/1.1 200 OK"), std::string("\x16\x04\x00", 3), Record(""),
         std::string("\x16\x03\x03\x40\x01", 5), Record(Chain("x")), Record(Hello("") + Chain("")),

@@ -30,7 +30,7 @@ TEST(Socks, GreetingAndRequestAreRead) {
   EXPECT_EQ(request.port, 80);
 }
 
-TEST(Socks, WhatIsNoneIsBad) {
+TEST(Socks, RejectsOtherBytes) {
   size_t used = 0;
   SocksGreeting greeting;
   SocksRequest request;

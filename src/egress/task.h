@@ -12,7 +12,7 @@ namespace internal {
 template <typename Promise>
 struct AtEnd {
   bool await_ready() const noexcept { return false; }
-  // Whoever waits goes on; it may destroy this frame, so nothing is touched afterwards.
+  // Resumes the waiter, which may destroy this frame, so nothing is touched afterwards.
   void await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
     if (const std::coroutine_handle<> waiter = ended.promise().waiter) waiter.resume();
   }
@@ -108,7 +108,7 @@ inline Detached RunToTheEnd(Task<void> task) { co_await task; }
 
 }  // namespace internal
 
-// Goes on by itself; whatever it needs it must own.
+// Runs on its own, and must own everything it needs.
 inline void Start(Task<void> task) { internal::RunToTheEnd(std::move(task)); }
 
 }  // namespace cloche::egress

@@ -9,6 +9,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "base/ascii.h"
+
 namespace cloche::egress {
 namespace {
 
@@ -27,7 +29,8 @@ Tls::Tls(ssl_st* ssl) : ssl_(ssl) {
   SSL_set_msg_callback_arg(ssl_, this);
 }
 
-// Called by OpenSSL while it reads. It would go on with all that was fed: the rest is taken away.
+// Called by OpenSSL while it reads. It would continue with all that was fed: the rest is taken
+// away.
 void Tls::OnMessage(int written, int, int type, const void*, size_t, ssl_st* ssl, void* self) {
   Tls& tls = *static_cast<Tls*>(self);
   if (written != 0 || type != SSL3_RT_HANDSHAKE || !tls.secure_) return;
@@ -168,10 +171,8 @@ std::unique_ptr<Tls> Trust::ConnectTo(const std::string& name, bool is_address, 
 std::string Sha256Hex(std::string_view bytes) {
   unsigned char hash[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  std::string hex;
-  if (EVP_Digest(bytes.data(), bytes.size(), hash, &size, EVP_sha256(), nullptr) != 1) return hex;
-  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", hash[i]);
-  return hex;
+  if (EVP_Digest(bytes.data(), bytes.size(), hash, &size, EVP_sha256(), nullptr) != 1) return "";
+  return Hex(hash, size);
 }
 
 void PrepareTls() {

@@ -41,14 +41,14 @@ class Tls {
   bool tired_ = false;          // too many of them
 };
 
-// Whom we believe upstream.
+// The CAs we trust upstream.
 class Trust {
  public:
   Trust();
   ~Trust();
-  // In parts: what was believed before is believed until the last of them came.
+  // In parts: the old CAs are trusted until the last part came.
   void Add(std::string_view pem, bool first, bool more);
-  // To `name`, whose certificate must be good for it. HTTP/2 is offered with `two` only.
+  // Connects to `name`, whose certificate must be valid for it. HTTP/2 is offered with `two` only.
   std::unique_ptr<Tls> ConnectTo(const std::string& name, bool is_address, bool two);
 
  private:

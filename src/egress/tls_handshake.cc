@@ -10,7 +10,7 @@ constexpr size_t kHelloRequest = 0, kClientHello = 1, kServerHello = 2;
 constexpr size_t kSupportedVersions = 43, kTls13 = 0x0304;
 constexpr size_t kMostMessage = 64 << 10;
 
-// What a ServerHello has for its random when it is a HelloRetryRequest (RFC 8446, 4.1.3).
+// The random of a ServerHello that is a HelloRetryRequest (RFC 8446, 4.1.3).
 constexpr std::string_view kRetry(
     "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91"
     "\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c",
@@ -55,7 +55,7 @@ std::string TlsHandshake::ReadHello(std::string_view bytes, std::string& passes)
   return "";
 }
 
-// In clear, after the server's hello: no message may be another.
+// In clear, after the server's hello, no message may be another hello.
 bool TlsHandshake::HasHello(std::string_view content) {
   while (!content.empty()) {
     if (message_left_ > 0) {

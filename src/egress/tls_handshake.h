@@ -11,18 +11,18 @@
 
 namespace cloche::egress {
 
-// Watches both sides of a TLS connection that passes, until no hello can come in clear any more.
-// A server that asks for another hello (HelloRetryRequest) takes the name in that one, so every
-// hello is judged before it goes on. In TLS 1.3 all that follows the server's own hello is
-// encrypted. Before, a client could ask for a new handshake in an encrypted record: these are told
-// apart by their type, and refused, for as long as the connection lasts.
+// Watches both sides of a TLS connection that passes, until no hello can come in clear any more. A
+// server that asks for another hello (HelloRetryRequest) takes the name in that one, so every hello
+// is judged before it is sent on. In TLS 1.3 all that follows the server's own hello is encrypted.
+// Before, a client could ask for a new handshake in an encrypted record: these are told apart by
+// their type, and refused, for as long as the connection lasts.
 class TlsHandshake {
  public:
-  using Judge = std::function<std::string(const ClientHello& hello)>;  // "": it may go on
+  using Judge = std::function<std::string(const ClientHello& hello)>;  // "": it may pass
   explicit TlsHandshake(Judge judge) : judge_(std::move(judge)) {}
 
-  // Appends to `passes` what may go on to the server, with nothing new also what waited for over().
-  // Not empty: why the rest may not.
+  // Appends to `passes` the bytes that may be sent on to the server; called with nothing new, it
+  // appends what waited for over(). Returns why the rest may not pass, or "".
   std::string FromClient(std::string_view bytes, std::string& passes);
   void FromServer(std::string_view bytes);
 

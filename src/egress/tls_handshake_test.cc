@@ -38,7 +38,7 @@ TlsHandshake Watch() {
   });
 }
 
-// What passes of `bytes`, in pieces; "REFUSED" when that is refused.
+// The part of `bytes` that passes, in pieces; "REFUSED" when that is refused.
 std::string Passes(TlsHandshake& watch, const std::string& bytes, size_t piece = 1000) {
   std::string passes;
   for (size_t at = 0; at < bytes.size(); at += piece) {
@@ -88,7 +88,7 @@ TEST(TlsHandshake, AHelloInPiecesIsHeldUntilItIsWhole) {
   EXPECT_EQ(Passes(watch, Record(message.substr(message.size() - 1))), "REFUSED");
 }
 
-TEST(TlsHandshake, WhatWaitedGoesWhenTheServerHasAnswered) {
+TEST(TlsHandshake, HeldBytesPassOnceTheServerHasAnswered) {
   TlsHandshake watch = Watch();
   EXPECT_EQ(Passes(watch, kGood + "\x17\x03"), kGood);
   watch.FromServer(kNew);

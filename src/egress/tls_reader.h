@@ -9,7 +9,8 @@
 
 namespace cloche::egress {
 
-// Reads numbers and vectors of TLS off the front; once something is missing, all is.
+// Reads numbers and vectors of TLS off the front; once something is missing, all further reads
+// fail.
 class TlsReader {
  public:
   explicit TlsReader(std::string_view bytes) : rest_(bytes) {}
@@ -37,11 +38,11 @@ class TlsReader {
   bool good_ = true;
 };
 
-// Takes handshake messages out of their records, in whatever pieces these come.
+// Takes handshake messages out of their records, in any pieces.
 class TlsRecords {
  public:
-  // Moves what is content at the front of `bytes`, up to the end of a record, to `messages`. Not
-  // null: why it is none.
+  // Moves the content at the front of `bytes`, up to the end of a record, to `messages`. Not null:
+  // why it is invalid.
   const char* Take(std::string_view& bytes, std::string& messages) {
     constexpr char kHandshake = 22, kVersion = 3;
     constexpr size_t kHead = 5, kMostRecord = 16384;
@@ -69,7 +70,7 @@ class TlsRecords {
   size_t left_ = 0;   // of its content
 };
 
-// Cuts a stream into records of whatever type, in whatever pieces these come.
+// Cuts a stream into records of any type, in any pieces.
 class TlsPieces {
  public:
   struct Piece {
@@ -103,7 +104,7 @@ class TlsPieces {
     left_ -= piece.content.size();
     return nullptr;
   }
-  // What is kept of a head that is not whole.
+  // The bytes of an incomplete head.
   std::string TakeHead() {
     const bool whole = head_.size() == 5;
     std::string head = std::exchange(head_, {});

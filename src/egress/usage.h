@@ -18,7 +18,7 @@ class Bucket {
   int64_t last_ = 0;
 };
 
-// What a sandbox has used, over all and for each host. Counted against limits that may change.
+// The traffic of a sandbox, over all and for each host. Counted against limits that may change.
 class Usage {
  public:
   // Empty when there is room; otherwise what is used up.

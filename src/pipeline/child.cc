@@ -97,7 +97,7 @@ void Child::End() {
 uint64_t StartOf(pid_t pid) {
   std::string text;
   if (sys::ReadFileAt(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), text) < 0) return 0;
-  // The name may hold anything; what follows it does not.
+  // The name may hold anything; the text after it does not.
   const size_t after = text.rfind(')');
   if (after == std::string::npos) return 0;
   size_t at = after + 1;

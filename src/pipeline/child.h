@@ -18,8 +18,8 @@ struct Launch {
   int log = -1;                        // its output and errors
 };
 
-// A command of the stages, in a process group of its own. It waits until it is let go, so that it
-// can be written down first; if we die before that, it never begins.
+// A command of the stages, in a process group of its own. It waits until it is released, so that
+// the journal can record it first; if we die before that, it never begins.
 class Child {
  public:
   static Result<Child> Prepare(const Launch& launch);

@@ -7,7 +7,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One that answers no sooner is not healthy.
+// A command that takes longer is not healthy.
 constexpr std::chrono::seconds kPatience{60};
 
 Launch ShellCommand(const Workplace& place, std::vector<std::string> before,

@@ -33,8 +33,8 @@ struct Finding {
 };
 Json ToJson(const Finding& finding);
 
-// Asks the health commands of one stage again and again until their time is over. Whoever waits for
-// something else meanwhile polls it.
+// Runs the health commands of one stage again and again until their time is over. Callers that wait
+// for something else meanwhile poll it.
 class HealthWatch {
  public:
   HealthWatch(size_t stage, const project::Stage& what, WallClock::time_point until,
@@ -43,7 +43,7 @@ class HealthWatch {
 
   size_t stage() const { return stage_; }
   std::optional<pollfd> Interest() const;
-  // Starts and ends what is due. True: something is wrong.
+  // Starts and ends commands that are due. True: something is wrong.
   Result<bool> Look();
   bool over() const { return over_; }
   size_t rounds() const { return rounds_; }

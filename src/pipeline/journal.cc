@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rfc3339.h"
 #include "base/text.h"
 #include "sys/file.h"
 
@@ -31,13 +32,7 @@ sys::Fd OpenTurn(const sys::Fd& directory) {
 
 }  // namespace
 
-std::string Now() {
-  const time_t now = time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
+std::string Now() { return Rfc3339(time(nullptr)); }
 
 Result<Journal> Journal::Open(const std::string& home, const std::string& sandbox) {
   Journal journal;
@@ -69,7 +64,7 @@ Result<Journal> Journal::Open(const std::string& home, const std::string& sandbo
 
 bool Journal::TakeTurn() {
   turn_ = OpenTurn(directory_);
-  // Who only looks holds it for a moment.
+  // Readers hold the lock only for a moment.
   for (int attempt = 0; turn_.valid() && attempt < 20; ++attempt) {
     if (flock(turn_.get(), LOCK_EX | LOCK_NB) == 0) return true;
     poll(nullptr, 0, 50);
@@ -91,7 +86,7 @@ off_t Journal::size() const {
 Status Journal::Append(const Json& line) const {
   if (flock(file_.get(), LOCK_EX) < 0) return Refuse("lock journal in", path_);
   std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  // What a crash cut off stays a line of its own.
+  // A line that a crash cut off stays a line of its own.
   char last = '\n';
   if (const off_t end = size(); end > 0) (void)!pread(file_.get(), &last, 1, end - 1);
   if (last != '\n') text.insert(0, "\n");

@@ -11,14 +11,14 @@ namespace cloche::pipeline {
 
 using Json = nlohmann::ordered_json;
 
-// What happened to one sandbox's changes on their way, in ~/.local/state/cloche/pipelines/SANDBOX
+// The history of one sandbox's changes on their way, in ~/.local/state/cloche/pipelines/SANDBOX
 // (docs/formats/pipeline.md). Only appended to; a line is on disk before what it announces begins.
 class Journal {
  public:
-  // Makes what is missing, mode 0700.
+  // Creates missing directories, mode 0700.
   static Result<Journal> Open(const std::string& home, const std::string& sandbox);
 
-  // Of the one who runs the stages, for as long as this lives. Others may append all the same.
+  // Taken by the process that runs the stages, for as long as this lives. Others may still append.
   bool TakeTurn();
   bool SomebodyRuns() const;
   Status Append(const Json& line) const;

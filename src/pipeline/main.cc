@@ -11,6 +11,7 @@
 
 #include "base/error_json.h"
 #include "base/text.h"
+#include "change/rules/globs.h"
 #include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/json_output.h"
@@ -21,7 +22,6 @@
 #include "pipeline/request.h"
 #include "pipeline/runner.h"
 #include "pipeline/view.h"
-#include "promote/globs.h"
 #include "sys/file.h"
 
 namespace cloche::pipeline {
@@ -46,13 +46,13 @@ struct Flags {
   bool yes = false, allow_triggers = false, json = false;
 };
 
-// Globs are part of the file, and a mistake in one of them is told as soon.
+// Globs are part of the file, and a mistake in one of them is reported at once.
 Result<project::ProjectFile> ReadWhole(const std::string& text,
                                        const std::string& name = project::kFileName) {
   ASSIGN_OR_RETURN(project::ProjectFile file, project::ReadProjectFile(text, name));
   for (const auto* list : {&file.promote.allow, &file.promote.deny, &file.promote.read_only})
     for (const std::string& pattern : *list)
-      if (const auto glob = promote::Glob::Parse(pattern); !glob)
+      if (const auto glob = rules::Glob::Parse(pattern); !glob)
         return Fail(glob.error().code, fmt::format("read {}: {}", name, glob.error().message),
                     glob.error().cure);
   return file;
@@ -75,7 +75,7 @@ Result<std::string> ReadText(const std::string& path) {
   return text;
 }
 
-// What a project and a person want their sandboxes to be; "" where there is no such file.
+// The wishes of a project and the settings of a person for sandboxes; an empty path: no such file.
 Result<Json> ReadDefaults(const std::string& project, const std::string& settings) {
   Json answer = {{"wishes", nullptr}, {"settings", nullptr}};
   if (!project.empty()) {
@@ -99,7 +99,7 @@ int CheckFiles(const char* project, const char* settings) {
   return 0;
 }
 
-// What is asked, and whom it is about.
+// The request, and the sandbox it is about.
 struct Session {
   Flags flags;
   cli::Surroundings around;
@@ -164,8 +164,8 @@ std::string FileNote(const Session& session) {
   if (file.valid() && sys::ReadAll(file.get(), now, 1 << 20) < 0) return "";
   if (now == session.pinned) return "";
   return fmt::format(
-      "cloche.toml is not what it was when the sandbox was made: that holds; to go by what it says "
-      "now: cloche pipeline {} repin",
+      "cloche.toml has changed since the sandbox was made, and the old one applies; to use the new "
+      "one: cloche pipeline {} repin",
       EscapeForTerminal(session.flags.ref));
 }
 
@@ -241,7 +241,7 @@ Result<int> RunIt(const Session& session, Journal& journal) {
   ASSIGN_OR_RETURN(Run run, Latest(session, journal));
   const bool resumed = run.number > 0 && run.ended.empty();
   if (!resumed) {
-    // What the last one had no time left to remove.
+    // Remove what the last run had no time left to remove.
     RemoveCopies(run);
     if (!run.snapshot.empty()) DropState(run.snapshot);
     ASSIGN_OR_RETURN(run, Begin(session, journal, run.number + 1));
@@ -279,9 +279,9 @@ Result<int> ApproveIt(const Session& session, Journal& journal) {
                   DescribeRequest(run, *stage, subject, journal, cli::ColourWanted(STDERR_FILENO)));
   bool triggers = session.flags.allow_triggers;
   if (subject.alarmed && !triggers && SomebodyIsThere(session.flags))
-    triggers = cli::Confirmed("Some changes make code run later. Apply them too?");
+    triggers = cli::Confirmed("Some changes need a yes of their own, see above. Apply them too?");
   if (subject.alarmed && !triggers)
-    return Fail(Code::kDenied, "approve: some of it makes something run later",
+    return Fail(Code::kDenied, "approve: some changes need a yes of their own",
                 "look at it, then give --allow-triggers");
   CLOCHE_TRY(NeedYes(session.flags, "approve", "Approve stage " + run.stages[*stage].name + "?"));
   CLOCHE_TRY(journal.Append({{"stage", run.stages[*stage].name},
@@ -301,7 +301,7 @@ Result<int> CancelIt(const Session& session, Journal& journal) {
     return Fail(Code::kConflict, "cancel: nothing is under way", "");
   CLOCHE_TRY(journal.Append({{"cancel", true}, {"at", Now()}}));
   const bool running = !journal.TakeTurn();
-  // Whoever runs it sees that; if nobody does, that was the end.
+  // A running pipeline sees that line; if none runs, the run ends here.
   if (!running) {
     CLOCHE_TRY(
         journal.Append({{"ended", "cancelled"}, {"why", "its owner cancelled it"}, {"at", Now()}}));
@@ -359,7 +359,7 @@ Result<int> Act(const Flags& flags, const std::string& program) {
   ASSIGN_OR_RETURN(Session session, Open(flags, program));
   if (flags.action == "repin") return Repin(session);
   ASSIGN_OR_RETURN(Journal journal, Journal::Open(session.around.home, session.sandbox));
-  // What was decided goes by the pinned one; but nothing new begins beside one that is broken.
+  // Decisions already made go by the pinned file; but nothing new begins beside a broken one.
   if (flags.action == "run" || flags.action == "approve")
     CLOCHE_TRY(cli::ReadProjectFile(session.around));
   if (flags.action == "run") return RunIt(session, journal);

@@ -10,7 +10,7 @@
 
 namespace cloche::pipeline {
 
-// What the stages ask of the daemon and of cloche-promote.
+// Requests of the stages to the daemon and to cloche-promote.
 
 struct Subject {
   Json plan;           // of a promotion: what would be done; null: nothing is applied
@@ -31,7 +31,7 @@ void RemoveSandbox(const std::string& name);  // fine if there is none
 std::string CopyName(const Run& run, const char* kind, size_t stage);
 void RemoveCopies(const Run& run);  // those that a run which was killed has left
 
-// The sandbox's own cloche.toml is left out: it is no part of what it may change.
+// Leaves out the sandbox's own cloche.toml, which is not part of what it may change.
 Result<cli::PromoteAnswer> PlanPromotion(const Run& run, const project::Stage& stage);
 Result<Json> Promote(const Run& run, const project::Stage& stage, const std::string& digest,
                      bool allow_triggers);

@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "diff/change.h"
-#include "diff/summary.h"
+#include "change/model/change.h"
+#include "change/model/summary.h"
+#include "cli/sandbox_view.h"
 
 namespace cloche::pipeline {
 namespace {
@@ -60,7 +61,7 @@ Result<Subject> FindSubject(const Run& run, size_t stage) {
       subject.alarmed |= Text(each, "severity") == "alarm";
     return subject;
   }
-  // What earlier stages put in place, and the file that says what is done with it.
+  // The subject is what earlier stages applied, and the file that says what to do with it.
   subject.digest = run.file_digest;
   for (size_t i = 0; i < stage; ++i)
     if (const std::string id = run.progress[i].promotion(); !id.empty()) subject.digest += " " + id;
@@ -72,19 +73,19 @@ std::string DescribeChanges(const Subject& subject, const std::string& project, 
   std::string text;
   for (const Json& each : Field(plan, "triggers")) {
     const bool alarm = Text(each, "severity") == "alarm";
-    text += Coloured(colour, alarm ? "1;31" : "33", alarm ? "runs later" : "look at") + ": " +
-            EscapeForTerminal(Text(each, "path")) + ": " + EscapeForTerminal(Text(each, "reason")) +
-            "\n";
+    text += Coloured(colour, alarm ? "1;31" : "33", alarm ? cli::AlarmLabel(each) : "look at") +
+            ": " + EscapeForTerminal(Text(each, "path")) + ": " +
+            EscapeForTerminal(Text(each, "reason")) + "\n";
     for (const Json& line : Field(each, "effective"))
       if (line.is_string()) text += "    " + EscapeForTerminal(line.get<std::string>()) + "\n";
   }
-  diff::StatOptions options;
+  change::StatOptions options;
   options.root = project;
   options.width = 100;
   options.colour = colour;
-  diff::StatTable table(options);
+  change::StatTable table(options);
   for (const std::string& each : subject.changes)
-    if (const auto change = diff::DecodeJsonLine(each)) table.Add(*change);
+    if (const auto change = change::DecodeJsonLine(each)) table.Add(*change);
   text += table.Render();
   for (const Json& path : Field(plan, "merged"))
     if (path.is_string())
@@ -130,7 +131,7 @@ std::string DescribeRequest(const Run& run, size_t stage, const Subject& subject
                      DescribeTarget(run, stage) + "\n  changes\n";
   std::string changes;
   if (what.apply) changes = DescribeChanges(subject, run.project, colour);
-  // What is deployed is what the earlier stages applied.
+  // A deployment shows the changes that earlier stages applied.
   for (size_t i = 0; !what.apply && i < stage; ++i)
     if (!run.progress[i].promotion().empty())
       changes += journal.ReadLog(ChangesFile(run, i), kMostChangesText);

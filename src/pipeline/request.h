@@ -8,15 +8,15 @@
 
 namespace cloche::pipeline {
 
-// What a stage would do next, as it is now.
+// The next action of a stage, as it is now.
 Result<Subject> FindSubject(const Run& run, size_t stage);
 
-// For the one who approves: what changes, what was checked, how it is taken back, who notices.
+// For the person who approves: what changes, what was checked, how it is undone, who notices.
 std::string DescribeRequest(const Run& run, size_t stage, const Subject& subject,
                             const Journal& journal, bool colour);
 Json RequestJson(const Run& run, size_t stage, const Subject& subject);
 
-// Lines of what a plan changes, with what runs later first.
+// Lines for the changes of a plan; those that run later come first.
 std::string DescribeChanges(const Subject& subject, const std::string& project, bool colour);
 std::string ChangesFile(const Run& run, size_t stage);  // where they stay for later stages
 

@@ -32,7 +32,7 @@ void TakeStep(const Json& line, Run& run) {
   const std::string step = Text(line, "step");
   if (!index || step.empty()) return;
   Json& latest = run.progress[*index].steps[step];
-  // A later line of a step says what is new; what it was begun with stays known.
+  // A later line of a step adds to what it was begun with.
   if (Text(line, "state") == "begun") latest = Json::object();
   latest.update(line);
 }

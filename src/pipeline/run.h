@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "project/project_file.h"
+#include "change/project/project_file.h"
 
 namespace cloche::pipeline {
 
@@ -23,7 +23,7 @@ struct StageProgress {
   std::string promotion() const;  // what it applied; "" = nothing
   // Something outside may not be as it was before.
   bool ChangedReality() const;
-  // What was approved: "" = nothing.
+  // The digest that was approved; "" = none.
   std::string approved_subject() const;
   bool triggers_approved() const;
 };
@@ -51,7 +51,7 @@ struct Run {
 // The latest run; none when there was none.
 Result<std::optional<Run>> Replay(const std::vector<Json>& lines);
 
-// What stands in the journal of a stage that does all it has to.
+// The steps that the journal of a complete stage holds.
 std::vector<std::string> StepsOf(const project::Stage& stage);
 
 }  // namespace cloche::pipeline

@@ -93,7 +93,7 @@ TEST(PipelineRun, AYesToTriggersIsNotKeptForAnotherSubject) {
   EXPECT_EQ(run.progress[0].approved_subject(), "");
 }
 
-TEST(PipelineRun, WhatAppliedNothingNeedsNoWayBack) {
+TEST(PipelineRun, AStageThatAppliedNothingNeedsNoWayBack) {
   EXPECT_FALSE(Replayed({Step("local", "apply", "begun"),
                          Step("local", "apply", "done", {{"promotion", ""}})})
                    .progress[0]

@@ -31,7 +31,7 @@ void Runner::ShowLog(const Finding& finding) const {
   Say(fmt::format("all of it: {}/{}", journal_.path(), finding.log));
 }
 
-// On disk, and in what we know.
+// On disk, and in memory.
 Status Runner::Note(size_t stage, const char* step, const char* state, const Json& more) {
   Json line = {{"stage", run_.stages[stage].name}, {"step", step}, {"state", state}, {"at", Now()}};
   line.update(more);
@@ -127,7 +127,7 @@ Result<Went> Runner::Wait(const Waiting& what) {
   }
 }
 
-// A command of a run that was killed may still be at it.
+// A command of a killed run may still be at work.
 Status Runner::WaitForOrphan() {
   for (const StageProgress& each : run_.progress)
     for (const char* step : {"deploy", "rollback"}) {
@@ -281,7 +281,7 @@ Result<Went> Runner::RollBackStages(size_t from) {
     if (went == Went::kLeft) return went;
     all &= went == Went::kOn;
   }
-  // What stands is still watched; if it is not well either, it goes, too.
+  // Stages that stand are still watched; an unhealthy one is rolled back, too.
   ASSIGN_OR_RETURN(const Went watched, WatchToTheEnd());
   if (watched == Went::kLeft) return watched;
   if (watched == Went::kUnhealthy) return RollBack(unhealthy_, why_);
@@ -290,7 +290,7 @@ Result<Went> Runner::RollBackStages(size_t from) {
   return Went::kFailed;
 }
 
-// First what was deployed, then the files: the other way round than they came.
+// First the deployment, then the files: the reverse of the order in which they came.
 Result<Went> Runner::RollBackStage(size_t stage) {
   const project::Stage& what = run_.stages[stage];
   Json results = Json::array();

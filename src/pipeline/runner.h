@@ -26,9 +26,9 @@ enum class Went {
   kFailed,     // what this stage did is taken back
   kUnhealthy,  // an earlier stage: what it and the later ones did is taken back
   kConflict,   // reality is not what the sandbox saw; nothing was applied
-  kWaiting,    // for a yes; the run goes on another time
+  kWaiting,    // for a yes; the run continues another time
   kCancelled,
-  kLeft,  // by a signal; the run goes on another time
+  kLeft,  // by a signal; the run continues another time
 };
 
 // Runs the stages from wherever the journal says they are.
@@ -39,7 +39,7 @@ class Runner {
       : journal_(journal), run_(run), place_(place), around_(around), options_(options) {}
 
   Result<Went> Go();
-  // What this stage and the later ones did, latest first: their owner wants it.
+  // Undoes this stage and the later ones, latest first, because their owner asked for it.
   Result<Went> TakeBack(size_t from);
   const std::string& why() const { return why_; }
   int left_status() const { return left_status_; }
@@ -57,7 +57,7 @@ class Runner {
   void ResumeWatches();
   Status WaitForOrphan();
 
-  // runner_steps.cc: what a stage is made of
+  // runner_steps.cc: the steps of a stage
   Result<Went> Verify(size_t stage);
   Result<Went> Approve(size_t stage);
   Result<Went> AskPerson(size_t stage, const Subject& subject);
@@ -71,7 +71,7 @@ class Runner {
                       Where where, const std::string& sandbox);
   Result<Went> RunOne(size_t stage, const char* step, Launch launch, Finding& finding);
 
-  // Waits, and looks after everything else meanwhile: health, signals, a wish to cancel.
+  // Waits, and watches everything else meanwhile: health, signals, a request to cancel.
   struct Waiting {
     const Child* child = nullptr;  // until it has ended
     std::optional<std::chrono::steady_clock::time_point> until = {};

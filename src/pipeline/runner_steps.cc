@@ -15,7 +15,7 @@ using cli::Text;
 
 }  // namespace
 
-// Written down before it begins, with what tells it from another process.
+// Written to the journal before it begins, with what distinguishes it from other processes.
 Result<Went> Runner::RunOne(size_t stage, const char* step, Launch launch, Finding& finding) {
   const project::Stage& what = run_.stages[stage];
   ASSIGN_OR_RETURN(const sys::Fd log, journal_.OpenLog(finding.log));
@@ -72,7 +72,7 @@ Result<Went> Runner::RunAll(size_t stage, const char* step,
   return Went::kOn;
 }
 
-// In a copy of what was saved: what the checks write is no part of it.
+// Runs in a copy of the saved state, so that files written by the checks do not become part of it.
 Result<Went> Runner::Verify(size_t stage) {
   const std::string name = CopyName(run_, "verify", stage);
   CLOCHE_TRY(Note(stage, "verify", "begun", {{"sandbox", name}}));
@@ -87,7 +87,7 @@ Result<Went> Runner::AskPerson(size_t stage, const Subject& subject) {
   if (!options_.asks) {
     Say(fmt::format("{}: waits for your approval: cloche pipeline {} approve {}{}", what.name,
                     run_.sandbox, what.name, subject.alarmed ? " --allow-triggers" : ""));
-    // What earlier stages did is watched to its end; the yes may come meanwhile.
+    // Earlier stages are watched to their end; the yes may come meanwhile.
     Waiting answer;
     answer.approval = answer.watches = true;
     ASSIGN_OR_RETURN(const Went went, Wait(answer));
@@ -108,7 +108,8 @@ Result<Went> Runner::AskPerson(size_t stage, const Subject& subject) {
     return Went::kCancelled;
   };
   if (subject.alarmed && !triggers) {
-    ASSIGN_OR_RETURN(const Went went, ask("Some changes make code run later. Apply them too?"));
+    ASSIGN_OR_RETURN(const Went went,
+                     ask("Some changes need a yes of their own, see above. Apply them too?"));
     if (went != Went::kOn) return went;
     triggers = true;
   }
@@ -144,7 +145,7 @@ Result<Went> Runner::Approve(size_t stage) {
   if (at.approved_subject() == subject.digest && (triggers || at.triggers_approved()))
     return Went::kOn;
   const bool needs_person = what.approval == project::Approval::kApprove || !triggers;
-  // Later stages, and who looks later, see what was asked for.
+  // Later stages, and later readers, see what was asked for.
   if (what.apply)
     CLOCHE_TRY(journal_.WriteText(ChangesFile(run_, stage),
                                   DescribeChanges(subject, run_.project, false)));
@@ -164,7 +165,7 @@ Result<Went> Runner::Approve(size_t stage) {
     window.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(what.cancel_window));
     ASSIGN_OR_RETURN(const Went went, Wait(window));
-    // Whoever presses Ctrl-C now does not want it to go on later either.
+    // Ctrl-C in this window means that it shall not run later either.
     if (went == Went::kLeft) why_ = "its owner cancelled " + what.name;
     if (went == Went::kLeft) return Went::kCancelled;
     if (went != Went::kOn) return went;
@@ -236,7 +237,7 @@ Result<Went> Runner::Check(size_t stage) {
   return went;
 }
 
-// One that was cut short may have done anything: first back to where it was.
+// A deployment that was cut short may have done anything: first go back to where it was.
 Result<Went> Runner::Deploy(size_t stage) {
   const project::Stage& what = run_.stages[stage];
   if (run_.progress[stage].StateOf("deploy") == "begun") {

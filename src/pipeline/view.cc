@@ -11,7 +11,7 @@ namespace {
 using cli::Field;
 using cli::Text;
 
-// Nobody is at it: what was begun stands still.
+// Nobody runs it: a step that was begun stands still.
 std::string StateName(const Run& run, size_t stage, bool running) {
   std::string state = run.StageState(stage);
   if (running || (state != "running" && state != "watched")) return state;

@@ -6,10 +6,10 @@
 
 namespace cloche::pipeline {
 
-// How far a run is, for people and for programs. `running`: somebody is at it just now.
+// How far a run is, for people and for programs. `running`: a process works on it now.
 std::string RunTable(const Run& run, bool running, bool colour);
 Json RunJson(const Run& run, bool running);
-// What to do next; "" = nothing.
+// The command to run next; "" = none.
 std::string NextCommand(const Run& run, bool running, const std::string& ref);
 
 }  // namespace cloche::pipeline

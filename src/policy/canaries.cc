@@ -166,7 +166,7 @@ std::vector<DecoyFile> DecoyFiles(const std::vector<Decoy>& decoys) {
        fmt::format("# deployment\nDEPLOY_ENDPOINT=https://deploy.internal\nDEPLOY_API_KEY={}\n",
                    value("api-key")),
        {"api-key"}}};
-  // Of a record that an older version wrote: what it does not hold is not laid.
+  // Records of older versions lack some values; decoys that need those are left out.
   std::erase_if(files, [&](const DecoyFile& file) {
     return std::ranges::any_of(file.kinds, [&](const auto& kind) { return value(kind).empty(); });
   });

@@ -30,10 +30,10 @@ void ReadCanaries(FieldReader& reader, CanaryRequest& out);
 nlohmann::json CanariesToJson(const CanaryRequest& canaries);
 
 inline constexpr size_t kDecoyRandom = 512;
-// Of kDecoyRandom bytes that nobody can guess.
+// Makes them from kDecoyRandom bytes that nobody can guess.
 std::vector<Decoy> MakeDecoys(std::string_view random);
 
-// The part of it that is its own, and that is looked for at the border.
+// The unique part of a decoy, which the border looks for.
 std::string MarkOf(const Decoy& decoy);
 
 struct DecoyFile {
@@ -44,7 +44,7 @@ struct DecoyFile {
 };
 std::vector<DecoyFile> DecoyFiles(const std::vector<Decoy>& decoys);
 
-// One as it was laid: for `cloche explain` and `cloche show`.
+// A decoy as it was placed: for `cloche explain` and `cloche show`.
 struct DecoyPlace {
   std::string path;
   std::vector<std::string> kinds;

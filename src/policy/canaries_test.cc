@@ -32,14 +32,14 @@ TEST(Canaries, EveryDecoyStandsInAFileAsItIsLookedFor) {
   const auto files = DecoyFiles(decoys);
   for (const Decoy& decoy : decoys) {
     const bool there = std::ranges::any_of(files, [&](const DecoyFile& file) {
-      // What is looked for is looked for in its first 24 bytes, and those are in one line.
+      // The scanner looks for the first 24 bytes, so they must be on one line.
       return file.content.find(MarkOf(decoy).substr(0, 24)) != std::string::npos;
     });
     EXPECT_TRUE(there) << decoy.kind;
   }
 }
 
-// Of two keys the mark has nothing in common: it lies in the secret half alone.
+// The marks of two keys have nothing in common: a mark lies in the secret half alone.
 TEST(Canaries, TheMarkOfAKeyIsItsSecret) {
   std::string random = Random(4);
   const std::string mark = MarkOf(MakeDecoys(random)[2]);

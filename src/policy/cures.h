@@ -15,8 +15,8 @@ inline constexpr const char* kDelegationCure =
     "its pid), then systemctl --user enable --now cloched.socket; or run it as root, or leave the "
     "limit out";
 
-// What cloche-spawn reports, as a sentence and what the reader can do about it.
-Error ExplainLaunchFailure(SpawnStage stage, std::string_view operation, int errno_value,
+// Turns a failure that cloche-spawn reports into a sentence and what the reader can do about it.
+Error ExplainLaunchFailure(SpawnStep step, std::string_view operation, int errno_value,
                            std::string_view detail, const HostFacts& facts);
 
 }  // namespace cloche

@@ -15,7 +15,7 @@ constexpr uint64_t kDefaultTmp = uint64_t{64} << 20;
 constexpr const char* kRuntimes[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                      "/lib32", "/lib64", "/libx32"};
 
-// What programs read to know who they are, where libraries lie, whom to trust and what time it is.
+// Files that tell programs who they are, where libraries lie, whom to trust and what time it is.
 constexpr const char* kSettings[] = {
     "/etc/alternatives",  "/etc/ca-certificates", "/etc/ca-certificates.conf",
     "/etc/group",         "/etc/ld.so.cache",     "/etc/ld.so.conf",
@@ -74,7 +74,7 @@ Result<View> DirectoryView(const ViewInput& input) {
   view.mounts.push_back(
       {.kind = MountKind::kOverlay, .source = input.request.base_directory, .target = "/"});
   AddGrants(input.facts, input.request, view);
-  // What a copy of the host does not show, by the name it has in the base.
+  // Paths that a copy of the host hides, by their names in the base.
   const std::string& base = input.request.base_directory;
   for (const HiddenPath& hidden : input.hidden.paths) {
     if (!IsBelow(hidden.path, base)) continue;

@@ -13,9 +13,9 @@ struct FilteredEnvironment {
   std::vector<std::string> dropped_other;
 };
 
-// Passes what a developer's tools need and nothing else. Whatever looks like a secret is dropped
-// and named even if its name is on the list; `extra_names` were asked for by name and pass.
-// PWD, OLDPWD and SHLVL are dropped without being named: we set the first, shells the others.
+// Passes the variables a developer's tools need and nothing else. Anything that looks like a secret
+// is dropped and named even if its name is on the list; `extra_names` were asked for by name and
+// pass. PWD, OLDPWD and SHLVL are dropped without being named: we set the first, shells the others.
 FilteredEnvironment FilterEnvironment(std::span<const std::string> env,
                                       std::span<const std::string> extra_names);
 
@@ -24,14 +24,15 @@ struct AskedEnvironment {
   std::span<const std::string> names;  // asked for by name
 };
 
-// What a command gets: its own, and what its sandbox was made with by name. That is stronger than
-// what the command's caller happens to have, and weaker than what he asks for by name.
+// The environment of a command: its own, and the variables its sandbox was given by name. Those
+// override variables that the command's caller merely has set, but not ones the caller asks for by
+// name.
 std::vector<std::string> JoinEnvironments(const AskedEnvironment& command,
                                           const AskedEnvironment& sandbox);
 
 bool NameLooksSecret(std::string_view name);
 bool ValueLooksSecret(std::string_view value);
-// How tokens of its kind begin, and everybody knows: "ghp_". Empty: it is of no known kind.
+// The well-known beginning of tokens of its kind: "ghp_". Empty: it is of no known kind.
 std::string_view PublicPrefix(std::string_view value);
 
 }  // namespace cloche

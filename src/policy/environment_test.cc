@@ -12,7 +12,7 @@ FilteredEnvironment Filter(std::vector<std::string> env, std::vector<std::string
   return FilterEnvironment(env, extra);
 }
 
-TEST(Environment, WhatToolsNeedPasses) {
+TEST(Environment, PassesTheVariablesToolsNeed) {
   const std::vector<std::string> env = {
       "PATH=/usr/bin:/bin",        "HOME=/home/a",
       "LC_TIME=de_DE.UTF-8",       "TERM=xterm-256color",
@@ -64,14 +64,14 @@ TEST(Environment, ValuesThatLookLikeCredentialsAreDroppedThoughTheNameIsAllowed)
   }
 }
 
-TEST(Environment, PathsAndPlainUrlsAreNoCredentials) {
+TEST(Environment, PathsAndPlainUrlsAreNotCredentials) {
   for (const char* value :
        {"/opt/sk-learn-version-2-of-the-tree/bin:/usr/bin", "ssh://git@example.org/x.git",
         "http://example.org:8080/x@y:z", "-O2 -march=native", "sk-"})
     EXPECT_FALSE(ValueLooksSecret(value)) << value;
 }
 
-TEST(Environment, WhatIsAskedForByNamePasses) {
+TEST(Environment, PassesVariablesAskedForByName) {
   const FilteredEnvironment result = Filter(
       {"GITHUB_TOKEN=ghp_0123456789abcdef0123", "MY_SETTING=1"}, {"GITHUB_TOKEN", "MY_SETTING"});
   EXPECT_EQ(result.kept.size(), 2u);
@@ -93,7 +93,7 @@ TEST(Environment, AJobserverIsNotPassedOn) {
   EXPECT_THAT(Filter({"MAKEFLAGS= -j8 --jobserver-auth=3,4"}).kept, IsEmpty());
 }
 
-TEST(Environment, WhatASandboxWasMadeWithReachesItsCommands) {
+TEST(Environment, CommandsGetTheVariablesOfTheirSandbox) {
   const std::vector<std::string> made = {"A=1", "EDITOR=ed", "TERM=made", "C=3"};
   const std::vector<std::string> by_name = {"A", "EDITOR", "C"};
   const std::vector<std::string> own = {"EDITOR=vi", "TERM=own", "C=4"}, own_names = {"C"};

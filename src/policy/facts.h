@@ -8,8 +8,8 @@
 
 namespace cloche {
 
-// What policy knows of the machine and of the caller. Gathered elsewhere, so that a plan is a pure
-// function of these and of the request.
+// Facts about the machine and the caller. They are gathered elsewhere, so that a plan is a pure
+// function of facts and request.
 
 struct HostMount {
   std::string target;  // unescaped, as seen by the caller

@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "base/annex_name.h"
+#include "base/side_store_name.h"
 #include "policy/paths.h"
 #include "policy/view.h"
 
@@ -34,9 +34,9 @@ Status CheckCloche(const ViewInput& input, std::string_view field, std::string_v
   return {};
 }
 
-// Nobody but cloche-promote has to do with it.
-Status CheckAnnex(std::string_view field, std::string_view path) {
-  if ((std::string(path) + "/").find(fmt::format("/{}/", kAnnexName)) == std::string::npos)
+// Only cloche-promote may use a side store.
+Status CheckSideStore(std::string_view field, std::string_view path) {
+  if ((std::string(path) + "/").find(fmt::format("/{}/", kSideStoreName)) == std::string::npos)
     return {};
   return Fail(Code::kDenied,
               fmt::format("grant {} {}: promotions keep there what they replaced", field, path),
@@ -44,7 +44,7 @@ Status CheckAnnex(std::string_view field, std::string_view path) {
 }
 
 Status CheckWritable(const ViewInput& input, std::string_view field, std::string_view path) {
-  CLOCHE_TRY(CheckAnnex(field, path));
+  CLOCHE_TRY(CheckSideStore(field, path));
   const auto deny = [&](std::string_view reason, std::string_view cure) {
     return Fail(Code::kDenied, fmt::format("grant {} {}: {}", field, path, reason),
                 std::string(cure));
@@ -70,7 +70,7 @@ Status CheckReadable(const ViewInput& input, std::string_view field, std::string
     return Fail(Code::kInvalid, fmt::format("grant {} {}: {}", field, path, reason),
                 std::move(cure));
   };
-  CLOCHE_TRY(CheckAnnex(field, path));
+  CLOCHE_TRY(CheckSideStore(field, path));
   if (path == "/") return refuse("it is everything", "name the directories that are needed");
   if (IsAtOrBelowAny(path, kOwnInside))
     return refuse("the sandbox has its own there", "leave it out");
@@ -80,6 +80,9 @@ Status CheckReadable(const ViewInput& input, std::string_view field, std::string
       return refuse(
           fmt::format("it lies in {}, which is hidden ({})", hidden.path, hidden.why),
           fmt::format("name all of {} with --ro, or copy what is needed elsewhere", hidden.path));
+    if (hidden.path == path)
+      return refuse(fmt::format("it is hidden ({})", hidden.why),
+                    "copy what is needed elsewhere, and name that");
     if (IsAtOrBelow(hidden.path, path))
       return refuse(fmt::format("{} below it is hidden ({})", hidden.path, hidden.why),
                     "name the directories in it that are needed");
@@ -111,13 +114,14 @@ Status CheckBase(const ViewInput& input) {
   const std::string& base = input.request.base_directory;
   if (base.empty()) return {};
   if (IsAtOrBelowAny(base, kOfTheKernel))
-    return Fail(Code::kInvalid, fmt::format("copy {}: it is no directory of files on a disk", base),
+    return Fail(Code::kInvalid,
+                fmt::format("copy {}: it is not a directory of files on a disk", base),
                 "name the directory itself: realpath PATH");
   for (const std::string& own : input.facts.cloche_paths)
     if (IsAtOrBelow(base, own))
       return Fail(Code::kDenied, fmt::format("copy {}: Cloche keeps its state in {}", base, own),
                   "name another directory");
-  CLOCHE_TRY(CheckAnnex("base", base));
+  CLOCHE_TRY(CheckSideStore("base", base));
   for (const HiddenPath& hidden : input.hidden.paths)
     if (IsAtOrBelow(base, hidden.path))
       return Fail(Code::kInvalid,
@@ -207,13 +211,12 @@ std::string GlobRoot(const SandboxRequest& request) {
   return request.cwd.empty() || wide ? "" : request.cwd;
 }
 
-// In a copy they are not there. What is the real one shows them, and lets them be written: there
-// they are covered.
-void HideAnnexes(const ViewInput& input, View& view) {
+// Hides side stores in copies, and covers them where the sandbox writes to the real directory.
+void HideSideStores(const ViewInput& input, View& view) {
   const SandboxRequest& request = input.request;
   const bool base_is_host = request.base_directory.empty();
   const std::string project = base_is_host ? GlobRoot(request) : "";
-  // What is read-only and no mount is no place for one.
+  // A read-only directory that is not a mount point cannot hold a side store.
   const auto may_hold = [&](const MountOp& op) {
     return !op.read_only || std::ranges::any_of(input.facts.mounts, [&](const HostMount& mount) {
       return mount.target == op.target && !mount.is_file;
@@ -232,7 +235,7 @@ void HideAnnexes(const ViewInput& input, View& view) {
     }
   }
   const auto annex_in = [](const std::string& place) {
-    return (place == "/" ? "" : place) + "/" + kAnnexName;
+    return (place == "/" ? "" : place) + "/" + kSideStoreName;
   };
   for (const std::string& place : hidden)
     view.files.push_back({FileRuleKind::kHide, annex_in(place), ""});

@@ -123,7 +123,8 @@ HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
   for (const SystemSecret& secret : SystemSecrets())
     add(std::string(secret.path), secret.why, secret.root_only);
   for (const HostMount& mount : facts.mounts) {
-    // Of most there are none: a file system that was named whole is not refused for them.
+    // Most file systems have none of these, so a grant of a whole file system is not refused for
+    // them.
     if (!IsOnDisk(mount) || !IsReachable(mount.target) || IsNamed(request, mount.target)) continue;
     for (const HomeSecret& tree : SnapshotTrees())
       add(JoinPath(mount.target, tree.path), tree.why, false);

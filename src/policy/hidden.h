@@ -34,9 +34,9 @@ struct HiddenSet {
   bool Hides(std::string_view path) const;
 };
 
-// What is hidden on a copy of the host by default: credentials, keyrings, histories, browser
-// profiles in every visible home; keys of the machine; other people's homes; Cloche itself.
-// A path in which the caller works, or that he named with --ro, stays visible.
+// Paths hidden by default on a copy of the host: credentials, keyrings, histories, browser profiles
+// in every visible home; keys of the machine; other people's homes; Cloche itself. A path in which
+// callers work, or that they named with --ro, stays visible.
 HiddenSet DefaultHidden(const HostFacts& facts, const UserFacts& user,
                         const SandboxRequest& request);
 

@@ -12,7 +12,7 @@ HostFacts Machine() {
           .cloche_paths = {"/var/lib/cloche", "/run/cloche"}};
 }
 
-TEST(Hidden, WhatTheIssueNamesIsHidden) {
+TEST(Hidden, HidesCredentialsHistoriesAndOtherHomes) {
   const HiddenSet hidden = DefaultHidden(Machine(), kAnna, {});
   for (const char* path : {"/home/anna/.ssh/id_ed25519",
                            "/home/anna/.aws/credentials",
@@ -77,7 +77,7 @@ HostMount Mounted(std::string target, std::string type, std::string device, std:
   return mount;
 }
 
-TEST(Hidden, WhatIsHiddenIsHiddenAtEveryPlaceWhereItIsMounted) {
+TEST(Hidden, HidesAPathWhereverItIsMounted) {
   HostFacts machine = Machine();
   machine.mounts = {Mounted("/", "ext4", "8:1", "/"),
                     Mounted("/home", "btrfs", "0:40", "/@home"),
@@ -123,7 +123,7 @@ TEST(Hidden, TreesOfSnapshotsAreHiddenInEveryFileSystem) {
   EXPECT_FALSE(DefaultHidden(machine, kAnna, {.ro = {"/tank"}}).Hides("/tank/.zfs"));
 }
 
-TEST(Hidden, DeletedMountPointsAreNoPlaces) {
+TEST(Hidden, IgnoresDeletedMountPoints) {
   HostFacts machine = Machine();
   machine.mounts = {Mounted("/", "ext4", "8:1", "/"), Mounted("/mnt//deleted", "ext4", "8:1", "/"),
                     Mounted("/mnt/a", "ext4", "8:1", "/srv/a//deleted")};

@@ -41,8 +41,8 @@ nlohmann::json LimitsToJson(const Limits& limits);
 // Every field set: the caller's where given, else the default for this machine.
 Limits WithDefaults(const Limits& asked, const HostFacts& facts);
 
-// `asked` over `held`, which has every field set. More than is held is refused: what descends from
-// a sandbox never has more than it.
+// `asked` over `held`, which has every field set. More than is held is refused: descendants of a
+// sandbox never have more than it.
 Result<Limits> WithinLimits(const Limits& asked, const Limits& held);
 Limits OverLimits(const Limits& asked,
                   const Limits& others);  // what was asked for, else the others

@@ -83,7 +83,15 @@ std::string NetworkPresetNames() {
 bool IsAnyHostRule(std::string_view rule) {
   if (const size_t blank = rule.find(' '); blank != rule.npos) rule.remove_prefix(blank + 1);
   if (const size_t scheme = rule.find("://"); scheme != rule.npos) rule.remove_prefix(scheme + 3);
-  if (rule.starts_with('*')) return !rule.starts_with("*.");
+  // "*.com" is most of it, too; domains that are reserved for private use (RFC 6761, 6762) are not.
+  if (rule.starts_with("*.")) {
+    constexpr std::string_view kPrivate[] = {"example",   "internal", "invalid",
+                                             "localhost", "local",    "test"};
+    const std::string_view domain = rule.substr(2, rule.find_first_of(":/", 2) - 2);
+    return domain.find('.') == domain.npos &&
+           std::ranges::find(kPrivate, domain) == std::end(kPrivate);
+  }
+  if (rule.starts_with('*')) return true;
   // [RANGE], or RANGE with its digits behind the slash.
   const bool bracketed = rule.starts_with('[');
   const size_t slash = rule.find('/');
@@ -94,6 +102,27 @@ bool IsAnyHostRule(std::string_view rule) {
   if (end == rule.npos) return false;
   const auto range = ParseIpRange(rule.substr(bracketed ? 1 : 0, bracketed ? end - 1 : end));
   return range && IsMuchOfTheInternet(*range);
+}
+
+std::string RuleForThisMachine(std::string_view rule) {
+  const size_t scheme = rule.find("://");
+  if (scheme == rule.npos) return "";
+  const size_t begin = scheme + 3;
+  const std::string_view rest = rule.substr(begin);
+  const size_t size =
+      rest.starts_with('[') ? rest.find(']') + 1 : std::min(rest.find_first_of(":/"), rest.size());
+  std::string host(rest.substr(0, size));
+  for (char& c : host)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  const bool own = host == "localhost" || host.ends_with(".localhost") ||
+                   host.starts_with("127.") || host == "[::1]" || host == "0.0.0.0" ||
+                   host == "[::]";
+  // "127.0.0.0/8" is a range.
+  const bool range = host.find_first_not_of("0123456789.") == host.npos &&
+                     rest.substr(size).starts_with('/') && size + 1 < rest.size() &&
+                     rest[size + 1] >= '0' && rest[size + 1] <= '9';
+  if (!own || range) return "";
+  return std::string(rule.substr(0, begin)) + "host.cloche" + std::string(rest.substr(size));
 }
 
 }  // namespace cloche

@@ -43,13 +43,13 @@ Status ReadRule(const json& object, NetworkRule& out, double now) {
     reader.Refuse("rule", "it names nothing", "give a destination such as api.example.com:443");
   reader.Text("id", out.id, kMostId);
   if (!out.id.empty() && !IsRuleId(out.id))
-    reader.Refuse("id", "it is no id of a rule", "leave it out");
+    reader.Refuse("id", "it is not an id of a rule", "leave it out");
   reader.Seconds("expires", out.expires, {.least = 1, .most = kMostTime});
   std::optional<double> lasts;
   reader.Seconds("for", lasts, {.least = kLeastSeconds, .most = kMostSeconds});
   reader.Text("secret", out.secret, kMostText);
   if (!out.secret.empty() && (!out.allow || !IsValidSecretName(out.secret)))
-    reader.Refuse("secret", "it is no name of a secret, or the rule denies",
+    reader.Refuse("secret", "it is not a name of a secret, or the rule denies",
                   "name one that cloche secret ls shows");
   if (lasts && out.expires)
     reader.Refuse("for", "it has an end already", "leave out for or expires");
@@ -64,7 +64,7 @@ void ReadRules(FieldReader& reader, const char* key, std::vector<NetworkRule>& o
   const json* list = reader.Find(key);
   if (!list) return;
   if (!list->is_array() || list->size() > kMostNetworkRules)
-    return reader.Refuse(key, "it is no list of rules",
+    return reader.Refuse(key, "it is not a list of rules",
                          fmt::format("give at most {} of {{action, rule}}", kMostNetworkRules));
   std::set<std::string> ids;
   for (const json& each : *list) {
@@ -103,17 +103,17 @@ void ReadSecrets(FieldReader& reader, std::vector<SecretGrant>& out) {
   const json* list = reader.Find("secrets");
   if (!list) return;
   if (!list->is_array() || list->size() > kMostSecrets)
-    return reader.Refuse("secrets", "it is no list of secrets",
+    return reader.Refuse("secrets", "it is not a list of secrets",
                          fmt::format("give at most {} of {{name, variable}}", kMostSecrets));
   for (const json& each : *list) {
     SecretGrant grant;
     FieldReader inner(each, "secrets");
     inner.Text("name", grant.name, kMostText);
     if (!IsValidSecretName(grant.name))
-      inner.Refuse("name", "it is no name of a secret", "name one that cloche secret ls shows");
+      inner.Refuse("name", "it is not a name of a secret", "name one that cloche secret ls shows");
     inner.Text("variable", grant.variable, kMostText);
     if (!grant.variable.empty() && !IsValidVariable(grant.variable))
-      inner.Refuse("variable", "it is no name of a variable, or not one for a secret",
+      inner.Refuse("variable", "it is not a name of a variable, or not one for a secret",
                    "give one such as API_TOKEN");
     inner.Text("id", grant.id, kMostText);
     inner.Text("placeholder", grant.placeholder, kMostText);
@@ -124,21 +124,22 @@ void ReadSecrets(FieldReader& reader, std::vector<SecretGrant>& out) {
   }
 }
 
-void ReadMasked(FieldReader& reader, std::vector<MaskedHost>& out) {
+void ReadMasked(FieldReader& reader, std::vector<RedactedHost>& out) {
   const json* list = reader.Find("masked");
   if (!list) return;
-  if (!list->is_array() || list->size() > kMostMaskedHosts)
-    return reader.Refuse("masked", "it is no list of hosts", "leave it out: the daemon keeps it");
+  if (!list->is_array() || list->size() > kMostRedactedHosts)
+    return reader.Refuse("masked", "it is not a list of hosts",
+                         "leave it out: the daemon keeps it");
   for (const json& each : *list) {
-    MaskedHost masked;
+    RedactedHost redacted;
     FieldReader inner(each, "masked");
-    inner.Text("id", masked.id, kMostText);
-    inner.Text("host", masked.host, kMostText);
+    inner.Text("id", redacted.id, kMostText);
+    inner.Text("host", redacted.host, kMostText);
     std::optional<uint64_t> port;
     inner.Integer("port", port, {.least = 1, .most = 65535});
-    if (port) masked.port = static_cast<uint16_t>(*port);
+    if (port) redacted.port = static_cast<uint16_t>(*port);
     reader.Take(inner.Finish());
-    out.push_back(std::move(masked));
+    out.push_back(std::move(redacted));
   }
 }
 
@@ -150,7 +151,7 @@ void ReadNetwork(FieldReader& reader, NetworkRequest& out) {
   FieldReader inner(*object, "network");
   ReadRules(inner, "rules", out.rules, 0);
   ReadSecrets(inner, out.secrets);
-  ReadMasked(inner, out.masked);
+  ReadMasked(inner, out.redacted);
   inner.Bool("proxy_env", out.proxy_env);
   if (const json* limits = inner.Object("limits")) {
     FieldReader values(*limits, "network.limits");
@@ -179,7 +180,7 @@ json NetworkToJson(const NetworkRequest& network) {
                               {"variable", each.variable},
                               {"id", each.id},
                               {"placeholder", each.placeholder}});
-  for (const MaskedHost& each : network.masked)
+  for (const RedactedHost& each : network.redacted)
     out["masked"].push_back({{"id", each.id}, {"host", each.host}, {"port", each.port}});
   return out;
 }

@@ -31,11 +31,11 @@ struct SecretGrant {
 
 // Where a secret has been granted, once. Its values must not come back from there, although no rule
 // carries it any more.
-struct MaskedHost {
+struct RedactedHost {
   std::string id;  // of the secret
   std::string host;
   uint16_t port = 443;
-  bool operator==(const MaskedHost&) const = default;
+  bool operator==(const RedactedHost&) const = default;
 };
 
 // The key "network" of a request, and what has become of it since. Without a rule there is no
@@ -45,12 +45,12 @@ struct NetworkRequest {
   std::map<std::string, uint64_t> limits;  // only those asked for
   bool proxy_env = false;                  // set http_proxy and its kin for every command
   std::vector<SecretGrant> secrets;
-  std::vector<MaskedHost> masked;  // kept by the daemon
+  std::vector<RedactedHost> redacted;  // kept by the daemon
   bool operator==(const NetworkRequest&) const = default;
 };
 
 inline constexpr size_t kMostNetworkRules = 200;
-inline constexpr size_t kMostMaskedHosts = 1000;
+inline constexpr size_t kMostRedactedHosts = 1000;
 
 class FieldReader;
 void ReadNetwork(FieldReader& reader, NetworkRequest& out);

@@ -12,6 +12,17 @@ using nlohmann::json;
 
 json Allow(const char* rule) { return {{"action", "allow"}, {"rule", rule}}; }
 
+TEST(NetworkPresets, ARuleForLoopbackHasOneForTheMachine) {
+  EXPECT_EQ(RuleForThisMachine("http://localhost:3000"), "http://host.cloche:3000");
+  EXPECT_EQ(RuleForThisMachine("GET http://127.0.0.1:80/v1"), "GET http://host.cloche:80/v1");
+  EXPECT_EQ(RuleForThisMachine("tcp://[::1]:5432"), "tcp://host.cloche:5432");
+  EXPECT_EQ(RuleForThisMachine("https://LocalHost"), "https://host.cloche");
+  EXPECT_EQ(RuleForThisMachine("https://example.com"), "");
+  EXPECT_EQ(RuleForThisMachine("http://host.cloche:3000"), "");
+  EXPECT_EQ(RuleForThisMachine("http://["), "");
+  EXPECT_EQ(RuleForThisMachine("tcp://0.0.0.0/0:443"), "");
+}
+
 TEST(NetworkRequest, NothingIsGrantedUnlessAsked) {
   const auto request = ParseSandboxRequest(json::object());
   ASSERT_TRUE(request);
@@ -42,6 +53,11 @@ TEST(NetworkRequest, APresetIsItsRules) {
   for (const char* any : {"*", "*:443", "https://*", "GET https://*/x"})
     EXPECT_TRUE(IsAnyHostRule(any)) << any;
   EXPECT_FALSE(IsAnyHostRule("*.example.com"));
+  for (const char* any : {"*.com", "*.com:443", "https://*.io/path", "GET https://*.dev"})
+    EXPECT_TRUE(IsAnyHostRule(any)) << any;
+  EXPECT_FALSE(IsAnyHostRule("https://*.example.com/a.b"));
+  for (const char* own : {"http://*.localhost:8080", "*.internal", "https://*.test/x"})
+    EXPECT_FALSE(IsAnyHostRule(own)) << own;
 }
 
 TEST(NetworkRequest, ARangeThatIsMuchOfTheInternetIsEveryHost) {

@@ -97,8 +97,8 @@ class LimitPlan {
   Planned& out_;
 };
 
-// The copy of a service's data is whole. What its original makes later must not show in it, and the
-// root of an overlay always shows what is below: nothing is below.
+// The copy of a service's data is complete. Files that the original creates later must not show in
+// it, and the root of an overlay always shows what is below: so nothing is below.
 void KeepDataApart(const SandboxRequest& request, View& view) {
   for (MountOp& op : view.mounts)
     if (op.kind == MountKind::kOverlay && !op.read_only && op.target != "/")
@@ -113,7 +113,7 @@ Result<View> MakeView(const ViewInput& input) {
               : input.facts.mode == Mode::kSystem     ? SystemView(input)
                                                       : RootlessView(input);
   if (!view) return view;
-  HideAnnexes(input, *view);
+  HideSideStores(input, *view);
   KeepDataApart(input.request, *view);
   return view;
 }

@@ -22,8 +22,8 @@ struct Planned {
   std::string cwd;  // where a command starts when it names no directory
 };
 
-// The whole policy of starting a sandbox: what it sees and what it may use. Refuses what cannot be
-// had here instead of giving less.
+// The whole policy of starting a sandbox: what it sees and what it may use. Refuses requests that
+// cannot be met here instead of giving less.
 Result<Planned> MakePlan(const HostFacts& facts, const UserFacts& user,
                          const SandboxRequest& request, std::string sandbox_id);
 

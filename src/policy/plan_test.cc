@@ -125,8 +125,8 @@ bool Covers(const Planned& planned, std::string_view path) {
   return op && op->kind == MountKind::kTmpfs && op->read_only && op->optional;
 }
 
-// What promotions replaced, on other file systems than the home's.
-TEST(Plan, WhatPromotionsKeepIsNowhereToBeWrittenInAnyMode) {
+// Side stores, which hold what promotions replaced on other file systems than the home's.
+TEST(Plan, SideStoresAreNeverWritableInAnyMode) {
   for (const Mode mode : {Mode::kSystem, Mode::kRootless}) {
     HostFacts facts = Machine(mode);
     facts.mounts.push_back({"/srv/disk", "/dev/sdb1", "ext4"});
@@ -207,7 +207,7 @@ TEST(Plan, RootlessProjectOutsideHome) {
                MakePlan(Machine(Mode::kRootless), kAnna, request, "sb_1"));
 }
 
-TEST(Plan, AKernelFileSystemIsNoBase) {
+TEST(Plan, RefusesAKernelFileSystemAsBase) {
   for (const char* base : {"/proc/1/root", "/dev", "/sys/fs"}) {
     SandboxRequest request = InProject();
     request.base_directory = base;
@@ -341,7 +341,7 @@ TEST(Plan, TheSpecDoesNotDependOnTheSandbox) {
   EXPECT_EQ(EncodeSpec(one->plan.spec), EncodeSpec(two->plan.spec));
 }
 
-TEST(Plan, DecoysAreLaidWhereSomethingIsHiddenAndNowhereElse) {
+TEST(Plan, DecoysArePlacedOnlyWhereSomethingIsHidden) {
   SandboxRequest request = InProject();
   request.canaries = {true, MakeDecoys(std::string(kDecoyRandom, 'r'))};
   const auto laid = [&](Mode mode) {
@@ -363,7 +363,7 @@ TEST(Plan, DecoysAreLaidWhereSomethingIsHiddenAndNowhereElse) {
   EXPECT_EQ(laid(Mode::kRootless), all);
   request.ro = {"/home/anna/.aws"};
   request.project = "";
-  const std::string here = "/home/anna/project/src/.env";  // where one works is the project then
+  const std::string here = "/home/anna/project/src/.env";  // cwd stands in for the project
   EXPECT_EQ(laid(Mode::kSystem), (std::vector<std::string>{all[1], all[2], all[3], all[4], here}));
 }
 
@@ -504,7 +504,7 @@ TEST(Plan, RootlessCannotCopyAcrossMounts) {
   EXPECT_EQ(Find(*planned, "/tmp")->kind, MountKind::kTmpfs);
   ExpectRefused(
       MakePlan(facts, kAnna, {.cwd = "/tmp/p", .home = "/home/anna", .project = "/tmp/p"}, "s"),
-      Code::kUnavailable, "/tmp/p", "another directory");
+      Code::kUnavailable, "/tmp/p: /tmp is empty inside, because /tmp/x (tmpfs)", "unmount /tmp/x");
   facts = Machine(Mode::kRootless);
   facts.mounts.push_back({"/home/anna", "/dev/sdb1", "ext4"});
   EXPECT_TRUE(MakePlan(facts, kAnna, InProject(), "s"));

@@ -62,7 +62,7 @@ Json ToJson(const MountOp& op) {
 
 Json ToJson(const FileRule& rule) {
   Json out = {{"kind", KindName(rule.kind)}, {"path", rule.path}};
-  // What a decoy says belongs inside.
+  // The content of a decoy belongs inside.
   if (rule.kind == FileRuleKind::kHideGlob) out["content"] = rule.content;
   if (rule.kind == FileRuleKind::kDecoyInstead) out["instead"] = true;
   return out;

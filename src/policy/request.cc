@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "policy/fields.h"
 #include "policy/paths.h"
@@ -21,8 +22,6 @@ constexpr size_t kMaxArguments = size_t{2} << 20;  // of all argv together
 constexpr size_t kMaxLabels = 64;
 constexpr size_t kMaxProjectFile = 64 << 10;
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 void ReadName(FieldReader& reader, std::string& out) {
@@ -40,7 +39,7 @@ void ReadBase(FieldReader& reader, std::string& directory) {
   if (!reader.ok() || base == "host") return;
   if (!base.starts_with("dir:"))
     return reader.Refuse("base",
-                         fmt::format("'{}' is no base", EscapeForTerminal(base.substr(0, 100))),
+                         fmt::format("'{}' is not a base", EscapeForTerminal(base.substr(0, 100))),
                          "give host, or dir:/absolute/path");
   Result<std::string> path = CleanPath(std::string_view(base).substr(4), "base");
   if (!path) return reader.Take(std::unexpected(std::move(path).error()));
@@ -137,7 +136,7 @@ void ReadSandbox(FieldReader& reader, SandboxRequest& out) {
   reader.Path("project", out.project);
   reader.Text("base_commit", out.base_commit, 64);
   if (out.base_commit.find_first_not_of("0123456789abcdef") != std::string::npos)
-    reader.Refuse("base_commit", "it is no commit", "give its hash in hex, or leave it out");
+    reader.Refuse("base_commit", "it is not a commit", "give its hash in hex, or leave it out");
   reader.Text("project_file", out.project_file, kMaxProjectFile);
   if (!out.project_file.empty() && out.project.empty())
     reader.Refuse("project_file", "there is no project it belongs to", "give project, too");
@@ -216,7 +215,7 @@ void ReadCommand(FieldReader& reader, CommandRequest& out) {
 Status CheckSandboxName(std::string_view name) {
   if (IsValidSandboxName(name)) return {};
   return Fail(Code::kInvalid,
-              fmt::format("read name: '{}' is no name for a sandbox",
+              fmt::format("read name: '{}' cannot be the name of a sandbox",
                           EscapeForTerminal(name.substr(0, 100))),
               "use 1 to 63 of a-z, 0-9 and -, beginning with a letter");
 }

@@ -17,7 +17,8 @@
 namespace cloche {
 
 // The requests of openapi.yaml, checked: every path absolute and clean (see paths.h), every string
-// free of NUL, every number within sense. What the strings name may still not exist.
+// free of NUL, every number within sense. Paths and hosts that the strings name may still not
+// exist.
 
 struct DeclaredView {
   std::vector<std::string> inputs;

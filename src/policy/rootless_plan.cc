@@ -37,7 +37,7 @@ class RootlessBuilder {
     view_.mounts.push_back(BindOp("/", true));
     view_.differences.push_back(
         {"everything but home, project and temporary directories is read-only",
-         "rootless: an ordinary user can copy only what is his"});
+         "rootless: an ordinary user can copy only their own files"});
     // The kernel says EOVERFLOW: an upper cannot hold an owner that has no id inside.
     view_.differences.push_back(
         {"files and directories of any group but your primary one cannot be changed",
@@ -70,7 +70,7 @@ class RootlessBuilder {
         continue;
       }
       MountOp op = OverlayOp(path, true);
-      op.optional = true;  // one he may not enter stays as it is
+      op.optional = true;  // a directory the user may not enter stays as it is
       view_.mounts.push_back(std::move(op));
       shown_.push_back(path);
     }
@@ -105,13 +105,17 @@ class RootlessBuilder {
                               path, std::string_view(path).substr(1, path.find('/', 1) - 1)),
                   "work in a directory on a disk");
     if (IsCopied(path)) return {};
-    for (const std::string& scratch : scratch_)
-      if (IsBelow(path, scratch))
-        return Fail(Code::kUnavailable,
-                    fmt::format("copy the {} {}: {} is empty inside, because a file system is "
-                                "mounted below it",
-                                candidate.what, path, scratch),
-                    "work in another directory, or run the daemon as root");
+    for (const std::string& scratch : scratch_) {
+      if (!IsBelow(path, scratch)) continue;
+      const HostMount& mounted = *MountBelow(input_.facts, scratch);
+      return Fail(
+          Code::kUnavailable,
+          fmt::format("copy the {} {}: {} is empty inside, because {} ({}) is mounted below "
+                      "it",
+                      candidate.what, path, scratch, mounted.target, mounted.fs_type),
+          fmt::format("work in another directory, unmount {}, or run the daemon as root",
+                      mounted.target));
+    }
     const HostMount* inner = MountBelow(input_.facts, path);
     if (!inner) {
       MountOp op = OverlayOp(path);
@@ -205,7 +209,7 @@ class RootlessBuilder {
   }
 
   // Credentials of another user in whose home the project lies: many of them are files, which a
-  // tmpfs cannot cover. He protects them with their modes; said once for each home.
+  // tmpfs cannot cover. Their modes protect them; said once for each home.
   bool IsInVisibleHome(const std::string& path) {
     for (const std::string& home : input_.facts.other_homes) {
       if (!IsBelow(path, home)) continue;

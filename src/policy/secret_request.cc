@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "policy/fields.h"
 
@@ -13,9 +14,6 @@ using nlohmann::json;
 constexpr size_t kMostHosts = 32, kMostHost = 300;
 constexpr size_t kMostName = 64, kMostLike = 32;
 constexpr size_t kMostValue = 64 << 10;  // the vault says what it takes
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 void ReadValue(FieldReader& reader, json& body, std::string& out) {
   reader.Text("value", out, kMostValue);
@@ -67,13 +65,13 @@ Result<SecretRequest> ParseSecretRequest(json& body) {
   request.where.erase(std::unique(request.where.begin(), request.where.end()), request.where.end());
   reader.Text("variable", request.variable, kMostName);
   if (!request.variable.empty() && !IsValidVariable(request.variable))
-    reader.Refuse("variable", "it is no name of a variable, or not one for a secret",
+    reader.Refuse("variable", "it is not a name of a variable, or not one for a secret",
                   "give one such as API_TOKEN");
   reader.Text("like", request.like, kMostLike);
   if (!std::ranges::all_of(request.like, [](char c) {
         return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.';
       }))
-    reader.Refuse("like", "it is no beginning of a token", "give one such as ghp_");
+    reader.Refuse("like", "it is not a beginning of a token", "give one such as ghp_");
   if (Status read = reader.Finish(); !read) {
     Wipe(request.value);
     return std::unexpected(read.error());

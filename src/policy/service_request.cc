@@ -34,7 +34,7 @@ void ReadNumbers(FieldReader& reader, const char* key, uint64_t least, uint64_t 
                each.get<uint64_t>() <= most;
       });
   if (!good)
-    return reader.Refuse(key, "it is no list of such numbers",
+    return reader.Refuse(key, "it is not a list of such numbers",
                          fmt::format("give up to 256 numbers from {} to {}", least, most));
   out = list->get<std::vector<uint32_t>>();
 }
@@ -43,7 +43,7 @@ void ReadDirectories(FieldReader& reader, std::vector<ServiceDirectory>& out) {
   const json* list = reader.Find("directories");
   if (!list) return;
   if (!list->is_array() || list->size() > 256)
-    return reader.Refuse("directories", "it is no list",
+    return reader.Refuse("directories", "it is not a list",
                          "give up to 256 of {path, mode, uid, gid}");
   for (const json& each : *list) {
     ServiceDirectory directory;
@@ -72,7 +72,7 @@ Status ReadService(const json& object, ServiceRequest& out) {
   FieldReader reader(object, "services");
   reader.Text("name", out.name, 64);
   if (!IsName(out.name))
-    reader.Refuse("name", "it is no name", "use 1 to 64 of letters, digits and . _ - + @");
+    reader.Refuse("name", "it is not a name", "use 1 to 64 of letters, digits and . _ - + @");
   reader.Path("program", out.program);
   reader.Texts("argv", out.argv, kMostStrings, kMostText);
   if (out.program.empty() || out.argv.empty())
@@ -100,7 +100,7 @@ void ReadServices(FieldReader& reader, std::vector<ServiceRequest>& out) {
   const json* list = reader.Find("services");
   if (!list) return;
   if (!list->is_array() || list->size() > kMostServices)
-    return reader.Refuse("services", "it is no list of services",
+    return reader.Refuse("services", "it is not a list of services",
                          fmt::format("give at most {}", kMostServices));
   std::set<std::string> names;
   for (const json& each : *list) {

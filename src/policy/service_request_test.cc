@@ -48,7 +48,7 @@ TEST(ServiceRequest, IsPartOfASandboxOnRecord) {
   EXPECT_TRUE(TwinOf(*request).services.empty());
 }
 
-TEST(ServiceRequest, RefusesWhatMakesNoSense) {
+TEST(ServiceRequest, RefusesInvalidRequests) {
   EXPECT_FALSE(Refused("name", ""));
   EXPECT_FALSE(Refused("name", "a/b"));
   EXPECT_FALSE(Refused("name", "a\x1b[31m"));

@@ -36,7 +36,7 @@ Status ReadKey(const json& object, SigningKey& out) {
   if (out.use != "any" && out.use != "git" && out.use != "ssh")
     reader.Refuse("use", "it is none of any, git, ssh", "give one of them");
   if (!out.host.empty() && (out.use != "ssh" || !IsFingerprint(out.host)))
-    reader.Refuse("host", "it is no fingerprint of a host key, or not for ssh",
+    reader.Refuse("host", "it is not a fingerprint of a host key, or not for ssh",
                   "give use ssh and SHA256:...; ssh-keygen -lf shows it");
   if (!out.fingerprint.empty() && !IsFingerprint(out.fingerprint))
     reader.Refuse("fingerprint", "it is none", "leave it out");
@@ -47,7 +47,7 @@ void ReadKeys(FieldReader& reader, const char* key, std::vector<SigningKey>& out
   const json* list = reader.Find(key);
   if (!list) return;
   if (!list->is_array() || list->size() > kMostKeys)
-    return reader.Refuse(key, "it is no list of keys",
+    return reader.Refuse(key, "it is not a list of keys",
                          fmt::format("give at most {} of {{name, use}}", kMostKeys));
   for (const json& each : *list) {
     SigningKey made;

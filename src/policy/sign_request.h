@@ -39,7 +39,7 @@ struct SigningChange {
   std::vector<std::string> remove;  // names, comments or fingerprints
 };
 Result<SigningChange> ParseSigningChange(const nlohmann::json& body);
-// What cloche-sign says a key is.
+// A key as cloche-sign describes it.
 Result<SigningKey> ParseSigningKey(const nlohmann::json& body);
 
 // NAME, NAME:git, NAME:ssh or NAME:ssh=SHA256:...

@@ -40,7 +40,7 @@ TEST(SignRequest, SurvivesAsJson) {
   EXPECT_EQ(again->signing, request->signing);
 }
 
-TEST(SignRequest, RefusesWhatItDoesNotKnow) {
+TEST(SignRequest, RefusesInvalidRequests) {
   const auto refused = [](json sign) {
     return !ParseSandboxRequest({{"sign", std::move(sign)}}).has_value();
   };

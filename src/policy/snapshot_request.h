@@ -28,27 +28,6 @@ struct ForkRequest {
   Limits limits;                   // those that are smaller than the parent's
 };
 
-struct LookRequest {
-  std::string snapshot;  // of the sandbox; "" = its present state
-  std::string against;   // snapshot of it, or another sandbox; "" = reality
-  bool patch = false;
-  bool lines = false;
-  nlohmann::json promote;  // what cloche-promote is asked instead; null: nothing
-  bool stale = false;      // not what it changed, but what changed outside meanwhile
-  bool guard = false;      // and what both changed, whole
-  std::string root;        // of names in a patch; "" = the project
-  std::vector<std::string> paths;
-  bool much = false;              // more than can be looked at while the sandbox stands still
-  int flattened = 0;              // how often renamed directories were copied for it
-  bool others_flattened = false;  // and those of other sandboxes that it takes the content of
-};
-
-// From the query of a URL.
-Result<LookRequest> ParseLookRequest(const std::vector<std::pair<std::string, std::string>>& query);
-
-// Of a promotion: {digest, snapshot, paths, exclude, dry_run, with_noise, allow_triggers}.
-Result<LookRequest> ParsePromoteRequest(const nlohmann::json& body);
-
 Result<SnapshotRequest> ParseSnapshotRequest(const nlohmann::json& body);
 Result<RollbackRequest> ParseRollbackRequest(const nlohmann::json& body);
 Result<ForkRequest> ParseForkRequest(const nlohmann::json& body);

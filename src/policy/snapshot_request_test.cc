@@ -61,7 +61,7 @@ TEST(ForkRequest, ItsLimitsAreChecked) {
 
 Limits Held() { return {.cpu = 2, .memory = 1 << 30, .pids = 100, .wall = 60, .commands = 0}; }
 
-TEST(WithinLimits, WhatIsNotAskedForIsTheParents) {
+TEST(WithinLimits, InheritsOmittedLimitsFromTheParent) {
   const auto same = WithinLimits({}, Held());
   ASSERT_TRUE(same);
   EXPECT_EQ(same->pids, 100u);

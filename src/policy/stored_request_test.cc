@@ -54,7 +54,7 @@ SandboxRequest Full() {
   request.network.proxy_env = true;
   request.network.secrets = {
       {.name = "token", .variable = "TOKEN", .id = "s1", .placeholder = "cloche_x"}};
-  request.network.masked = {{.id = "s1", .host = "b.example", .port = 8443}};
+  request.network.redacted = {{.id = "s1", .host = "b.example", .port = 8443}};
   request.canaries = {true, MakeDecoys(std::string(kDecoyRandom, 'x'))};
   request.signing.agent = "/run/agent";
   request.signing.keys = {{"work", "ssh", kHash, kHash, "a@b"}};
@@ -89,7 +89,7 @@ TEST(StoredRequest, EveryFieldComesBack) { ExpectComesBack(Full()); }
 
 TEST(StoredRequest, TheSmallestComesBack) { ExpectComesBack({}); }
 
-TEST(StoredRequest, WhatExcludesOtherFieldsComesBack) {
+TEST(StoredRequest, MutuallyExclusiveFieldsComeBack) {
   SandboxRequest declared;
   declared.declared = DeclaredView{{"/a", "/b"}, "/o", 1048576};
   ExpectComesBack(declared);
@@ -120,7 +120,7 @@ TEST(StoredRequest, EveryKeyMatters) {
   }
 }
 
-// What versions before wrote for `cloche run --keep`.
+// Older versions wrote this for `cloche run --keep`.
 TEST(StoredRequest, FieldsOfTheFirstCommandInAnOlderRecordAreLeftOut) {
   json stored = StoreRequest(Full());
   stored.update({{"argv", {"true"}},
@@ -157,7 +157,7 @@ TEST(StoredRequest, AFieldOfALaterVersionIsAnErrorThatNamesIt) {
   EXPECT_FALSE(ReadStoredRequest(json::array()));
 }
 
-TEST(StoredRequest, WhatCouldNotBeReadAgainIsNotKept) {
+TEST(StoredRequest, RefusesARequestThatCouldNotBeReadAgain) {
   SandboxRequest request = Full();
   while (request.services.size() <= 16) {
     request.services.push_back(request.services[0]);

@@ -12,7 +12,7 @@
 
 namespace cloche {
 
-// What a sandbox sees, before it becomes part of a LaunchPlan. One builder per kind of base.
+// The view of a sandbox, before it becomes part of a LaunchPlan. One builder per kind of base.
 
 struct ViewInput {
   const HostFacts& facts;
@@ -45,7 +45,7 @@ void HideProjectGlobs(const SandboxRequest& request, View& view);
 // .env files and their like below `root`, a path inside.
 void HideGlobsBelow(const std::string& root, View& view);
 // Where promotions keep what they replaced on other file systems than the home's.
-void HideAnnexes(const ViewInput& input, View& view);
+void HideSideStores(const ViewInput& input, View& view);
 
 // Parents before children; equal depths keep their order. The last three are the sandbox's own.
 void SortByDepth(std::vector<MountOp>& mounts);

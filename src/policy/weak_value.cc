@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/ascii.h"
+
 namespace cloche {
 namespace {
 
@@ -11,10 +13,6 @@ constexpr double kEnoughBits = 60;
 constexpr double kWordBits = 2;      // of a letter in a word; people choose words
 constexpr double kRepeatedBits = 1;  // of one that repeats or continues the one before
 constexpr size_t kShortestWord = 4;
-
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Letters of one case after the first, a vowel among every few: someone can say it.
 bool IsWord(std::string_view text) {

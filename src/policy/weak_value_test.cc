@@ -23,7 +23,7 @@ TEST(WhyGuessable, TokensAreNot) {
     EXPECT_EQ(WhyGuessable(strong), "") << strong;
 }
 
-TEST(WhyGuessable, WhatWasDrawnAtRandomIsNot) {
+TEST(WhyGuessable, RandomValuesAreNot) {
   std::mt19937 random(1);
   const std::string alphabets[] = {"0123456789abcdef",
                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",

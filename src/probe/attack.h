@@ -11,8 +11,8 @@ namespace cloche::probe {
 
 using Words = std::vector<std::string>;
 
-// What an attack program says of itself, one JSON line. It is advice to the judge on the host, who
-// looks for himself wherever success can be seen from there.
+// The report of an attack program, one JSON line. It only advises the judge on the host, which
+// looks for evidence itself wherever success can be seen from there.
 class Attempt {
  public:
   Attempt(std::string_view name, Words words);
@@ -26,7 +26,8 @@ class Attempt {
   void Data(std::string_view text);  // whatever could be read; the judge knows the flags in it
   void Set(const char* key, nlohmann::json value) { report_[key] = std::move(value); }
 
-  // For attacks that last: tells the judge that it is in place, then waits until he has looked.
+  // For attacks that last: tells the judge that it is in place, then waits until the judge has
+  // looked.
   void ReadyAndHold();
   void Print();
 
@@ -55,10 +56,11 @@ std::span<const Attack> StormAttacks();
 // `cloche-probe --attack NAME WORDS...`
 int RunAttack(std::string_view name, Words words);
 
-// Runs `body` in a child, so that what it changes about itself ends with it. The wait status.
+// Runs `body` in a child, so that its changes to itself end with it. Returns the wait status.
 int InChild(void (*body)(Attempt&), Attempt& attempt);
 
-// Everything below `top` that can be listed; what vanishes meanwhile is passed over.
+// Calls back for everything below `top` that can be listed; entries that vanish meanwhile are
+// skipped.
 void Walk(const std::string& top, int depth, const std::function<void(const std::string&)>& visit);
 
 std::string ReadAll(const std::string& path, size_t most = 64 * 1024);

@@ -9,20 +9,20 @@
 
 namespace cloche::probe {
 
-// `cloche run` with these rules, ready for Stage::Inside.
+// `cloche run` with these rules, ready for TestBed::Inside.
 Words Granting(const Words& rules);
 
 std::string Hex(const std::string& bytes);
 
 std::span<const Probe> BorderScenes();
 
-inline Outcome NoServer() { return Inconclusive("the server of the probe did not start"); }
+inline ProbeResult NoServer() { return Inconclusive("the server of the probe did not start"); }
 
 // A scene with a server of its own.
-template <Outcome (*kScene)(Stage&, Origin&)>
-Outcome WithServer(Stage& stage) {
-  Origin origin(stage);
-  return origin.started() ? kScene(stage, origin) : NoServer();
+template <ProbeResult (*kScene)(TestBed&, Origin&)>
+ProbeResult WithServer(TestBed& bed) {
+  Origin origin(bed);
+  return origin.started() ? kScene(bed, origin) : NoServer();
 }
 
 constexpr const char* kNoInterface = "this machine has no address but loopback";

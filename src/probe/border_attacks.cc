@@ -115,7 +115,7 @@ std::string WithVariable(std::string text) {
   return text;
 }
 
-// Says all parts, waits for an answer after each, and returns what came last.
+// Sends all parts, waits for an answer after each, and returns the last one.
 std::string Converse(int fd, const Words& parts) {
   std::string answer;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -124,14 +124,14 @@ std::string Converse(int fd, const Words& parts) {
     const bool last = i + 1 == parts.size();
     if (!Receive(fd, last ? kAnswerMs : kPatienceMs, answer) && !last) break;
   }
-  // Whoever waits for more learns that there is none.
+  // A reader that waits for more learns that there is none.
   shutdown(fd, SHUT_WR);
   while (Receive(fd, kPatienceMs, answer)) {
   }
   return answer;
 }
 
-// As a client that follows whatever it is told.
+// Acts as a client that follows every redirect.
 void Follow(const std::string& answer) {
   constexpr std::string_view kScheme = "Location: http://";
   const size_t at = answer.find(kScheme);
@@ -174,7 +174,7 @@ void Speak(Attempt& attempt) {
   attempt.Set("replies", std::move(shown));
 }
 
-// The same by a process whose name is no name; then it stays, so that one can look whose it is.
+// The same by a process with a forged name; it stays, so that the judge can look up its owner.
 void SpeakAsForger(Attempt& attempt) {
   prctl(PR_SET_NAME, "\x1b[31m\nforged");
   Speak(attempt);
@@ -247,7 +247,7 @@ void AskNames(Attempt& attempt) {
   }
 }
 
-// Words: a port, then addresses, of the host. What is no TCP.
+// Words: a port, then addresses, of the host. Tries protocols other than TCP.
 void NoTcp(Attempt& attempt) {
   constexpr int kSctp = 132, kUdpLite = 136, kMultipath = 262;
   const int port = atoi(attempt.words[0].c_str());
@@ -291,7 +291,7 @@ void FindKeys(Attempt& attempt) {
 // Everything a program can say of itself without asking anybody.
 void TellVariables(Attempt& attempt) { attempt.Data(ReadAll("/proc/self/environ")); }
 
-// A server on the host that believes everything, and tells the judge of every byte. Words:
+// A server on the host that believes everything, and reports every byte to the judge. Words:
 // addresses beside loopback.
 class Server {
  public:
@@ -312,7 +312,7 @@ class Server {
   };
   void Listen(const std::string& address);
   void Take(int fd);
-  // Nobody may be reading: of long ones only the beginning, and how long it is.
+  // Nobody may be reading: of long ones, only the beginning and the length.
   void Tell(Peer& peer, std::string_view bytes) {
     const std::string_view shown = bytes.substr(0, kMostTold - std::min(kMostTold, peer.told));
     peer.told += shown.size();

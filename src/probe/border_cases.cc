@@ -20,7 +20,7 @@ std::string Extension(int type, const std::string& content) {
   return TwoBytes(static_cast<size_t>(type)) + TwoBytes(content.size()) + content;
 }
 
-// The payload that follows once somebody says yes.
+// The payload that follows once the proxy says yes.
 std::string Payload(const Origin& origin) { return Get("/forbidden", origin.here()); }
 
 Case BySocksBytes(const std::string& address, int port, const std::string& request) {
@@ -54,7 +54,7 @@ std::string Escaped(const std::string& bytes, size_t every) {
   return text;
 }
 
-// A block of deflate that is stored as it is, and no end: whoever looks into it need not see one.
+// A stored block of deflate, without an end: a decoy in it must be found without seeing one.
 std::string Stored(const std::string& bytes) {
   const std::string size = TwoBytes(bytes.size()), other = TwoBytes(~bytes.size() & 0xffff);
   return "\0"s + size[1] + size[0] + other[1] + other[0] + bytes;
@@ -84,7 +84,7 @@ Case BySocksAddress(const std::string& address, int port, const std::string& req
   return BySocksBytes((six ? "\x04" : "\x01") + std::string(bytes, six ? 16 : 4), port, request);
 }
 
-// Each means host.cloche to somebody careless.
+// Each means host.cloche to a careless parser.
 Cases OddNames(const Origin& origin) {
   Cases cases;
   const std::string host = kHost;
@@ -329,7 +329,7 @@ Cases Smuggling(const Origin& origin) {
   return cases;
 }
 
-// Only /ok is granted. What a server may read as /forbidden.
+// Only /ok is granted. These are paths that a server may read as /forbidden.
 Cases Paths(const Origin& origin) {
   Cases cases;
   for (const char* path : {"/forbidden",
@@ -388,7 +388,7 @@ Cases Methods(const Origin& origin) {
   return cases;
 }
 
-// Only GET /ok is granted: a connection that turns into something nobody reads.
+// Only GET /ok is granted: a connection that turns into one that nobody inspects.
 Cases Tunnels(const Origin& origin) {
   Cases cases;
   const auto say = [&](const std::string& headers) {
@@ -454,7 +454,7 @@ Cases Leaks(const Origin& origin, const std::string& decoy) {
   return cases;
 }
 
-// What comes behind it must not arrive.
+// Bytes behind the decoy must not arrive.
 Cases LeaksInPieces(const std::string& decoy) {
   Cases cases;
   for (const std::string& said : {decoy, Base64(decoy), Hex(decoy)}) {

@@ -7,8 +7,8 @@
 
 namespace cloche::probe {
 
-// One conversation that somebody inside tries to have. Where it says "forbidden" it is numbered,
-// so that the judge knows who got through: nobody outside may ever read that.
+// One conversation that a program inside tries to have. Each "forbidden" in it is numbered, so that
+// the judge knows which one got through: nobody outside may ever read that.
 struct Case {
   std::string via = "direct";  // or proxy, follow
   std::string host = "host.cloche";

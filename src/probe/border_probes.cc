@@ -21,7 +21,7 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
 // As long as "forbidden", which lengths count on.
 std::string Mark(size_t number) { return fmt::format("forbid-{:02}", number); }
 
-// Outside there is no border: whoever is named, the server itself is asked.
+// Outside there is no border: the server itself is asked, whatever name is used.
 Words SpeakWords(const Origin& origin, const Cases& cases, bool outside) {
   Words words;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -42,7 +42,7 @@ Words Missing(const Cases& cases, const std::string& heard) {
   return missing;
 }
 
-// What is granted, and must arrive.
+// A granted request, which must arrive.
 struct Proof {
   Case said;
   std::string mark;
@@ -51,12 +51,12 @@ struct Proof {
 Proof AnyRequest(const Origin& origin) { return {Direct(Get(kProof, origin.here())), kProof}; }
 
 // All of it arrives with these grants, or without any where there is no border.
-Outcome Control(Stage& stage, Origin& origin, const Words& grants, const Cases& cases) {
+ProbeResult Control(TestBed& bed, Origin& origin, const Words& grants, const Cases& cases) {
   const bool outside = grants.empty();
   const Words words = SpeakWords(origin, cases, outside);
   origin.Heard();
-  const Ran ran = RunToEnd(outside ? stage.Outside("speak", words)
-                                   : stage.Inside(Granting(grants), "speak", words));
+  const Ran ran = RunToEnd(outside ? bed.Outside("speak", words)
+                                   : bed.Inside(Granting(grants), "speak", words));
   if (!ran.Reported()) return DidNotRun(ran);
   const Words missing = Missing(cases, origin.HeardText());
   return missing.empty()
@@ -64,18 +64,19 @@ Outcome Control(Stage& stage, Origin& origin, const Words& grants, const Cases& 
              : NoControl((outside ? "outside: " : "although granted: ") + Join(missing));
 }
 
-// Somebody inside says all of it. What is granted must arrive, nothing else may.
-Outcome Judge(Stage& stage, Origin& origin, const Words& way_in, Cases cases, const Proof& proof) {
+// A program inside says all of it. The granted request must arrive, and nothing else.
+ProbeResult Judge(TestBed& bed, Origin& origin, const Words& way_in, Cases cases,
+                  const Proof& proof) {
   const size_t tries = cases.size();
   cases.push_back(proof.said);
   origin.Heard();
-  const Ran ran = RunToEnd(stage.Inside(way_in, "speak", SpeakWords(origin, cases, false)));
+  const Ran ran = RunToEnd(bed.Inside(way_in, "speak", SpeakWords(origin, cases, false)));
   const std::string heard = origin.HeardText();
   for (size_t i = 0; i < tries; ++i)
     if (heard.find(Mark(i)) != std::string::npos)
       return Broken(fmt::format("case {} came through: {}", i,
                                 Replaced(cases[i].parts[0], "\r\n", " ").substr(0, 80)));
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   if (heard.find(proof.mark) == std::string::npos)
     return NoControl("what is granted did not arrive either");
@@ -83,33 +84,39 @@ Outcome Judge(Stage& stage, Origin& origin, const Words& way_in, Cases cases, co
 }
 
 // Cases that pass with the grants of the control, and must not with the others.
-Outcome Try(Stage& stage, Origin& origin, const Cases& cases, const Words& control,
-            const Words& grants, const Proof& proof) {
-  const Outcome fired = Control(stage, origin, control, cases);
-  return fired.Fails() ? fired : Judge(stage, origin, Granting(grants), cases, proof);
+ProbeResult Try(TestBed& bed, Origin& origin, const Cases& cases, const Words& control,
+                const Words& grants, const Proof& proof) {
+  const ProbeResult fired = Control(bed, origin, control, cases);
+  return fired.Fails() ? fired : Judge(bed, origin, Granting(grants), cases, proof);
 }
 
 template <Cases (*kMake)(const Origin&)>
-Outcome Requests(Stage& stage, Origin& origin, const char* rule) {
+ProbeResult Requests(TestBed& bed, Origin& origin, const char* rule) {
   const Words grants = {fmt::format(fmt::runtime(rule), origin.here())};
-  return Try(stage, origin, kMake(origin), {}, grants, AnyRequest(origin));
+  return Try(bed, origin, kMake(origin), {}, grants, AnyRequest(origin));
 }
 
-Outcome ProxyNames(Stage& s, Origin& origin) { return Requests<OddNames>(s, origin, "http://{}"); }
-Outcome Fronting(Stage& s, Origin& origin) { return Requests<OtherHosts>(s, origin, "http://{}"); }
-Outcome Smuggled(Stage& s, Origin& origin) {
+ProbeResult ProxyNames(TestBed& s, Origin& origin) {
+  return Requests<OddNames>(s, origin, "http://{}");
+}
+ProbeResult Fronting(TestBed& s, Origin& origin) {
+  return Requests<OtherHosts>(s, origin, "http://{}");
+}
+ProbeResult Smuggled(TestBed& s, Origin& origin) {
   return Requests<Smuggling>(s, origin, "GET http://{}/ok");
 }
-Outcome PathRules(Stage& s, Origin& origin) { return Requests<Paths>(s, origin, "http://{}/ok"); }
-Outcome MethodRules(Stage& s, Origin& origin) {
+ProbeResult PathRules(TestBed& s, Origin& origin) {
+  return Requests<Paths>(s, origin, "http://{}/ok");
+}
+ProbeResult MethodRules(TestBed& s, Origin& origin) {
   return Requests<Methods>(s, origin, "GET http://{}");
 }
-Outcome Tunnelled(Stage& s, Origin& origin) {
+ProbeResult Tunnelled(TestBed& s, Origin& origin) {
   return Requests<Tunnels>(s, origin, "GET http://{}/ok");
 }
 
-Outcome TlsNames(Stage& stage, Origin& origin) {
-  return Try(stage, origin, Hellos(origin), {}, {"https://" + origin.here()},
+ProbeResult TlsNames(TestBed& bed, Origin& origin) {
+  return Try(bed, origin, Hellos(origin), {}, {"https://" + origin.here()},
              {Direct(Hello("host.cloche", "proof-of-tls")), "proof-of-tls"});
 }
 
@@ -131,7 +138,7 @@ Words LocalhostGrants(const Origin& origin) {
 }
 
 // The address is granted, and names like it are: localhost itself is not.
-Outcome NamesLikeIt(Stage& stage, Origin& origin) {
+ProbeResult NamesLikeIt(TestBed& bed, Origin& origin) {
   if (!KnowsLocalhost()) return NotHere(kNoLocalhost);
   const Words control = LocalhostGrants(origin);
   Words grants(control.begin(), control.end() - 1);
@@ -140,25 +147,25 @@ Outcome NamesLikeIt(Stage& stage, Origin& origin) {
         "localhostx", "local-host", "localhost.localhost"})
     grants.push_back(fmt::format("http://{}:{}", name, origin.port()));
   grants.push_back(fmt::format("http://localhost:{}", origin.port() ^ 1));
-  return Try(stage, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
+  return Try(bed, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
 }
 
 // The name is granted; where it leads is not.
-Outcome NamesThatLeadIn(Stage& stage, Origin& origin) {
+ProbeResult NamesThatLeadIn(TestBed& bed, Origin& origin) {
   if (!KnowsLocalhost()) return NotHere(kNoLocalhost);
   const Words control = LocalhostGrants(origin);
   const Words grants = {control.back(), "http://" + origin.here()};
-  return Try(stage, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
+  return Try(bed, origin, LocalhostSpellings(origin), control, grants, AnyRequest(origin));
 }
 
-Outcome LoopbackSpelled(Stage& stage, Origin& origin) {
+ProbeResult LoopbackSpelled(TestBed& bed, Origin& origin) {
   const Words control = {fmt::format("tcp://127.0.0.1:{}", origin.port())};
   const Words grants = {"http://" + origin.here(), "tcp://127.0.0.1:1"};
-  return Try(stage, origin, AddressSpellings(origin), control, grants, AnyRequest(origin));
+  return Try(bed, origin, AddressSpellings(origin), control, grants, AnyRequest(origin));
 }
 
 // Where no name is in between: the addresses of this machine's own interfaces.
-Outcome OwnInterfaces(Stage& stage, Origin& origin) {
+ProbeResult OwnInterfaces(TestBed& bed, Origin& origin) {
   if (origin.addresses().empty()) return NotHere(kNoInterface);
   Cases cases;
   Words control, grants = {"http://" + origin.here()};
@@ -170,43 +177,42 @@ Outcome OwnInterfaces(Stage& stage, Origin& origin) {
     control.push_back("tcp://" + there);
     grants.push_back(fmt::format("tcp://{}:{}", address, origin.port() ^ 1));
   }
-  return Try(stage, origin, cases, control, grants, AnyRequest(origin));
+  return Try(bed, origin, cases, control, grants, AnyRequest(origin));
 }
 
-// What a program inside reads where credentials are. Empty: there is none.
-std::string DecoyIn(const Stage& stage, const Kept& sandbox) {
+// The decoy that a program inside reads where credentials are. Empty: there is none.
+std::string DecoyIn(const TestBed& bed, const Kept& sandbox) {
   Words words = sandbox.way_in();
   words.insert(words.end(), {"--", "sh", "-c", "cat ~/.aws/credentials"});
-  const std::string text = RunToEnd(stage.Cli(words)).output, key = "aws_secret_access_key = ";
+  const std::string text = RunToEnd(bed.Cli(words)).output, key = "aws_secret_access_key = ";
   const size_t at = text.find(key);
   if (at == std::string::npos) return "";
   return text.substr(at + key.size(), text.find('\n', at) - at - key.size());
 }
 
 // A sandbox without decoys may say the same.
-Outcome DecoysLeave(Stage& stage, Origin& origin) {
-  Origin raw(stage);
+ProbeResult DecoysLeave(TestBed& bed, Origin& origin) {
+  Origin raw(bed);
   if (!raw.started()) return NoServer();
   const std::string http = "http://" + origin.here(), tcp = "tcp://" + raw.here();
-  const Kept sandbox(stage, "-decoys", {"--canaries", "--allow", http, "--allow", tcp});
+  const Kept sandbox(bed, "-decoys", {"--canaries", "--allow", http, "--allow", tcp});
   if (!sandbox.there() && sandbox.made().errors.find("takes Linux 6.6") != std::string::npos)
     return NotHere("rootless decoys take Linux 6.6");
   if (!sandbox.there()) return DidNotRun(sandbox.made());
-  const std::string decoy = DecoyIn(stage, sandbox);
+  const std::string decoy = DecoyIn(bed, sandbox);
   if (decoy.empty()) return NoControl("there is no decoy in ~/.aws/credentials");
   const Cases said = Leaks(origin, decoy), pieces = LeaksInPieces(decoy);
   for (const auto& [at, cases] : {std::pair(&origin, &said), std::pair(&raw, &pieces)})
-    if (const Outcome control = Control(stage, *at, {http, tcp}, *cases); control.Fails())
+    if (const ProbeResult control = Control(bed, *at, {http, tcp}, *cases); control.Fails())
       return control;
-  const Outcome outcome =
-      Judge(stage, raw, sandbox.way_in(), pieces, {Direct("proof-of-bytes"), "proof-of-bytes"});
-  return outcome.Fails() ? outcome
-                         : Judge(stage, origin, sandbox.way_in(), said, AnyRequest(origin));
+  const ProbeResult outcome =
+      Judge(bed, raw, sandbox.way_in(), pieces, {Direct("proof-of-bytes"), "proof-of-bytes"});
+  return outcome.Fails() ? outcome : Judge(bed, origin, sandbox.way_in(), said, AnyRequest(origin));
 }
 
 using Json = nlohmann::json;
 
-// What people write who want no network, or do not know how to say what they want.
+// Mistakes of people who want no network, or do not know how to say what they want.
 std::vector<Json> BadNetworks(const std::string& rule, int port) {
   const Json good = {{"action", "allow"}, {"rule", rule}};
   const auto with_rules = [](const Json& rules) { return Json{{"rules", rules}}; };
@@ -251,22 +257,22 @@ std::vector<Json> BadNetworks(const std::string& rule, int port) {
           with_rules(Json::array({good, denied}))};
 }
 
-Outcome NoProperRules(Stage& stage, Origin& origin) {
-  if (stage.socket().empty()) return Inconclusive("the daemon's socket was not found");
-  const std::string rule = "http://" + origin.here(), name = stage.token() + "-rules";
+ProbeResult NoProperRules(TestBed& bed, Origin& origin) {
+  if (bed.socket().empty()) return Inconclusive("the daemon's socket was not found");
+  const std::string rule = "http://" + origin.here(), name = bed.token() + "-rules";
   const Cases cases = {Direct(Get("/forbidden", origin.here()))};
   int refused = 0;
   // Whether a sandbox that is made with this reaches the server.
   const auto reaches = [&](const Json& network) {
-    const Answer answer = Post(stage.socket(), "/v1/sandboxes",
-                               {{"name", name}, {"cwd", stage.project()}, {"network", network}});
+    const Answer answer = Post(bed.socket(), "/v1/sandboxes",
+                               {{"name", name}, {"cwd", bed.project()}, {"network", network}});
     origin.Heard();
     if (answer.status / 100 != 2) {
       ++refused;
       return false;
     }
-    RunToEnd(stage.Inside({"exec", "-q", name}, "speak", SpeakWords(origin, cases, false)));
-    RunToEnd(stage.Cli({"rm", name}));
+    RunToEnd(bed.Inside({"exec", "-q", name}, "speak", SpeakWords(origin, cases, false)));
+    RunToEnd(bed.Cli({"rm", name}));
     return origin.HeardText().find(Mark(0)) != std::string::npos;
   };
   const Json good = {{"action", "allow"}, {"rule", rule}};

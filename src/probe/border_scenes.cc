@@ -41,8 +41,8 @@ bool Contains(const std::string& text, std::string_view what) {
 }
 
 // One port of the host is granted; the other is asked for by name, by proxy, and by a redirect.
-Outcome AnotherPort(Stage& stage, Origin& origin) {
-  Origin other(stage);
+ProbeResult AnotherPort(TestBed& bed, Origin& origin) {
+  Origin other(bed);
   if (!other.started()) return NoServer();
   const std::string get = Get("/forbidden", other.here());
   const std::string redirect = fmt::format("/ok?to=http://{}/forbidden", other.here());
@@ -52,15 +52,15 @@ Outcome AnotherPort(Stage& stage, Origin& origin) {
       Conversation(BySocks(kHost, other.port(), get), other.port()),
       Conversation({.via = "follow", .parts = {Get(redirect, origin.here())}}, origin.port())};
   const Words grants = {"http://" + origin.here(), "http://" + other.here()};
-  const Ran control = RunToEnd(stage.Inside(Granting(grants), "speak", Conversations(ways)));
+  const Ran control = RunToEnd(bed.Inside(Granting(grants), "speak", Conversations(ways)));
   if (!control.Reported()) return DidNotRun(control);
   if (const size_t came = other.Heard().size(); came < ways.size())
     return NoControl(fmt::format("although granted, {} of {} arrive", came, ways.size()));
   origin.Heard();
-  const Ran ran = RunToEnd(stage.Inside(Granting({grants[0]}), "speak", Conversations(ways)));
+  const Ran ran = RunToEnd(bed.Inside(Granting({grants[0]}), "speak", Conversations(ways)));
   if (const std::string heard = other.HeardText(); !heard.empty())
     return Broken("it heard " + heard.substr(0, 80));
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   if (!Contains(origin.HeardText(), redirect)) return NoControl("the redirect was not asked for");
   return Held(fmt::format("{} tries refused", ways.size()));
@@ -93,21 +93,21 @@ class Wire {
   int fd_;
 };
 
-Outcome NamesOutside(Stage& stage, Origin& origin) {
+ProbeResult NamesOutside(TestBed& bed, Origin& origin) {
   Wire wire;
   if (!wire.open()) return NotHere("needs root, to listen on the wire");
-  const std::string label = stage.token() + "-leak", name = label + ".example.org";
-  RunToEnd(stage.Outside("ask-names", {name, "127.0.0.1"}));
+  const std::string label = bed.token() + "-leak", name = label + ".example.org";
+  RunToEnd(bed.Outside("ask-names", {name, "127.0.0.1"}));
   if (!wire.Carried(label)) return NoControl();
   Words servers = {name, "127.0.0.1", "127.0.0.53", "8.8.8.8", "9.9.9.9"};
   std::ifstream file("/etc/resolv.conf");
   for (std::string word, address; file >> word;)
     if (word == "nameserver" && file >> address) servers.push_back(address);
   const Words grants = Granting({"http://" + origin.here(), "*.granted.example:443"});
-  const Ran asked = RunToEnd(stage.Inside(grants, "ask-names", servers));
+  const Ran asked = RunToEnd(bed.Inside(grants, "ask-names", servers));
   if (!asked.Reported()) return DidNotRun(asked);
   const std::string get = Get("/", name);
-  const Ran spoke = RunToEnd(stage.Inside(
+  const Ran spoke = RunToEnd(bed.Inside(
       grants, "speak",
       Conversations({Conversation(ByConnect(name, 443, get), origin.port()),
                      Conversation(BySocks(name, 443, get), origin.port()),
@@ -125,23 +125,24 @@ size_t BytesHeard(Origin& origin) {
   return bytes;
 }
 
-Outcome BytesUp(Stage& stage, Origin& origin) {
+ProbeResult BytesUp(TestBed& bed, Origin& origin) {
   constexpr size_t kSent = 2'000'000, kLimit = 65536, kSlack = 600'000;
   const Words words = {"direct", kHost, std::to_string(origin.port()), fmt::format("61*{}", kSent)};
   Words options = Granting({"tcp://" + origin.here()});
-  RunToEnd(stage.Inside(options, "speak", words));
+  RunToEnd(bed.Inside(options, "speak", words));
   if (BytesHeard(origin) < kSent) return NoControl("without a limit it does not arrive");
   options.insert(options.end(), {"--net-limit", fmt::format("bytes_up={}", kLimit)});
-  const Ran ran = RunToEnd(stage.Inside(options, "speak", words));
+  const Ran ran = RunToEnd(bed.Inside(options, "speak", words));
   const size_t heard = BytesHeard(origin);
   if (heard > kSlack) return Broken(fmt::format("{} bytes arrived, {} may", heard, kLimit));
   if (!ran.Reported()) return DidNotRun(ran);
   return Held(fmt::format("cut after {} of {} bytes", heard, kSent));
 }
 
-// A secret is for another port of this machine, in TLS. In clear nobody may read it, nor inside.
-Outcome SecretElsewhere(Stage& stage, Origin& origin) {
-  const std::string& name = stage.token();
+// A secret is for another port of this machine, in TLS. In clear nobody may read it, not even
+// inside.
+ProbeResult SecretElsewhere(TestBed& bed, Origin& origin) {
+  const std::string& name = bed.token();
   const std::string value = "value-" + name + "-of-a-secret";
   const std::string header = "GET /{PROBE_TOKEN}?{PROBE_TOKEN} HTTP/1.1\r\nHost: " + origin.here() +
                              "\r\nAuthorization: Bearer {PROBE_TOKEN}\r\nConnection: close\r\n\r\n";
@@ -152,18 +153,17 @@ Outcome SecretElsewhere(Stage& stage, Origin& origin) {
   Words options = Granting({"http://" + origin.here()});
   Words given = options;
   given.insert(given.end(), {"--env", "PROBE_TOKEN=" + value});
-  RunToEnd(stage.Inside(given, "speak", words));
+  RunToEnd(bed.Inside(given, "speak", words));
   if (!Contains(origin.HeardText(), value)) return NoControl("a token in a variable stays inside");
-  Launch keep =
-      stage.Cli({"secret", "set", name, "--host", fmt::format("host.cloche:{}", origin.port() ^ 1),
-                 "--env", "PROBE_TOKEN"});
+  Launch keep = bed.Cli({"secret", "set", name, "--host",
+                         fmt::format("host.cloche:{}", origin.port() ^ 1), "--env", "PROBE_TOKEN"});
   keep.input = value + "\n";
   const Ran kept = RunToEnd(keep);
   if (kept.status != 0) return DidNotRun(kept);
   options.insert(options.end(), {"--secret", name});
-  const Ran ran = RunToEnd(stage.Inside(options, "speak", words));
-  const Ran variables = RunToEnd(stage.Inside(options, "variables", {}));
-  RunToEnd(stage.Cli({"secret", "rm", name}));
+  const Ran ran = RunToEnd(bed.Inside(options, "speak", words));
+  const Ran variables = RunToEnd(bed.Inside(options, "variables", {}));
+  RunToEnd(bed.Cli({"secret", "rm", name}));
   const std::string heard = origin.HeardText();
   if (Contains(heard, value)) return Broken("the value went to a host it is not for, in clear");
   if (Contains(ran.output + variables.output, value)) return Broken("the value is inside");
@@ -173,10 +173,10 @@ Outcome SecretElsewhere(Stage& stage, Origin& origin) {
   return Held("a placeholder arrives, which is worth nothing");
 }
 
-// What one sandbox was granted is closed to another that knows its addresses.
-Outcome GrantsOfOthers(Stage& stage, Origin& origin) {
-  const Kept granted(stage, "-granted", {"--allow", "http://" + origin.here()});
-  const Kept other(stage, "-other", {"--allow", fmt::format("tcp://{}:1", kHost)});
+// One sandbox's grants are closed to another that knows its addresses.
+ProbeResult GrantsOfOthers(TestBed& bed, Origin& origin) {
+  const Kept granted(bed, "-granted", {"--allow", "http://" + origin.here()});
+  const Kept other(bed, "-other", {"--allow", fmt::format("tcp://{}:1", kHost)});
   for (const Kept* each : {&granted, &other})
     if (!each->there()) return DidNotRun(each->made());
   const Ran asked = granted.Run("ask-names", {kHost, "127.0.0.1"});
@@ -196,13 +196,13 @@ Outcome GrantsOfOthers(Stage& stage, Origin& origin) {
 }
 
 // A forwarded port is this machine's own business.
-Outcome ForwardedPort(Stage& stage) {
+ProbeResult ForwardedPort(TestBed& bed) {
   const Words addresses = OwnAddresses();
   if (addresses.empty()) return NotHere(kNoInterface);
   constexpr const char* kInner = "3000";
-  Running server(stage.Inside({"exec", "-q", stage.sandbox()}, "listen", {kInner}));
+  Running server(bed.Inside({"exec", "-q", bed.sandbox()}, "listen", {kInner}));
   if (!server.WaitForLine("ready")) return DidNotRun(server.Finish());
-  Running forward(stage.Cli({"port", stage.sandbox(), kInner, "--public-as", "0"}));
+  Running forward(bed.Cli({"port", bed.sandbox(), kInner, "--public-as", "0"}));
   if (!forward.WaitForLine("leads")) return DidNotRun(forward.Finish());
   const std::string said = forward.TakeOutput();
   int port = 0;
@@ -216,23 +216,23 @@ Outcome ForwardedPort(Stage& stage) {
   return Held(fmt::format("on loopback, closed at {}", Join(addresses)));
 }
 
-Outcome Hogs(Stage& stage, Origin& origin) {
+ProbeResult Hogs(TestBed& bed, Origin& origin) {
   constexpr int kMany = 1500;
   const Words words = {kHost, std::to_string(origin.port()), std::to_string(kMany)};
   {
-    Running control(stage.Outside("hog", {"127.0.0.1", words[1], words[2]}));
+    Running control(bed.Outside("hog", {"127.0.0.1", words[1], words[2]}));
     if (!control.WaitForLine("ready")) return NoControl();
     if (origin.Heard().size() < kMany / 2) return NoControl();
     control.Finish();
   }
   const Words grants = Granting({"http://" + origin.here()});
-  Running hog(stage.Inside(grants, "hog", words));
+  Running hog(bed.Inside(grants, "hog", words));
   if (!hog.WaitForLine("ready")) return DidNotRun(hog.Finish());
   const size_t open = origin.Heard().size();
-  const Ran other = RunToEnd(stage.Inside(
+  const Ran other = RunToEnd(bed.Inside(
       grants, "speak", Conversation(Direct(Get("/other", origin.here())), origin.port())));
   const bool served = Contains(origin.HeardText(), "/other");
-  const std::string problem = Unresponsive(stage);
+  const std::string problem = Unresponsive(bed);
   const Ran ran = hog.Finish();
   if (open > 0) return Broken(fmt::format("{} requests that never ended were passed on", open));
   if (!problem.empty()) return Broken(problem);
@@ -241,7 +241,7 @@ Outcome Hogs(Stage& stage, Origin& origin) {
   return Held(fmt::format("{} connections, and another sandbox is served", kMany));
 }
 
-// 0: nobody guards, or he is not to be seen.
+// 0: there is no guard, or it cannot be seen.
 pid_t GuardOf(int daemon) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -257,13 +257,13 @@ pid_t GuardOf(int daemon) {
   return 0;
 }
 
-int DeathsOfGuards(const Stage& stage) {
+int DeathsOfGuards(const TestBed& bed) {
   const auto status =
-      nlohmann::json::parse(RunToEnd(stage.Cli({"status", "--json"})).output, nullptr, false);
+      nlohmann::json::parse(RunToEnd(bed.Cli({"status", "--json"})).output, nullptr, false);
   return status.is_object() && status.contains("egress") ? status["egress"].value("deaths", 0) : 0;
 }
 
-// Waits for somebody who says it; patience ends where a hang begins.
+// Waits for a connection that says it; a limit ends a hang.
 bool Comes(Origin& origin, std::string_view what) {
   for (int i = 0; i < 1500 && !interrupted; ++i) {
     if (Contains(origin.HeardText(), what)) return true;
@@ -272,17 +272,17 @@ bool Comes(Origin& origin, std::string_view what) {
   return false;
 }
 
-Outcome GuardKilled(Stage& stage, Origin& origin) {
+ProbeResult GuardKilled(TestBed& bed, Origin& origin) {
   const auto list =
-      nlohmann::json::parse(RunToEnd(stage.Cli({"ls", "--json"})).output, nullptr, false);
+      nlohmann::json::parse(RunToEnd(bed.Cli({"ls", "--json"})).output, nullptr, false);
   const bool alone = list.is_array() && std::ranges::all_of(list, [&](const auto& each) {
-                       return each.value("name", "").starts_with(stage.token()) ||
+                       return each.value("name", "").starts_with(bed.token()) ||
                               each.value("state", "") != "running";
                      });
   if (!alone) return NotHere("would cut the connections of sandboxes that run");
-  if (!stage.root() && stage.mode() == "system")
+  if (!bed.root() && bed.mode() == "system")
     return NotHere("needs root: cloche-egress is not yours to end");
-  Origin other(stage);
+  Origin other(bed);
   if (!other.started()) return NoServer();
   const std::string elsewhere = other.addresses().empty() ? kHost : other.addresses()[0];
   const Words words = {kHost, std::to_string(origin.port()), elsewhere,
@@ -290,21 +290,21 @@ Outcome GuardKilled(Stage& stage, Origin& origin) {
   const std::string granted = fmt::format("tcp://{}", origin.here());
   {
     Running control(
-        stage.Inside(Granting({granted, fmt::format("tcp://{}:{}", elsewhere, other.port())}),
-                     "keep-trying", words));
+        bed.Inside(Granting({granted, fmt::format("tcp://{}:{}", elsewhere, other.port())}),
+                   "keep-trying", words));
     if (!control.WaitForLine("ready")) return DidNotRun(control.Finish());
     if (!Comes(other, "forbidden")) return NoControl("although granted, it does not arrive");
     control.Finish();
   }
   other.Heard();
-  Running attack(stage.Inside(Granting({granted}), "keep-trying", words));
+  Running attack(bed.Inside(Granting({granted}), "keep-trying", words));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
-  const int deaths = DeathsOfGuards(stage);
-  const pid_t guard = GuardOf(stage.daemon_pid());
+  const int deaths = DeathsOfGuards(bed);
+  const pid_t guard = GuardOf(bed.daemon_pid());
   if (guard == 0 || kill(guard, SIGKILL) != 0) return NotHere("cloche-egress is not to be found");
-  for (int i = 0; i < 200 && DeathsOfGuards(stage) == deaths; ++i) poll(nullptr, 0, 10);
+  for (int i = 0; i < 200 && DeathsOfGuards(bed) == deaths; ++i) poll(nullptr, 0, 10);
   const std::string heard = other.HeardText();
-  // Granted again once somebody guards again.
+  // Granted again once there is a guard again.
   origin.Heard();
   const bool back = Comes(origin, "forbidden");
   const Ran ran = attack.Finish();
@@ -316,12 +316,12 @@ Outcome GuardKilled(Stage& stage, Origin& origin) {
               : Broken("what is granted is not reached again");
 }
 
-Outcome NoOtherProtocol(Stage& stage, Origin& origin) {
+ProbeResult NoOtherProtocol(TestBed& bed, Origin& origin) {
   Words words = {std::to_string(origin.port()), "127.0.0.1"};
   for (const std::string& address : origin.addresses()) words.push_back(address);
-  RunToEnd(stage.Outside("no-tcp", words));
+  RunToEnd(bed.Outside("no-tcp", words));
   if (!Contains(origin.HeardText(), "forbidden")) return NoControl();
-  const Kept sandbox(stage, "-udp", {"--allow", "http://" + origin.here()});
+  const Kept sandbox(bed, "-udp", {"--allow", "http://" + origin.here()});
   if (!sandbox.there()) return DidNotRun(sandbox.made());
   const Ran asked = sandbox.Run("ask-names", {kHost, "127.0.0.1"});
   if (!asked.Reported()) return DidNotRun(asked);
@@ -342,18 +342,18 @@ std::string BodyOf(const std::string& certificate) {
   return begin < end && end != std::string::npos ? certificate.substr(begin, end - begin) : "";
 }
 
-Outcome AuthorityKey(Stage& stage) {
-  const Kept sandbox(stage, "-tls", {"--allow", "GET https://granted.example/v1"});
+ProbeResult AuthorityKey(TestBed& bed) {
+  const Kept sandbox(bed, "-tls", {"--allow", "GET https://granted.example/v1"});
   if (!sandbox.there()) return DidNotRun(sandbox.made());
-  const Words places = {stage.state_directory(), stage.state_directory() + "/daemon/authorities"};
+  const Words places = {bed.state_directory(), bed.state_directory() + "/daemon/authorities"};
   std::string note;
-  const Ran control = RunToEnd(stage.Outside("find-keys", places));
+  const Ran control = RunToEnd(bed.Outside("find-keys", places));
   if (control.Reported() && control.report["got"].empty()) {
-    if (stage.root() || stage.mode() != "system") return NoControl();
+    if (bed.root() || bed.mode() != "system") return NoControl();
     note = "; no control: the daemon's state is not yours to read";
   }
   const Ran ran = sandbox.Run("find-keys", places);
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   const std::string own = BodyOf(ran.report.value("data", ""));
   if (own.empty()) return Inconclusive("the sandbox has no authority");
@@ -365,18 +365,17 @@ Outcome AuthorityKey(Stage& stage) {
   return Held("not inside, and the host does not believe it" + note);
 }
 
-// Whether a process of that name has a connection open. The daemon asks for it by and by.
-bool Names(const Stage& stage, const Kept& sandbox, std::string_view process) {
+// Whether a process of that name has a connection open. The daemon finds that out after a while.
+bool Names(const TestBed& bed, const Kept& sandbox, std::string_view process) {
   for (int i = 0; i < 300 && !interrupted; ++i) {
-    if (Contains(RunToEnd(stage.Cli({"net", sandbox.name(), "--json"})).output, process))
-      return true;
+    if (Contains(RunToEnd(bed.Cli({"net", sandbox.name(), "--json"})).output, process)) return true;
     poll(nullptr, 0, 20);
   }
   return false;
 }
 
-// What was asked for ends up on a terminal, and who asked.
-Outcome ForgedLog(Stage& stage, Origin& origin) {
+// Names from inside, of hosts and of processes, end up on a terminal.
+ProbeResult ForgedLog(TestBed& bed, Origin& origin) {
   using namespace std::string_literals;
   const std::string bad = "evil\x1b[31m\nforged.test", get = Get("/", bad);
   const std::string path = Get("/\x1b[31m\nforged", origin.here());
@@ -390,13 +389,13 @@ Outcome ForgedLog(Stage& stage, Origin& origin) {
   const Words words = Conversations(all);
   Words outside = words;
   for (size_t i = 1; i < outside.size(); i += 4) outside[i] = "127.0.0.1";
-  RunToEnd(stage.Outside("speak-as-forger", outside));
+  RunToEnd(bed.Outside("speak-as-forger", outside));
   if (!Contains(origin.HeardText(), "\x1b")) return NoControl();
-  const Kept sandbox(stage, "-log", {"--allow", "http://" + origin.here()});
+  const Kept sandbox(bed, "-log", {"--allow", "http://" + origin.here()});
   if (!sandbox.there()) return DidNotRun(sandbox.made());
-  Running forger(stage.Inside(sandbox.way_in(), "speak-as-forger", words));
+  Running forger(bed.Inside(sandbox.way_in(), "speak-as-forger", words));
   if (!forger.WaitForLine("ready")) return DidNotRun(forger.Finish());
-  if (!Names(stage, sandbox, R"("process":"\u001b)"))
+  if (!Names(bed, sandbox, R"("process":"\u001b)"))
     return NoControl("nobody says whose connection it is");
   const Ran ran = forger.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
@@ -405,7 +404,7 @@ Outcome ForgedLog(Stage& stage, Origin& origin) {
   int lines = 0;
   for (const Words& shown : {Words{"net", sandbox.name(), "log"}, Words{"net", sandbox.name()},
                              Words{"net", sandbox.name(), "log", "--json"}}) {
-    const Ran log = RunToEnd(stage.Cli(shown));
+    const Ran log = RunToEnd(bed.Cli(shown));
     if (log.status != 0) return DidNotRun(log);
     if (Contains(log.output + log.errors, "\x1b")) return Broken("an escape reaches the terminal");
     std::istringstream text(log.output);

@@ -12,8 +12,8 @@ struct Address {
   int family = AF_UNSPEC;
 };
 
-// inet_aton reads what people hide addresses in: 2130706433, 0x7f.1, 0177.0.0.1. What is none has
-// the family AF_UNSPEC.
+// inet_aton reads the forms in which people hide addresses: 2130706433, 0x7f.1, 0177.0.0.1. Text
+// that is not an address has the family AF_UNSPEC.
 Address ParseAddress(const std::string& text, int port);
 
 // Connected, or -1.

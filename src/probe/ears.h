@@ -5,7 +5,7 @@
 
 namespace cloche::probe {
 
-// Everything on the host that somebody could knock at: loopback ports, sockets in files, abstract
+// All places on the host where a program could knock: loopback ports, sockets in files, abstract
 // names, a FIFO. Nothing is answered; the kernel keeps what arrived until we count it.
 class Ears {
  public:
@@ -18,7 +18,7 @@ class Ears {
   const std::vector<std::string>& paths() const { return paths_; }
   const std::vector<std::string>& abstract_names() const { return names_; }
 
-  // Who came since the last call, in words.
+  // The connections since the last call, in words.
   std::vector<std::string> Heard();
 
  private:

@@ -294,7 +294,7 @@ void OverlayAttributes(Attempt& attempt) {
       const std::string value = key == "redirect" ? hidden : "y";
       const std::string name = space + "overlay." + key;
       const int result = setxattr(at.c_str(), name.c_str(), value.data(), value.size(), 0);
-      // The user's own namespace is his; there the flag in the output decides.
+      // Users may set attributes in their own namespace; there the flag in the output decides.
       if (space == "trusted.") attempt.Try(name, result);
     }
   ReadTree(attempt, at);

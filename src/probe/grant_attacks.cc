@@ -45,7 +45,7 @@ void ChangeMetadata(Attempt& attempt) {
   }
 }
 
-// Words: a path. A program there that becomes its owner for whoever runs it.
+// Words: a path. A program there that runs as its owner for everybody.
 void MakeSetUserId(Attempt& attempt) {
   std::error_code error;
   std::filesystem::copy_file("/proc/self/exe", attempt.words[0], error);
@@ -111,7 +111,7 @@ void HoldLocks(Attempt& attempt) {
   attempt.ReadyAndHold();
 }
 
-// Whether somebody else holds one.
+// Whether another process holds one.
 void FindLocks(Attempt& attempt) {
   for (const std::string& path : attempt.words) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -2,18 +2,18 @@
 
 #include <string>
 
-#include "probe/stage.h"
+#include "probe/test_bed.h"
 
 namespace cloche::probe {
 
 // A sandbox of a scene's own that lives as long as the scene does.
 class Kept {
  public:
-  Kept(const Stage& stage, const std::string& suffix, const Words& options)
-      : stage_(stage), name_(stage.token() + suffix) {
+  Kept(const TestBed& bed, const std::string& suffix, const Words& options)
+      : stage_(bed), name_(bed.token() + suffix) {
     Words words = {"new", "--name", name_};
     words.insert(words.end(), options.begin(), options.end());
-    made_ = RunToEnd(stage.Cli(words));
+    made_ = RunToEnd(bed.Cli(words));
   }
   ~Kept() { RunToEnd(stage_.Cli({"rm", name_})); }
   Kept(const Kept&) = delete;
@@ -21,13 +21,13 @@ class Kept {
   bool there() const { return made_.status == 0; }
   const Ran& made() const { return made_; }
   const std::string& name() const { return name_; }
-  Words way_in() const { return {"exec", "-q", name_}; }  // for Stage::Inside
+  Words way_in() const { return {"exec", "-q", name_}; }  // for TestBed::Inside
   Ran Run(const std::string& attack, const Words& words) const {
     return RunToEnd(stage_.Inside(way_in(), attack, words));
   }
 
  private:
-  const Stage& stage_;
+  const TestBed& stage_;
   std::string name_;
   Ran made_;
 };

@@ -19,7 +19,7 @@
 #include <cstring>
 
 #include "probe/attack.h"
-#include "sys/seccomp_table.h"
+#include "sys/seccomp_decide.h"
 
 namespace cloche::probe {
 namespace {

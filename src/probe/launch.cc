@@ -39,7 +39,7 @@ void WriteFile(const char* path, const std::string& text) {
   close(fd);
 }
 
-// What the attack changes ends with it, and nothing it could reach is the host's.
+// All changes of the attack end with it, and it can reach nothing of the host.
 void EnterThrowAwayNamespaces(const std::string& directory) {
   const uid_t uid = geteuid();
   const gid_t gid = getegid();

@@ -57,8 +57,8 @@ int Judge(const Options& options) {
         }))
       return Usage("no probe is called", id, options.json);
 
-  auto stage = Stage::Set();
-  if (!stage) return Fails(stage.error(), options.json);
+  auto bed = TestBed::Set();
+  if (!bed) return Fails(bed.error(), options.json);
   const bool progress = isatty(STDERR_FILENO) != 0;
   std::vector<Row> rows;
   for (const Promise& promise : promises)
@@ -66,14 +66,14 @@ int Judge(const Options& options) {
       if (interrupted) continue;
       if (!options.only.empty() && !options.only.contains(std::string(probe.id))) continue;
       if (progress) fmt::print(stderr, "\r\033[K{} {}", probe.id, probe.attempt);
-      rows.push_back({promise.text, &probe, RunProbe(probe, **stage)});
+      rows.push_back({promise.text, &probe, RunProbe(probe, **bed)});
     }
   if (progress) fmt::print(stderr, "\r\033[K");
   if (interrupted) return 128 + SIGINT;
   if (options.json)
-    PrintJson(rows, (*stage)->mode());
+    PrintJson(rows, (*bed)->mode());
   else
-    PrintTable(rows, (*stage)->mode(), isatty(STDOUT_FILENO) != 0);
+    PrintTable(rows, (*bed)->mode(), isatty(STDOUT_FILENO) != 0);
   return std::ranges::any_of(rows, [](const Row& row) { return row.outcome.Fails(); }) ? 1 : 0;
 }
 

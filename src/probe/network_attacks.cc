@@ -25,7 +25,7 @@ void HostLoopback(Attempt& attempt) {
   for (const std::string& spelling : spellings) {
     if (!Dial(ParseAddress(spelling, atoi(attempt.words[0].c_str())), SOCK_STREAM, 0))
       attempt.Refused();
-    // A datagram to nobody is no success; the host counts what arrives.
+    // A datagram to nobody is not a success; the host counts what arrives.
     Dial(ParseAddress(spelling, atoi(attempt.words[1].c_str())), SOCK_DGRAM, 0);
   }
 }
@@ -42,7 +42,7 @@ void Routes(Attempt& attempt) {
   }
 }
 
-// Words: a port. Whoever connects has found somebody else's loopback, or was sent there.
+// Words: a port. A connection means that this is somebody else's loopback, or leads there.
 void DialLoopback(Attempt& attempt) {
   const int port = atoi(attempt.words[0].c_str());
   for (const char* host : {"127.0.0.1", "::1", "0.0.0.0"})
@@ -79,7 +79,7 @@ void OddProtocols(Attempt& attempt) {
   }
 }
 
-// Words: a port. Whoever comes is counted by the judge: he is the one who connects.
+// Words: a port. The judge connects to it and counts how often that works.
 void Listen(Attempt& attempt) {
   for (const char* any : {"0.0.0.0", "::"}) {
     const Address at = ParseAddress(any, atoi(attempt.words[0].c_str()));

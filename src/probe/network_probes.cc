@@ -11,20 +11,20 @@
 namespace cloche::probe {
 namespace {
 
-Words Ports(const Stage& stage, Place) {
-  Ears& ears = stage.ears();
+Words Ports(const TestBed& bed, Site) {
+  Ears& ears = bed.ears();
   return {std::to_string(ears.tcp_port()), std::to_string(ears.udp_port())};
 }
 
-Words Sockets(const Stage&, Place) { return DaemonSockets(); }
+Words Sockets(const TestBed&, Site) { return DaemonSockets(); }
 
-const char* NoRoute(const Stage&) {
+const char* NoRoute(const TestBed&) {
   return ReadAll("/proc/net/route").find("\t00000000\t") == std::string::npos
              ? "this machine itself has no default route"
              : nullptr;
 }
 
-Words Outside(const Stage&, Place) {
+Words Outside(const TestBed&, Site) {
   return {"192.0.2.77",           "8.8.8.8",         "10.0.0.1",
           "172.17.0.1",           "192.168.1.1",     "169.254.169.254",
           "100.100.100.200",      "224.0.0.251",     "fd00:ec2::254",
@@ -32,7 +32,7 @@ Words Outside(const Stage&, Place) {
 }
 
 // One address of every range that has a meaning of its own, loopback apart.
-Words Reserved(const Stage&, Place) {
+Words Reserved(const TestBed&, Site) {
   return {"0.1.2.3",       "100.64.0.1",  "192.0.0.9",       "192.0.2.1",  "192.31.196.1",
           "192.52.193.1",  "192.88.99.1", "192.175.48.1",    "198.18.0.1", "198.51.100.1",
           "203.0.113.1",   "233.252.0.1", "239.255.255.250", "240.0.0.1",  "255.255.255.255",
@@ -41,8 +41,8 @@ Words Reserved(const Stage&, Place) {
           "fec0::1",       "ff02::1",     "::ffff:8.8.8.8"};
 }
 
-// Where this machine asks for names, and where programs ask that do not care.
-Words NameServers(const Stage&, Place) {
+// The name servers of this machine, and well-known ones that careless programs ask.
+Words NameServers(const TestBed&, Site) {
   Words servers = {"1.1.1.1", "9.9.9.9", "2606:4700:4700::1111"};
   std::ifstream file("/etc/resolv.conf");
   for (std::string word, address; file >> word;)
@@ -74,16 +74,16 @@ bool CanConnect(int port) {
   return connected;
 }
 
-Outcome Inbound(Stage& stage) {
+ProbeResult Inbound(TestBed& bed) {
   const int port = FreePort();
   const Words words = {std::to_string(port)};
   {
-    Running control(stage.At(Place::kBare, "listen", words));
+    Running control(bed.At(Site::kBare, "listen", words));
     if (!control.WaitForLine("ready") || !CanConnect(port)) return NoControl();
     control.Finish();
   }
-  for (const Place place : {Place::kRun, Place::kExec, Place::kDirectory}) {
-    Running attack(stage.At(place, "listen", words));
+  for (const Site place : {Site::kRun, Site::kExec, Site::kDirectory}) {
+    Running attack(bed.At(place, "listen", words));
     if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
     if (CanConnect(port)) return Broken("a port opened inside is open on the host");
     const Ran ran = attack.Finish();
@@ -93,53 +93,51 @@ Outcome Inbound(Stage& stage) {
 }
 
 // Each sandbox has a loopback of its own.
-Outcome OtherSandboxes(Stage& stage) {
+ProbeResult OtherSandboxes(TestBed& bed) {
   const std::string port = std::to_string(FreePort());
   {
-    Running listener(stage.Outside("listen", {port}));
+    Running listener(bed.Outside("listen", {port}));
     if (!listener.WaitForLine("ready")) return NoControl();
-    if (RunToEnd(stage.Outside("dial-loopback", {port})).report["got"].empty()) return NoControl();
+    if (RunToEnd(bed.Outside("dial-loopback", {port})).report["got"].empty()) return NoControl();
     listener.Finish();
   }
-  Running listener(stage.Inside({"exec", "-q", stage.sandbox()}, "listen", {port}));
+  Running listener(bed.Inside({"exec", "-q", bed.sandbox()}, "listen", {port}));
   if (!listener.WaitForLine("ready")) return DidNotRun(listener.Finish());
-  const Ran own = RunToEnd(stage.Inside({"exec", "-q", stage.sandbox()}, "dial-loopback", {port}));
+  const Ran own = RunToEnd(bed.Inside({"exec", "-q", bed.sandbox()}, "dial-loopback", {port}));
   if (!own.Reported() || own.report["got"].empty())
     return NoControl("the sandbox does not reach its own loopback");
-  const Ran other = RunToEnd(stage.Inside({"run", "-q"}, "dial-loopback", {port}));
-  if (const Words evidence = stage.Evidence(other); !evidence.empty())
-    return Broken(Join(evidence));
+  const Ran other = RunToEnd(bed.Inside({"run", "-q"}, "dial-loopback", {port}));
+  if (const Words evidence = bed.Evidence(other); !evidence.empty()) return Broken(Join(evidence));
   return other.Reported() ? Held() : DidNotRun(other);
 }
 
 // Variables that send programs to a proxy lead nowhere, even when they are passed on purpose.
-Outcome ProxyVariables(Stage& stage) {
+ProbeResult ProxyVariables(TestBed& bed) {
   Words variables, options = {"run", "-q"};
   for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"})
-    variables.push_back(fmt::format("{}=http://127.0.0.1:{}", name, stage.ears().tcp_port()));
+    variables.push_back(fmt::format("{}=http://127.0.0.1:{}", name, bed.ears().tcp_port()));
   for (const std::string& variable : variables) options.insert(options.end(), {"--env", variable});
-  Launch control = stage.Outside("proxies", {});
+  Launch control = bed.Outside("proxies", {});
   control.environment = variables;
   RunToEnd(control);
-  if (stage.ears().Heard().empty()) return NoControl();
-  Launch launch = stage.Inside(options, "proxies", {});
+  if (bed.ears().Heard().empty()) return NoControl();
+  Launch launch = bed.Inside(options, "proxies", {});
   launch.environment = variables;
   const Ran ran = RunToEnd(launch);
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   return Held(fmt::format("{} tries refused", ran.report["refused"].get<int>()));
 }
 
-// A grant opens what it names: whoever has one finds the rest as closed as without.
-Outcome BesideAGrant(Stage& stage) {
-  const Words ports = Ports(stage, Place::kBare);
+// A grant opens what it names: everything else stays as closed as without it.
+ProbeResult BesideAGrant(TestBed& bed) {
+  const Words ports = Ports(bed, Site::kBare);
   for (const char* attack : {"host-loopback", "odd-protocols"}) {
-    RunToEnd(stage.Outside(attack, ports));
-    if (stage.ears().Heard().empty()) return NoControl();
+    RunToEnd(bed.Outside(attack, ports));
+    if (bed.ears().Heard().empty()) return NoControl();
     const Ran ran =
-        RunToEnd(stage.Inside({"run", "-q", "--allow", "granted.example:443"}, attack, ports));
-    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
-      return Broken(Join(evidence));
+        RunToEnd(bed.Inside({"run", "-q", "--allow", "granted.example:443"}, attack, ports));
+    if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
     if (!ran.Reported()) return DidNotRun(ran);
   }
   return Held();
@@ -147,10 +145,10 @@ Outcome BesideAGrant(Stage& stage) {
 
 constexpr Probe kNetwork[] = {
     {"NE-01", "a route to public, private, metadata and multicast addresses", "routes", Outside,
-     Place::kBare, NoRoute},
+     Site::kBare, NoRoute},
     {"NE-02", "services on the host's loopback, 12 spellings, TCP and UDP", "host-loopback", Ports},
-    {"NE-08", "a route to each of 28 reserved ranges", "routes", Reserved, Place::kBare, NoRoute},
-    {"NE-16", "a route to name servers", "routes", NameServers, Place::kBare, NoRoute},
+    {"NE-08", "a route to each of 28 reserved ranges", "routes", Reserved, Site::kBare, NoRoute},
+    {"NE-16", "a route to name servers", "routes", NameServers, Site::kBare, NoRoute},
     Scene("NE-20", "a service of another sandbox", OtherSandboxes),
     Scene("NE-21", "a port opened inside, asked for from the host", Inbound),
     {"NE-22", "Cloche's own control sockets", "path-sockets", Sockets},

@@ -31,14 +31,14 @@ Words OwnAddresses() {
   return addresses;
 }
 
-Origin::Origin(const Stage& stage)
-    : addresses_(OwnAddresses()), server_(stage.Outside("believe", addresses_)) {
+Origin::Origin(const TestBed& bed)
+    : addresses_(OwnAddresses()), server_(bed.Outside("believe", addresses_)) {
   if (!server_.WaitForLine(" ready\n")) return;
   sscanf(server_.TakeOutput().c_str(), "port %d ready", &port_);
 }
 
 std::vector<Origin::Visit> Origin::Heard() {
-  // Connections are accepted in order: who came before us was heard before us.
+  // Connections are accepted in order: earlier visitors were heard before us.
   const std::string fence = fmt::format("fence-{}-", ++fences_);
   const int fd = Connect(ParseAddress("127.0.0.1", port_), SOCK_STREAM);
   if (fd < 0 || send(fd, fence.data(), fence.size(), MSG_NOSIGNAL) < 0) return {};

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/stage.h"
+#include "probe/test_bed.h"
 
 namespace cloche::probe {
 
@@ -11,7 +11,7 @@ namespace cloche::probe {
 // is told, and what it heard is the evidence.
 class Origin {
  public:
-  explicit Origin(const Stage& stage);
+  explicit Origin(const TestBed& bed);
 
   bool started() const { return port_ > 0; }
   int port() const { return port_; }

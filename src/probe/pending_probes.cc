@@ -3,9 +3,9 @@
 namespace cloche::probe {
 namespace {
 
-// What a row waits for, to the letter; the list shrinks as features come.
+// The exact reason why a row waits; the list shrinks as features come.
 template <const char* kReason>
-Outcome WaitsFor(Stage&) {
+ProbeResult WaitsFor(TestBed&) {
   return {Mark::kNotProbed, kReason};
 }
 

@@ -5,32 +5,32 @@
 
 namespace cloche::probe {
 
-Outcome Held(std::string detail) { return {Mark::kHeld, std::move(detail)}; }
-Outcome Broken(std::string detail) { return {Mark::kBroken, std::move(detail)}; }
-Outcome NoControl(std::string detail) {
+ProbeResult Held(std::string detail) { return {Mark::kHeld, std::move(detail)}; }
+ProbeResult Broken(std::string detail) { return {Mark::kBroken, std::move(detail)}; }
+ProbeResult NoControl(std::string detail) {
   if (detail.empty()) detail = "the attack does nothing without a sandbox either";
   return {Mark::kNoControl, std::move(detail)};
 }
-Outcome NotHere(std::string reason) { return {Mark::kNotHere, std::move(reason)}; }
-Outcome DidNotRun(const Ran& ran) {
+ProbeResult NotHere(std::string reason) { return {Mark::kNotHere, std::move(reason)}; }
+ProbeResult DidNotRun(const Ran& ran) {
   if (!ran.ended) return {Mark::kError, "it did not end"};
   return {Mark::kError, fmt::format("exit {}: {}", ran.status, ran.LastError())};
 }
 
-Outcome Inconclusive(std::string problem) { return {Mark::kError, std::move(problem)}; }
+ProbeResult Inconclusive(std::string problem) { return {Mark::kError, std::move(problem)}; }
 
-std::string Unresponsive(const Stage& stage) {
-  if (!RunToEnd(stage.Outside("nothing", {})).Reported())
+std::string Unresponsive(const TestBed& bed) {
+  if (!RunToEnd(bed.Outside("nothing", {})).Reported())
     return "the host does not start a program meanwhile";
-  const Ran second = RunToEnd(stage.Inside({"run", "-q"}, "nothing", {}));
+  const Ran second = RunToEnd(bed.Inside({"run", "-q"}, "nothing", {}));
   if (!second.Reported()) return "a second sandbox meanwhile: " + DidNotRun(second).detail;
-  const Ran old = RunToEnd(stage.Inside({"exec", "-q", stage.sandbox()}, "nothing", {}));
+  const Ran old = RunToEnd(bed.Inside({"exec", "-q", bed.sandbox()}, "nothing", {}));
   if (!old.Reported()) return "an older sandbox meanwhile: " + DidNotRun(old).detail;
   return "";
 }
 
-long DaemonMemory(const Stage& stage) {
-  const std::string status = ReadAll(fmt::format("/proc/{}/status", stage.daemon_pid()));
+long DaemonMemory(const TestBed& bed) {
+  const std::string status = ReadAll(fmt::format("/proc/{}/status", bed.daemon_pid()));
   const size_t at = status.find("VmRSS:");
   return at == std::string::npos ? 0 : atol(status.c_str() + at + 6) * 1024;
 }
@@ -46,38 +46,38 @@ std::string Join(const Words& words) {
 
 namespace {
 
-Outcome RunEverywhere(const Probe& probe, Stage& stage) {
-  const auto run_at = [&](Place place) {
-    const Words words = probe.words != nullptr ? probe.words(stage, place) : Words{};
-    Launch launch = stage.At(place, std::string(probe.attack), words);
+ProbeResult RunEverywhere(const Probe& probe, TestBed& bed) {
+  const auto run_at = [&](Site place) {
+    const Words words = probe.words != nullptr ? probe.words(bed, place) : Words{};
+    Launch launch = bed.At(place, std::string(probe.attack), words);
     // Careless parents leave descriptors open; the control shows that the attack finds them.
     launch.leak_directory = true;
     return RunToEnd(launch);
   };
   std::string note;
-  const char* why = probe.uncontrolled != nullptr ? probe.uncontrolled(stage) : nullptr;
+  const char* why = probe.uncontrolled != nullptr ? probe.uncontrolled(bed) : nullptr;
   if (why != nullptr) {
     note = fmt::format("no control: {}", why);
   } else {
     const Ran control = run_at(probe.control);
     // Signals and the like arrive a moment later on a busy machine.
-    Words fired = stage.Evidence(control);
+    Words fired = bed.Evidence(control);
     for (int tries = 0; fired.empty() && tries < 300 && !interrupted; ++tries) {
       poll(nullptr, 0, 10);
-      fired = stage.Evidence(control);
+      fired = bed.Evidence(control);
     }
-    stage.Settle();
+    bed.Settle();
     if (fired.empty())
       return NoControl(control.Reported() ? "" : "control: " + DidNotRun(control).detail);
   }
   int refused = 0;
-  for (const Place place : kWaysIn) {
+  for (const Site place : kWaysIn) {
     const Ran ran = run_at(place);
-    const Words evidence = stage.Evidence(ran);
-    if (!evidence.empty()) return Broken(fmt::format("{}: {}", PlaceName(place), Join(evidence)));
+    const Words evidence = bed.Evidence(ran);
+    if (!evidence.empty()) return Broken(fmt::format("{}: {}", SiteName(place), Join(evidence)));
     if (!ran.Reported()) {
-      Outcome outcome = DidNotRun(ran);
-      outcome.detail = fmt::format("{}: {}", PlaceName(place), outcome.detail);
+      ProbeResult outcome = DidNotRun(ran);
+      outcome.detail = fmt::format("{}: {}", SiteName(place), outcome.detail);
       return outcome;
     }
     refused += ran.report["refused"].get<int>();
@@ -88,9 +88,9 @@ Outcome RunEverywhere(const Probe& probe, Stage& stage) {
 
 }  // namespace
 
-Outcome RunProbe(const Probe& probe, Stage& stage) {
+ProbeResult RunProbe(const Probe& probe, TestBed& bed) {
   try {
-    return probe.scene != nullptr ? probe.scene(stage) : RunEverywhere(probe, stage);
+    return probe.scene != nullptr ? probe.scene(bed) : RunEverywhere(probe, bed);
   } catch (const std::exception& unexpected) {  // of a report that is not what it should be
     return Inconclusive(unexpected.what());
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "probe/stage.h"
+#include "probe/test_bed.h"
 
 namespace cloche::probe {
 
@@ -17,7 +17,7 @@ enum class Mark {
   kNotProbed,  // in the catalogue, not yet written
 };
 
-struct Outcome {
+struct ProbeResult {
   Mark mark = Mark::kHeld;
   std::string detail;
 
@@ -27,19 +27,20 @@ struct Outcome {
 };
 
 // One row. Usually an attack program, run at every place; the host looks for evidence after each.
-// What needs the host to act in between is a scene.
+// If the host has to act in between, it is a scene.
 struct Probe {
   std::string_view id;
   std::string_view attempt;
   std::string_view attack = "";
-  Words (*words)(const Stage&, Place) = nullptr;
-  Place control = Place::kBare;
+  Words (*words)(const TestBed&, Site) = nullptr;
+  Site control = Site::kBare;
   // Why the control cannot fire here; the probe then runs without, and says so.
-  const char* (*uncontrolled)(const Stage&) = nullptr;
-  Outcome (*scene)(Stage&) = nullptr;
+  const char* (*uncontrolled)(const TestBed&) = nullptr;
+  ProbeResult (*scene)(TestBed&) = nullptr;
 };
 
-constexpr Probe Scene(std::string_view id, std::string_view attempt, Outcome (*scene)(Stage&)) {
+constexpr Probe Scene(std::string_view id, std::string_view attempt,
+                      ProbeResult (*scene)(TestBed&)) {
   return {.id = id, .attempt = attempt, .scene = scene};
 }
 
@@ -59,18 +60,19 @@ std::span<const Promise> BorderPromises();
 std::span<const Promise> ResourcePromises();
 std::span<const Promise> PendingPromises();
 
-Outcome RunProbe(const Probe& probe, Stage& stage);
+ProbeResult RunProbe(const Probe& probe, TestBed& bed);
 
 // For scenes.
-Outcome Held(std::string detail = "");
-Outcome Broken(std::string detail);
-Outcome NoControl(std::string detail = "");
-Outcome NotHere(std::string reason);
-Outcome DidNotRun(const Ran& ran);
-Outcome Inconclusive(std::string problem);
+ProbeResult Held(std::string detail = "");
+ProbeResult Broken(std::string detail);
+ProbeResult NoControl(std::string detail = "");
+ProbeResult NotHere(std::string reason);
+ProbeResult DidNotRun(const Ran& ran);
+ProbeResult Inconclusive(std::string problem);
 std::string Join(const Words& words);
-// Whether everybody else goes on: completing is the promise, no clock is consulted. Empty if so.
-std::string Unresponsive(const Stage& stage);
-long DaemonMemory(const Stage& stage);  // resident bytes; 0 when it cannot be seen
+// Checks that everybody else continues: completing is the promise, no clock is consulted. Empty if
+// so.
+std::string Unresponsive(const TestBed& bed);
+long DaemonMemory(const TestBed& bed);  // resident bytes; 0 when it cannot be seen
 
 }  // namespace cloche::probe

@@ -15,22 +15,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Words VictimAndInit(const Stage& stage, Place place) {
-  return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "1"};
+Words VictimAndInit(const TestBed& bed, Site place) {
+  return IsControl(place) ? Words{bed.victim_pid()} : Words{bed.victim_pid(), "1"};
 }
 
-Words VictimAndAll(const Stage& stage, Place place) {
-  return IsControl(place) ? Words{stage.victim_pid()} : Words{stage.victim_pid(), "all"};
+Words VictimAndAll(const TestBed& bed, Site place) {
+  return IsControl(place) ? Words{bed.victim_pid()} : Words{bed.victim_pid(), "all"};
 }
 
-Words Project(const Stage& stage, Place) { return {stage.project()}; }
-Words Light(const Stage&, Place place) { return IsControl(place) ? Words{"light"} : Words{}; }
+Words Project(const TestBed& bed, Site) { return {bed.project()}; }
+Words Light(const TestBed&, Site place) { return IsControl(place) ? Words{"light"} : Words{}; }
 
-Words Shared(const Stage& stage, Place) { return {std::to_string(stage.shm_key()), stage.token()}; }
+Words Shared(const TestBed& bed, Site) { return {std::to_string(bed.shm_key()), bed.token()}; }
 
-Words Abstract(const Stage& stage, Place) { return stage.ears().abstract_names(); }
+Words Abstract(const TestBed& bed, Site) { return bed.ears().abstract_names(); }
 
-const char* CoresAreOff(const Stage&) {
+const char* CoresAreOff(const TestBed&) {
   return ReadAll("/proc/self/limits").find("Max core file size        0                    0") ==
                  std::string::npos
              ? nullptr
@@ -48,7 +48,7 @@ Words Processes(const std::string& token) {
   return found;
 }
 
-// Ending is asynchronous for the kernel; what is still there after this long stays.
+// Processes end asynchronously; those still there after this long stay.
 bool AllGone(const std::string& token) {
   for (int tries = 0; tries < 1000 && !interrupted; ++tries) {
     if (Processes(token).empty()) return true;
@@ -57,10 +57,10 @@ bool AllGone(const std::string& token) {
   return false;
 }
 
-Outcome Orphans(Stage& stage) {
-  const std::string mark = "orphan-of-" + stage.token();
-  const Words words = {mark, stage.attack()};
-  RunToEnd(stage.Outside("orphans", words));
+ProbeResult Orphans(TestBed& bed) {
+  const std::string mark = "orphan-of-" + bed.token();
+  const Words words = {mark, bed.attack()};
+  RunToEnd(bed.Outside("orphans", words));
   // One that has not reached its exec yet would be missed here and blamed on a sandbox later.
   for (int tries = 0; tries < 1000 && Processes(mark).size() < 3 && !interrupted; ++tries)
     poll(nullptr, 0, 10);
@@ -68,18 +68,18 @@ Outcome Orphans(Stage& stage) {
   for (const std::string& pid : survived) kill(atoi(pid.c_str()), SIGKILL);
   if (survived.empty()) return NoControl();
   if (!AllGone(mark)) return NoControl("what the control started does not die");
-  const Ran run = RunToEnd(stage.Inside({"run", "-q"}, "orphans", words));
+  const Ran run = RunToEnd(bed.Inside({"run", "-q"}, "orphans", words));
   if (!run.Reported()) return DidNotRun(run);
   if (!AllGone(mark)) return Broken("processes outlive their sandbox after run");
   for (const std::string verb : {"stop", "rm"}) {
-    const std::string name = stage.token() + verb;
-    Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+    const std::string name = bed.token() + verb;
+    Ran ran = RunToEnd(bed.Cli({"new", "--name", name}));
     if (ran.status != 0) return DidNotRun(ran);
-    ran = RunToEnd(stage.Inside({"exec", "-q", name}, "orphans", words));
+    ran = RunToEnd(bed.Inside({"exec", "-q", name}, "orphans", words));
     if (!ran.Reported()) return DidNotRun(ran);
-    ran = RunToEnd(stage.Cli({verb, name}));
+    ran = RunToEnd(bed.Cli({verb, name}));
     const bool gone = AllGone(mark);
-    if (verb == "stop") RunToEnd(stage.Cli({"rm", name}));
+    if (verb == "stop") RunToEnd(bed.Cli({"rm", name}));
     if (!gone) return Broken(fmt::format("processes outlive their sandbox after {}", verb));
   }
   return Held("daemon, stopped and deaf ones, after run, stop and rm");
@@ -90,32 +90,32 @@ std::string Hash(const std::string& path) {
   return fmt::format("{}-{:x}", text.size(), std::hash<std::string>{}(text));
 }
 
-Outcome Overwrite(Stage& stage) {
-  const std::string copy = stage.base() + "/runtime";
-  fs::copy_file(stage.attack(), copy);
+ProbeResult Overwrite(TestBed& bed) {
+  const std::string copy = bed.base() + "/runtime";
+  fs::copy_file(bed.attack(), copy);
   {
     Running runtime({.argv = {copy, "--attack", "victim"}});
     runtime.WaitForLine("r");
-    Running thief(stage.Outside("overwrite-program", {std::to_string(runtime.pid())}));
+    Running thief(bed.Outside("overwrite-program", {std::to_string(runtime.pid())}));
     if (!thief.WaitForLine("ready")) return NoControl();
     kill(runtime.pid(), SIGKILL);
     runtime.Finish();
-    if (stage.Evidence(thief.Finish()).empty()) return NoControl();
+    if (bed.Evidence(thief.Finish()).empty()) return NoControl();
   }
-  const fs::path binaries = fs::path(stage.cli()).parent_path();
-  Words programs = {stage.cli()};
+  const fs::path binaries = fs::path(bed.cli()).parent_path();
+  Words programs = {bed.cli()};
   for (const fs::path& path :
        {binaries / "cloched", binaries / "cloche-spawn", binaries / "../libexec/cloche/cloched",
         binaries / "../libexec/cloche/cloche-spawn"})
     if (fs::exists(path)) programs.push_back(path);
   Words before;
   for (const std::string& program : programs) before.push_back(Hash(program));
-  const Words inside = {"exec", "-q", stage.sandbox()};
-  Running thief(stage.Inside(inside, "overwrite-program", {"1"}));
+  const Words inside = {"exec", "-q", bed.sandbox()};
+  Running thief(bed.Inside(inside, "overwrite-program", {"1"}));
   if (!thief.WaitForLine("ready")) return DidNotRun(thief.Finish());
-  for (int i = 0; i < 50; ++i) RunToEnd(stage.Inside(inside, "nothing", {}));
+  for (int i = 0; i < 50; ++i) RunToEnd(bed.Inside(inside, "nothing", {}));
   const Ran ran = thief.Finish();
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   for (size_t i = 0; i < programs.size(); ++i)
     if (Hash(programs[i]) != before[i]) return Broken(programs[i] + " changed");
@@ -128,10 +128,10 @@ constexpr Probe kPower[] = {
     {"PK-04", "unshare, clone, clone3, setns with every namespace", "new-namespaces"},
     {"PK-05", "a user namespace inside, then mount and AF_PACKET", "nested-power"},
     {"PK-14", "cgroups: writable files, mounts, release_agent", "cgroups", Project,
-     Place::kNamespaces},
-    {"PK-15", "core dumps into the host's handler", "core-dumps", Light, Place::kBare, CoresAreOff},
+     Site::kNamespaces},
+    {"PK-15", "core dumps into the host's handler", "core-dumps", Light, Site::kBare, CoresAreOff},
     {"PK-17", "typing into terminals: TIOCSTI, TIOCSETD, TIOCLINUX, high bits", "terminals"},
-    {"PK-28", "clock and host name", "clock-and-name", nullptr, Place::kNamespaces},
+    {"PK-28", "clock and host name", "clock-and-name", nullptr, Site::kNamespaces},
     {"PK-31", "personality: executable data, page zero", "personalities"},
 };
 

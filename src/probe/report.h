@@ -11,7 +11,7 @@ namespace cloche::probe {
 struct Row {
   std::string_view promise;
   const Probe* probe;
-  Outcome outcome;
+  ProbeResult outcome;
 };
 
 void PrintTable(const std::vector<Row>& rows, const std::string& mode, bool colour);

@@ -38,7 +38,7 @@ pid_t ForkIdle() {
   for (;;) pause();
 }
 
-// Words: how many at most. Goes on trying for as long as the judge looks around.
+// Words: how many at most. Keeps trying for as long as the judge looks around.
 void ForkBomb(Attempt& attempt) {
   std::vector<pid_t> children;
   const auto most = static_cast<size_t>(Number(attempt.words[0]));
@@ -112,7 +112,7 @@ void FillDisk(Attempt& attempt) {
     if (count <= 0) break;
     written += count;
   }
-  // What the page cache took but the disk has no room for counts as refused.
+  // Bytes that the page cache took but the disk has no room for count as refused.
   if (fd >= 0 && fsync(fd) != 0) attempt.Set("fsync", strerrorname_np(errno));
   attempt.Set("bytes", written);
   attempt.Set("errno", strerrorname_np(errno));
@@ -202,7 +202,7 @@ void Spin(Attempt& attempt) {
   for (const pid_t child : children) waitpid(child, nullptr, 0);
 }
 
-// Words: how many bytes. No newline, as fast as somebody takes it.
+// Words: how many bytes. No newline, as fast as the reader takes it.
 void Flood(Attempt& attempt) {
   const std::string block(1 << 16, 'y');
   for (long left = Number(attempt.words[0]); left > 0;) {

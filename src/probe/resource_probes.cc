@@ -19,12 +19,12 @@ bool HasCapability(int number) {
          ((strtoull(status.c_str() + at + 8, nullptr, 16) >> number) & 1) != 0;
 }
 
-const char* MayNotScoreOutside(const Stage&) {
+const char* MayNotScoreOutside(const TestBed&) {
   constexpr int kSysResource = 24;
   return HasCapability(kSysResource) ? nullptr : "CAP_SYS_RESOURCE is missing outside as well";
 }
 
-const char* MayNotScheduleOutside(const Stage&) {
+const char* MayNotScheduleOutside(const TestBed&) {
   constexpr int kSysNice = 23;
   return HasCapability(kSysNice) ? nullptr : "CAP_SYS_NICE is missing outside as well";
 }
@@ -35,20 +35,20 @@ bool IsRefusedHere(const Ran& ran) {
 }
 
 // An attack that fills something up, is looked at while it holds it, and tells how far it came.
-Outcome Fill(Stage& stage, const Words& options, const std::string& name, const Words& words,
-             const char* key, long limit) {
+ProbeResult Fill(TestBed& bed, const Words& options, const std::string& name, const Words& words,
+                 const char* key, long limit) {
   {
-    Running control(stage.Outside(name, words));
+    Running control(bed.Outside(name, words));
     control.WaitForLine("ready");
     const Ran ran = control.Finish();
     if (!ran.Reported() || ran.report.value(key, 0l) <= limit) return NoControl();
   }
-  Running attack(stage.Inside(options, name, words));
+  Running attack(bed.Inside(options, name, words));
   if (!attack.WaitForLine("ready")) {
     const Ran ran = attack.Finish();
     return IsRefusedHere(ran) ? NotHere(ran.LastError()) : DidNotRun(ran);
   }
-  if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
+  if (const std::string problem = Unresponsive(bed); !problem.empty()) return Broken(problem);
   const Ran ran = attack.Finish();
   if (!ran.Reported()) return DidNotRun(ran);
   const long reached = ran.report.value(key, 0l);
@@ -57,25 +57,25 @@ Outcome Fill(Stage& stage, const Words& options, const std::string& name, const 
   return Held(fmt::format("stopped at {} {}; a second sandbox and the host go on", reached, key));
 }
 
-Outcome ForkBomb(Stage& stage) {
-  return Fill(stage, {"run", "-q", "--pids", "64"}, "fork-bomb", {"300"}, "count", 64);
+ProbeResult ForkBomb(TestBed& bed) {
+  return Fill(bed, {"run", "-q", "--pids", "64"}, "fork-bomb", {"300"}, "count", 64);
 }
 
-Outcome DiskFill(Stage& stage) {
+ProbeResult DiskFill(TestBed& bed) {
   // btrfs accounts extents and a little metadata on top of what a file holds.
-  return Fill(stage, {"run", "-q", "--disk", "16M"}, "fill-disk",
-              {stage.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
+  return Fill(bed, {"run", "-q", "--disk", "16M"}, "fill-disk",
+              {bed.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
 }
 
-Outcome HiddenBytes(Stage& stage) {
-  return Fill(stage, {"run", "-q", "--disk", "16M"}, "hide-bytes",
-              {stage.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
+ProbeResult HiddenBytes(TestBed& bed) {
+  return Fill(bed, {"run", "-q", "--disk", "16M"}, "hide-bytes",
+              {bed.project(), std::to_string(64 * kMiB)}, "bytes", 20 * kMiB);
 }
 
-Outcome OpenFiles(Stage& stage) {
-  Ran ran = RunToEnd(stage.Outside("open-files", {"300"}));
+ProbeResult OpenFiles(TestBed& bed) {
+  Ran ran = RunToEnd(bed.Outside("open-files", {"300"}));
   if (!ran.Reported() || ran.report.value("count", 0l) <= 64) return NoControl();
-  ran = RunToEnd(stage.Inside({"run", "-q", "--files", "64"}, "open-files", {"300"}));
+  ran = RunToEnd(bed.Inside({"run", "-q", "--files", "64"}, "open-files", {"300"}));
   if (!ran.Reported()) return DidNotRun(ran);
   const long count = ran.report.value("count", 0l);
   return count <= 64 ? Held(fmt::format("stopped at {}", count))
@@ -83,14 +83,14 @@ Outcome OpenFiles(Stage& stage) {
 }
 
 // Some things the kernel has one stock of, per machine or per user: one sandbox must not empty it.
-Outcome SharedStock(Stage& stage, const std::string& kind) {
+ProbeResult SharedStock(TestBed& bed, const std::string& kind) {
   const Words one = {kind, "1"}, many = {kind, kind == "timers" ? "200000" : "5000"};
-  const Ran control = RunToEnd(stage.Outside("exhaust", one));
+  const Ran control = RunToEnd(bed.Outside("exhaust", one));
   if (!control.Reported() || control.report.value("count", 0) != 1) return NoControl();
-  Running attack(stage.Inside({"run", "-q"}, "exhaust", many));
+  Running attack(bed.Inside({"run", "-q"}, "exhaust", many));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
-  const Ran host = RunToEnd(stage.Outside("exhaust", one));
-  const Ran second = RunToEnd(stage.Inside({"run", "-q"}, "exhaust", one));
+  const Ran host = RunToEnd(bed.Outside("exhaust", one));
+  const Ran second = RunToEnd(bed.Inside({"run", "-q"}, "exhaust", one));
   const Ran first = attack.Finish();
   const int held = first.Reported() ? first.report.value("count", 0) : 0;
   if (!host.Reported() || host.report.value("count", 0) != 1)
@@ -100,18 +100,18 @@ Outcome SharedStock(Stage& stage, const std::string& kind) {
   return Held(fmt::format("stopped at {}; a second sandbox and the host get theirs", held));
 }
 
-Outcome Memory(Stage& stage) {
+ProbeResult Memory(TestBed& bed) {
   constexpr long kEaten = 256 * kMiB;
   Words done;
   for (const std::string how : {"malloc", "memfd", "shm", "pipes"}) {
     const Words words = {how, std::to_string(how == "pipes" ? 80 * kMiB : kEaten)};
-    const Ran control = RunToEnd(stage.Outside("eat-memory", words));
+    const Ran control = RunToEnd(bed.Outside("eat-memory", words));
     // Pipes are limited per user by the kernel; then there is nothing to show with them.
     if (how == "pipes" && control.report.value("bytes", 0l) < 64 * kMiB) continue;
     if (!control.Reported() || control.report.value("bytes", 0l) < kEaten * 3 / 10)
       return NoControl(how);
-    Running attack(stage.Inside({"run", "--json", "--memory", "64M"}, "eat-memory", words));
-    const std::string problem = Unresponsive(stage);
+    Running attack(bed.Inside({"run", "--json", "--memory", "64M"}, "eat-memory", words));
+    const std::string problem = Unresponsive(bed);
     const Ran ran = attack.Finish();
     if (!ran.ended) return Broken(how + ": it did not end");
     const auto result = nlohmann::json::parse(ran.output, nullptr, false);
@@ -136,30 +136,30 @@ Outcome Memory(Stage& stage) {
                           fmt::join(done, ", ")));
 }
 
-Outcome CpuSpin(Stage& stage) {
+ProbeResult CpuSpin(TestBed& bed) {
   const std::string count = std::to_string(std::thread::hardware_concurrency() * 4);
   {
-    Running control(stage.Outside("spin", {count}));
+    Running control(bed.Outside("spin", {count}));
     if (!control.WaitForLine("ready")) return NoControl();
     const Ran ran = control.Finish();
     if (!ran.Reported()) return NoControl();
   }
-  Running attack(stage.Inside({"run", "-q"}, "spin", {count}));
+  Running attack(bed.Inside({"run", "-q"}, "spin", {count}));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
-  const std::string problem = Unresponsive(stage);
+  const std::string problem = Unresponsive(bed);
   const Ran ran = attack.Finish();
   if (!problem.empty()) return Broken(problem);
   return ran.Reported() ? Held("the host and a second sandbox go on") : DidNotRun(ran);
 }
 
-Outcome OutputFlood(Stage& stage) {
+ProbeResult OutputFlood(TestBed& bed) {
   constexpr long kFlood = 256 * kMiB, kKept = 64 * 1024, kTolerated = 64 * kMiB;
   const Words words = {std::to_string(kFlood)};
-  const Ran control = RunToEnd(stage.Outside("flood", {std::to_string(4 * kMiB)}));
+  const Ran control = RunToEnd(bed.Outside("flood", {std::to_string(4 * kMiB)}));
   if (control.output.size() <= kKept) return NoControl();
-  const long before = DaemonMemory(stage);
-  Running attack(stage.Inside({"run", "--json", "--output", "64K"}, "flood", words));
-  const std::string problem = Unresponsive(stage);
+  const long before = DaemonMemory(bed);
+  Running attack(bed.Inside({"run", "--json", "--output", "64K"}, "flood", words));
+  const std::string problem = Unresponsive(bed);
   const Ran ran = attack.Finish();
   if (!problem.empty()) return Broken(problem);
   const auto result = nlohmann::json::parse(ran.output, nullptr, false);
@@ -169,7 +169,7 @@ Outcome OutputFlood(Stage& stage) {
   if (kept > kKept) return Broken(fmt::format("{} bytes kept although 64K is the limit", kept));
   if (kept + dropped < kFlood)
     return Broken(fmt::format("{} bytes are not accounted for", kFlood - kept - dropped));
-  const long grown = DaemonMemory(stage) - before;
+  const long grown = DaemonMemory(bed) - before;
   if (before > 0 && grown > kTolerated)
     return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
   return Held(
@@ -177,12 +177,12 @@ Outcome OutputFlood(Stage& stage) {
 }
 
 // Nobody reads: the flood must wait, not pile up in the daemon.
-Outcome SlowReader(Stage& stage) {
-  const long before = DaemonMemory(stage);
-  Running attack(stage.Inside({"run", "-q"}, "flood", {std::to_string(1024 * kMiB)}));
+ProbeResult SlowReader(TestBed& bed) {
+  const long before = DaemonMemory(bed);
+  Running attack(bed.Inside({"run", "-q"}, "flood", {std::to_string(1024 * kMiB)}));
   for (int i = 0; i < 5; ++i)
-    if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
-  const long grown = DaemonMemory(stage) - before;
+    if (const std::string problem = Unresponsive(bed); !problem.empty()) return Broken(problem);
+  const long grown = DaemonMemory(bed) - before;
   if (before > 0 && grown > 64 * kMiB)
     return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
   kill(attack.pid(), SIGKILL);
@@ -190,15 +190,15 @@ Outcome SlowReader(Stage& stage) {
   return Held("the daemon's memory stays flat; the flood's control is RD-08's");
 }
 
-Outcome Dodger(Stage& stage) {
+ProbeResult Dodger(TestBed& bed) {
   {
-    Running control(stage.Outside("dodge", {}));
+    Running control(bed.Outside("dodge", {}));
     if (!control.WaitForLine("ready")) return NoControl();
     kill(control.pid(), SIGTERM);
-    RunToEnd(stage.Outside("nothing", {}));
+    RunToEnd(bed.Outside("nothing", {}));
     if (!control.Alive()) return NoControl("SIGTERM ended it");
   }
-  const Ran ran = RunToEnd(stage.Inside({"run", "--json", "--wall", "1s"}, "dodge", {}));
+  const Ran ran = RunToEnd(bed.Inside({"run", "--json", "--wall", "1s"}, "dodge", {}));
   if (!ran.ended) return Broken("it still runs");
   const auto result = nlohmann::json::parse(ran.output, nullptr, false);
   if (!result.is_object() || !result.contains("limit")) return DidNotRun(ran);
@@ -210,20 +210,20 @@ Outcome Dodger(Stage& stage) {
 constexpr Probe kLimits[] = {
     Scene("RD-01", "fork bomb", ForkBomb),
     Scene("RD-02", "memory: heap, memfd, /dev/shm, pipes", Memory),
-    {"RD-03", "exemption from the OOM killer", "oom-score", nullptr, Place::kBare,
+    {"RD-03", "exemption from the OOM killer", "oom-score", nullptr, Site::kBare,
      MayNotScoreOutside},
     Scene("RD-04", "disk filler", DiskFill),
     Scene("FS-34", "quota: deleted, reserved, sparse files, project ids", HiddenBytes),
     Scene("RD-05", "open files of a process", OpenFiles),
     Scene("RD-05b", "pseudo-terminals, of which the machine has one stock",
-          [](Stage& stage) { return SharedStock(stage, "ptys"); }),
+          [](TestBed& bed) { return SharedStock(bed, "ptys"); }),
     Scene("RD-05c", "inotify instances, of which a user has one stock",
-          [](Stage& stage) { return SharedStock(stage, "inotify"); }),
+          [](TestBed& bed) { return SharedStock(bed, "inotify"); }),
     Scene("RD-05d", "pending signals, of which a user has one stock",
-          [](Stage& stage) { return SharedStock(stage, "timers"); }),
+          [](TestBed& bed) { return SharedStock(bed, "timers"); }),
     Scene("RD-06", "processor hog", CpuSpin),
     {"RD-06b", "real-time scheduling, negative nice, real-time I/O", "priority", nullptr,
-     Place::kBare, MayNotScheduleOutside},
+     Site::kBare, MayNotScheduleOutside},
     Scene("RD-08", "output flood", OutputFlood),
     Scene("RD-08b", "output flood that nobody reads", SlowReader),
     Scene("RD-11", "stopped and deaf processes against the wall time", Dodger),

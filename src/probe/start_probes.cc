@@ -29,11 +29,11 @@ Ran FromApi(const Answer& answer) {
 }
 
 // CVE-2024-21626: a working directory that leads through a descriptor the runtime left open.
-Outcome WorkingDirectories(Stage& stage) {
-  Launch control = stage.Outside("read-here", {"flag"});
-  control.directory = stage.hidden();
-  if (stage.Evidence(RunToEnd(control)).empty()) return NoControl();
-  if (stage.socket().empty()) return Inconclusive("the daemon's socket was not found");
+ProbeResult WorkingDirectories(TestBed& bed) {
+  Launch control = bed.Outside("read-here", {"flag"});
+  control.directory = bed.hidden();
+  if (bed.Evidence(RunToEnd(control)).empty()) return NoControl();
+  if (bed.socket().empty()) return Inconclusive("the daemon's socket was not found");
   Words places = {"/proc/1/cwd",    "/proc/1/root",  "/proc/self/root/..",
                   "/proc/self/cwd", "/proc/self/fd", "/dev/fd",
                   "/dev/pts"};
@@ -44,12 +44,12 @@ Outcome WorkingDirectories(Stage& stage) {
   for (const std::string& place : places) {
     if (interrupted) break;
     const Answer answer =
-        Post(stage.socket(), "/v1/sandboxes/" + stage.sandbox() + "/commands",
-             {{"argv", stage.Attack("read-here", stage.flag_files())}, {"cwd", place}});
+        Post(bed.socket(), "/v1/sandboxes/" + bed.sandbox() + "/commands",
+             {{"argv", bed.Attack("read-here", bed.flag_files())}, {"cwd", place}});
     Ran ran = FromApi(answer);
     if (!ran.ended) return Inconclusive(place + ": no answer");
     const bool ran_there = ran.output.find("\"attack\"") != std::string::npos;
-    if (stage.HasFlag(ran.output) || ran.output.find("stands outside") != std::string::npos)
+    if (bed.HasFlag(ran.output) || ran.output.find("stands outside") != std::string::npos)
       return Broken(fmt::format("{} leads out", place));
     ++(ran_there ? entered : refused);
   }
@@ -57,31 +57,31 @@ Outcome WorkingDirectories(Stage& stage) {
 }
 
 // Names that mean something to mount options, shells and formats.
-Outcome OddNames(Stage& stage) {
-  const std::string marker = stage.token() + "-marker";
+ProbeResult OddNames(TestBed& bed) {
+  const std::string marker = bed.token() + "-marker";
   for (const char* name : {"a:b", "x,upperdir=%2fetc", "back\\slash", "new\nline", "it's $HOME",
                            "%s%n", "--rw", "lowerdir=..", "\xff\xfe"}) {
-    const std::string path = stage.base() + "/odd/" + name, text = fmt::format("here is {}", name);
+    const std::string path = bed.base() + "/odd/" + name, text = fmt::format("here is {}", name);
     std::error_code error;
     fs::create_directories(path, error);
     std::ofstream(path + "/here") << text;
     const auto written = [&] { return unlink((path + "/" + marker).c_str()) == 0; };
-    Launch launch = stage.Outside("use-directory", {marker});
+    Launch launch = bed.Outside("use-directory", {marker});
     launch.directory = path;
     RunToEnd(launch);
     if (!written()) return NoControl(name);
-    launch = stage.Inside({"run", "-q"}, "use-directory", {marker});
+    launch = bed.Inside({"run", "-q"}, "use-directory", {marker});
     launch.directory = path;
     Ran ran = RunToEnd(launch);
     if (written()) return Broken(fmt::format("{}: written on the host", name));
-    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+    if (const Words evidence = bed.Evidence(ran); !evidence.empty())
       return Broken(fmt::format("{}: {}", name, Join(evidence)));
     if (!ran.Reported() && ran.status == 125) continue;  // JSON has no way to say this name
     if (!ran.Reported()) return DidNotRun(ran);
     if (ran.report.value("data", "").find("here is") == std::string::npos)
       return Broken(fmt::format("{}: it shows another directory", name));
     // Given for real, it is that directory and no other.
-    launch = stage.Inside({"run", "-q", "--rw", path}, "use-directory", {marker});
+    launch = bed.Inside({"run", "-q", "--rw", path}, "use-directory", {marker});
     launch.directory = path;
     ran = RunToEnd(launch);
     if (ran.Reported() && ran.report.value("wrote", false) != written())
@@ -108,49 +108,49 @@ class Swapper {
 };
 
 // A directory that is given away, replaced while a sandbox starts by a link to somewhere else.
-Outcome SwappedDirectory(Stage& stage) {
+ProbeResult SwappedDirectory(TestBed& bed) {
   constexpr int kStarts = 30;
-  const std::string at = stage.base() + "/swap", given = at + "/given", link = at + "/link";
-  const std::string elsewhere = stage.project() + "/sentinel", marker = stage.token() + "-marker";
+  const std::string at = bed.base() + "/swap", given = at + "/given", link = at + "/link";
+  const std::string elsewhere = bed.project() + "/sentinel", marker = bed.token() + "-marker";
   std::error_code error;
   fs::create_directories(given, error);
   fs::create_directory_symlink(elsewhere, link, error);
   const auto landed = [&] { return unlink((elsewhere + "/" + marker).c_str()) == 0; };
-  Outcome outcome = Held(fmt::format("{} starts", kStarts));
+  ProbeResult outcome = Held(fmt::format("{} starts", kStarts));
   int started = 0;
   {
     const Swapper swapper(given, link);
     bool fired = false;
     for (int i = 0; i < 200 && !fired; ++i) {
-      RunToEnd(stage.Outside("write-markers", {marker, given}));
+      RunToEnd(bed.Outside("write-markers", {marker, given}));
       fired = landed();
     }
     if (!fired) return NoControl();
     for (int i = 0; i < kStarts && !interrupted; ++i) {
       const Ran ran = RunToEnd(
-          stage.Inside({"run", "-q", "--rw", given}, "write-markers", {marker, given, link}));
+          bed.Inside({"run", "-q", "--rw", given}, "write-markers", {marker, given, link}));
       if (landed()) outcome = Broken("--rw wrote behind a link");
       started += ran.Reported() ? 1 : 0;
     }
   }
   if (started == 0) return Inconclusive("no sandbox started");
-  // A link to what is hidden does not show it, swapped in or not.
+  // A link to a hidden path does not show it, swapped in or not.
   fs::remove_all(at, error);
   fs::create_directories(at, error);
-  fs::create_directory_symlink(stage.hidden(), link, error);
+  fs::create_directory_symlink(bed.hidden(), link, error);
   const Ran ran = RunToEnd(
-      stage.Inside({"run", "-q", "--hide", stage.hidden(), "--ro", link}, "read-trees", {link}));
-  if (stage.HasFlag(ran.output)) outcome = Broken("--ro of a link shows what is hidden");
+      bed.Inside({"run", "-q", "--hide", bed.hidden(), "--ro", link}, "read-trees", {link}));
+  if (bed.HasFlag(ran.output)) outcome = Broken("--ro of a link shows what is hidden");
   return outcome;
 }
 
-// A base that somebody else made: what set-up makes or mounts must not land behind its links.
-Outcome HostileBase(Stage& stage) {
-  const std::string top = stage.base() + "/hostile";
+// A base made by an attacker: nothing that set-up makes or mounts may land behind its links.
+ProbeResult HostileBase(TestBed& bed) {
+  const std::string top = bed.base() + "/hostile";
   const auto touched = [&] {
     std::error_code error;
     bool found = false;
-    for (const auto& entry : fs::directory_iterator(stage.hidden(), error))
+    for (const auto& entry : fs::directory_iterator(bed.hidden(), error))
       if (entry.path().filename() != "flag") found = fs::remove_all(entry.path(), error) > 0;
     return found;
   };
@@ -162,20 +162,20 @@ Outcome HostileBase(Stage& stage) {
       const std::string root = fmt::format("{}/{}", top, started + refused);
       const fs::path at = root + "/" + place;
       std::error_code error;
-      fs::create_directories(root + stage.project(), error);
-      fs::create_hard_link(stage.attack(), root + stage.attack(), error);
+      fs::create_directories(root + bed.project(), error);
+      fs::create_hard_link(bed.attack(), root + bed.attack(), error);
       fs::create_directories(at.parent_path(), error);
       const bool is_file = place.starts_with("etc/") || place == "dev/null";
-      fs::create_symlink(before + stage.hidden() + (is_file ? "/flag" : ""), at, error);
+      fs::create_symlink(before + bed.hidden() + (is_file ? "/flag" : ""), at, error);
       if (place == "dev" && before.empty()) {  // what a careless set-up would do
         fs::create_directories(at / "shm", error);
         if (!touched()) return NoControl();
       }
-      Words words = stage.flag_files();
+      Words words = bed.flag_files();
       words.push_back("/" + place);
       const Ran ran =
-          RunToEnd(stage.Inside({"run", "-q", "-T", "--base", "dir:" + root}, "read-flags", words));
-      if (const Words evidence = stage.Evidence(ran); !evidence.empty())
+          RunToEnd(bed.Inside({"run", "-q", "-T", "--base", "dir:" + root}, "read-flags", words));
+      if (const Words evidence = bed.Evidence(ran); !evidence.empty())
         return Broken(fmt::format("{}: {}", place, Join(evidence)));
       if (touched()) return Broken(fmt::format("/{} as a link: set-up wrote behind it", place));
       if (!ran.Reported() && ran.status != 125) return DidNotRun(ran);
@@ -185,14 +185,14 @@ Outcome HostileBase(Stage& stage) {
   return Held(fmt::format("{} bases start and stay inside, {} are refused", started, refused));
 }
 
-// Whoever opens one of these and waits, waits for ever.
-Outcome SlowFiles(Stage& stage) {
-  const std::string root = stage.base() + "/slow", project = root + stage.project();
+// A program that opens one of these and waits, waits for ever.
+ProbeResult SlowFiles(TestBed& bed) {
+  const std::string root = bed.base() + "/slow", project = root + bed.project();
   std::error_code error;
   for (const char* directory : {"/proc", "/dev", "/tmp", "/run", "/sys", "/etc", "/root"})
     fs::create_directories(root + directory, error);
   fs::create_directories(project, error);
-  fs::create_hard_link(stage.attack(), root + stage.attack(), error);
+  fs::create_hard_link(bed.attack(), root + bed.attack(), error);
   for (const std::string& path :
        {root + "/etc/passwd", root + "/etc/group", root + "/etc/shadow", root + "/etc/gshadow",
         root + "/etc/hostname", root + "/etc/resolv.conf", project + "/.git", project + "/.env",
@@ -200,18 +200,18 @@ Outcome SlowFiles(Stage& stage) {
     mkfifo(path.c_str(), 0666);
   const std::string fifo = project + "/.env";
   {
-    Running control(stage.Outside("read-slowly", {fifo}));
+    Running control(bed.Outside("read-slowly", {fifo}));
     if (!control.WaitForLine("ready")) return NoControl();
-    RunToEnd(stage.Outside("nothing", {}));
+    RunToEnd(bed.Outside("nothing", {}));
     if (!control.Alive()) return NoControl();
   }
   for (const bool as_base : {true, false}) {
     Words options = {"run", "-q"};
     if (as_base) options.insert(options.end(), {"--base", "dir:" + root});
-    Launch launch = stage.Inside(options, "nothing", {});
+    Launch launch = bed.Inside(options, "nothing", {});
     launch.directory = project;
     Running attack(launch);
-    const std::string problem = Unresponsive(stage);
+    const std::string problem = Unresponsive(bed);
     const Ran ran = attack.Finish();
     if (!problem.empty()) return Broken(problem);
     if (!ran.ended) return Broken("a sandbox over slow files never starts");
@@ -227,9 +227,9 @@ Words Children(const std::string& pid) {
   return found;
 }
 
-// Variables that load code into whoever believes them.
-Outcome Preloading(Stage& stage) {
-  const std::string library = stage.base() + "/preload-" + stage.token() + ".so";
+// Variables that load code into programs that believe them.
+ProbeResult Preloading(TestBed& bed) {
+  const std::string library = bed.base() + "/preload-" + bed.token() + ".so";
   std::ofstream(library) << "not a library";
   Words variables;
   for (const char* name : {"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GCONV_PATH", "LOCPATH",
@@ -240,16 +240,16 @@ Outcome Preloading(Stage& stage) {
   if (control.errors.find(library) == std::string::npos) return NoControl();
   Words options = {"run", "-q"};
   for (const std::string& variable : variables) options.insert(options.end(), {"--env", variable});
-  Launch launch = stage.Inside(options, "hold", {});
+  Launch launch = bed.Inside(options, "hold", {});
   launch.environment = variables;
   Running attack(launch);
-  const std::string problem = Unresponsive(stage);
-  Words runtime = {std::to_string(stage.daemon_pid())};
+  const std::string problem = Unresponsive(bed);
+  Words runtime = {std::to_string(bed.daemon_pid())};
   for (size_t i = 0; i < runtime.size() && i < 64; ++i)
     for (const std::string& child : Children(runtime[i]))
       if (i < 2) runtime.push_back(child);  // spawn, and its keeper and inits
   int seen = 0;
-  Outcome outcome = Held();
+  ProbeResult outcome = Held();
   for (const std::string& pid : runtime) {
     const std::string maps = ReadAll("/proc/" + pid + "/maps", 1 << 20);
     const std::string environment = ReadAll("/proc/" + pid + "/environ");
@@ -267,8 +267,8 @@ Outcome Preloading(Stage& stage) {
   return Held(fmt::format("{} processes of the runtime looked at", seen));
 }
 
-// The terminal of whoever typed `cloche` stays with him, whether the command gets one or not.
-Outcome PersonsTerminal(Stage& stage) {
+// People who type `cloche` keep their terminal, whether the command gets one or not.
+ProbeResult PersonsTerminal(TestBed& bed) {
   const auto shares = [&](Launch launch, Ran& ran) {
     launch.terminal = true;
     Running program(launch);
@@ -277,10 +277,10 @@ Outcome PersonsTerminal(Stage& stage) {
     return ran.Reported() && ran.report.value("data", "").find(id + "\n") != std::string::npos;
   };
   Ran ran;
-  if (!shares(stage.Outside("own-terminal", {}), ran)) return NoControl();
+  if (!shares(bed.Outside("own-terminal", {}), ran)) return NoControl();
   for (const Words& options : {Words{"run", "-q", "-t"}, Words{"run", "-q", "-T"},
-                               Words{"exec", "-q", "-t", stage.sandbox()}}) {
-    if (shares(stage.Inside(options, "own-terminal", {}), ran))
+                               Words{"exec", "-q", "-t", bed.sandbox()}}) {
+    if (shares(bed.Inside(options, "own-terminal", {}), ran))
       return Broken(fmt::format("{} {}: the command holds it", options[0], options[2]));
     if (!ran.Reported()) return DidNotRun(ran);
   }

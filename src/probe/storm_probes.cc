@@ -19,18 +19,18 @@ namespace fs = std::filesystem;
 
 constexpr long kMiB = 1 << 20;
 
-// Runs `attack` beside others; empty when they go on and the daemon does not swell.
-Outcome Beside(Stage& stage, const Words& options, const std::string& name, const Words& words,
-               Ran& ran) {
-  const long before = DaemonMemory(stage);
-  Running attack(stage.Inside(options, name, words));
+// Runs `attack` beside others; empty when they continue and the daemon does not swell.
+ProbeResult Beside(TestBed& bed, const Words& options, const std::string& name, const Words& words,
+                   Ran& ran) {
+  const long before = DaemonMemory(bed);
+  Running attack(bed.Inside(options, name, words));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
-  const std::string problem = Unresponsive(stage);
+  const std::string problem = Unresponsive(bed);
   ran = attack.Finish();
   if (!problem.empty()) return Broken(problem);
   if (!ran.Reported()) return DidNotRun(ran);
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
-  const long grown = DaemonMemory(stage) - before;
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  const long grown = DaemonMemory(bed) - before;
   if (before > 0 && grown > 64 * kMiB)
     return Broken(fmt::format("the daemon grew by {} MiB", grown / kMiB));
   return Held();
@@ -38,27 +38,27 @@ Outcome Beside(Stage& stage, const Words& options, const std::string& name, cons
 
 // Every denied call stops its thread until the daemon has looked at it: four threads, while the
 // arguments change, and while callers are killed.
-Outcome Denials(Stage& stage, const char* threads, const char* calls) {
-  const std::string at = stage.project() + "/storm";
-  const Ran control = RunToEnd(stage.At(Place::kNamespaces, "denial-storm", {"1", "20", at}));
+ProbeResult Denials(TestBed& bed, const char* threads, const char* calls) {
+  const std::string at = bed.project() + "/storm";
+  const Ran control = RunToEnd(bed.At(Site::kNamespaces, "denial-storm", {"1", "20", at}));
   if (!control.Reported() || control.report["got"].empty()) return NoControl();
   Ran ran;
-  Outcome outcome = Beside(stage, {"run", "-q"}, "denial-storm", {threads, calls, at}, ran);
+  ProbeResult outcome = Beside(bed, {"run", "-q"}, "denial-storm", {threads, calls, at}, ran);
   if (outcome.mark == Mark::kHeld)
     outcome.detail = fmt::format("{} calls denied; a second sandbox and the host go on",
                                  ran.report.value("calls", 0l));
   return outcome;
 }
 
-// What the daemon keeps of a flood of denials: counts, not lines.
-Outcome DenialLog(Stage& stage) {
-  const std::string name = stage.token() + "log";
-  Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+// The daemon keeps counts of a flood of denials, not lines.
+ProbeResult DenialLog(TestBed& bed) {
+  const std::string name = bed.token() + "log";
+  Ran ran = RunToEnd(bed.Cli({"new", "--name", name}));
   if (ran.status != 0) return DidNotRun(ran);
-  const Ran flood = RunToEnd(stage.Inside({"exec", "-q", name}, "denial-storm",
-                                          {"2", "2000", stage.project() + "/storm"}));
-  ran = RunToEnd(stage.Cli({"show", "--json", name}));
-  RunToEnd(stage.Cli({"rm", name}));
+  const Ran flood = RunToEnd(
+      bed.Inside({"exec", "-q", name}, "denial-storm", {"2", "2000", bed.project() + "/storm"}));
+  ran = RunToEnd(bed.Cli({"show", "--json", name}));
+  RunToEnd(bed.Cli({"rm", name}));
   if (!flood.Reported()) return DidNotRun(flood);
   const auto view = nlohmann::json::parse(ran.output, nullptr, false);
   if (!view.is_object() || !view.contains("denials")) return DidNotRun(ran);
@@ -70,14 +70,14 @@ Outcome DenialLog(Stage& stage) {
   return Held(fmt::format("{} denials counted in {} lines", counted, lines));
 }
 
-Outcome Io(Stage& stage) {
+ProbeResult Io(TestBed& bed) {
   {
-    Running control(stage.Outside("io-storm", {stage.base()}));
+    Running control(bed.Outside("io-storm", {bed.base()}));
     if (!control.WaitForLine("ready")) return NoControl();
     if (!control.Finish().Reported()) return NoControl();
   }
   Ran ran;
-  Outcome outcome = Beside(stage, {"run", "-q"}, "io-storm", {stage.project()}, ran);
+  ProbeResult outcome = Beside(bed, {"run", "-q"}, "io-storm", {bed.project()}, ran);
   if (outcome.mark == Mark::kHeld)
     outcome.detail = "the host and a second sandbox go on; bandwidth is not limited";
   return outcome;
@@ -98,18 +98,18 @@ long KernelLogEnd() {
   return last;
 }
 
-Outcome KernelLog(Stage& stage) {
+ProbeResult KernelLog(TestBed& bed) {
   constexpr long kTolerated = 100;
   const long start = KernelLogEnd();
   if (start < 0) return NotHere("the kernel's log may not be read");
-  RunToEnd(stage.Outside("crash-storm", {"3"}));
+  RunToEnd(bed.Outside("crash-storm", {"3"}));
   const bool logs = KernelLogEnd() > start;
   for (const auto& [attack, words] :
        {std::pair<const char*, Words>{"crash-storm", {"500"}},
         std::pair<const char*, Words>{"families", {}},
-        std::pair<const char*, Words>{"denial-storm", {"2", "500", stage.project() + "/storm"}}}) {
+        std::pair<const char*, Words>{"denial-storm", {"2", "500", bed.project() + "/storm"}}}) {
     const long before = KernelLogEnd();
-    const Ran ran = RunToEnd(stage.Inside({"run", "-q"}, attack, words));
+    const Ran ran = RunToEnd(bed.Inside({"run", "-q"}, attack, words));
     if (!ran.Reported()) return DidNotRun(ran);
     const long lines = KernelLogEnd() - before;
     if (lines > kTolerated)
@@ -118,13 +118,13 @@ Outcome KernelLog(Stage& stage) {
   return Held(logs ? "" : "no control: the host's kernel logs no crashes");
 }
 
-// What is made deep inside has to be counted and deleted by the host.
-Outcome Deep(Stage& stage) {
+// The host has to count and delete a tree that was made deep inside.
+ProbeResult Deep(TestBed& bed) {
   constexpr const char* kDepth = "3000";  // of 200 bytes each: 150 times the longest path
   constexpr const char* kEntries = "20000";
-  const std::string own = stage.base() + "/deep";
+  const std::string own = bed.base() + "/deep";
   mkdir(own.c_str(), 0755);
-  const Ran control = RunToEnd(stage.Outside("deep-tree", {own, "100", "10"}));
+  const Ran control = RunToEnd(bed.Outside("deep-tree", {own, "100", "10"}));
   std::error_code error;
   const std::string longest = own + fmt::format(
                                         "/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}"
@@ -133,71 +133,69 @@ Outcome Deep(Stage& stage) {
   const bool too_long = !fs::exists(longest, error) && error;
   fs::remove_all(own, error);
   if (!control.Reported() || !too_long) return NoControl();
-  const std::string name = stage.token() + "deep";
-  Ran ran = RunToEnd(stage.Cli({"new", "--name", name}));
+  const std::string name = bed.token() + "deep";
+  Ran ran = RunToEnd(bed.Cli({"new", "--name", name}));
   if (ran.status != 0) return DidNotRun(ran);
-  ran = RunToEnd(stage.Inside({"exec", "-q", name}, "deep-tree", {"/tmp", kDepth, kEntries}));
-  const Ran removed = RunToEnd(stage.Cli({"rm", name}));
+  ran = RunToEnd(bed.Inside({"exec", "-q", name}, "deep-tree", {"/tmp", kDepth, kEntries}));
+  const Ran removed = RunToEnd(bed.Cli({"rm", name}));
   if (!ran.Reported()) return DidNotRun(ran);
   if (removed.status != 0) return Broken("it cannot be removed: " + removed.LastError());
-  Ran counted =
-      RunToEnd(stage.Inside({"run", "-q"}, "deep-tree", {stage.project(), kDepth, kEntries}));
+  Ran counted = RunToEnd(bed.Inside({"run", "-q"}, "deep-tree", {bed.project(), kDepth, kEntries}));
   if (!counted.ended) return Broken("`run` does not come back");
   if (!counted.Reported()) return DidNotRun(counted);
-  if (const std::string problem = Unresponsive(stage); !problem.empty()) return Broken(problem);
+  if (const std::string problem = Unresponsive(bed); !problem.empty()) return Broken(problem);
   return Held(fmt::format("{} levels, {} entries: counted and removed",
                           ran.report.value("depth", 0l), ran.report.value("entries", 0l)));
 }
 
-// What hides something is a mount, not a file that could be moved away.
-Outcome Masks(Stage& stage) {
-  const std::string own = stage.base() + "/mask";
+// Files are hidden by mounts, which cannot be moved away as files could.
+ProbeResult Masks(TestBed& bed) {
+  const std::string own = bed.base() + "/mask";
   {
-    RunToEnd({.argv = {"/bin/cp", stage.attack(), own}});
-    Running control(stage.Outside("replace-masks", {own}));
+    RunToEnd({.argv = {"/bin/cp", bed.attack(), own}});
+    Running control(bed.Outside("replace-masks", {own}));
     if (!control.WaitForLine("ready")) return NoControl();
     const Ran ran = control.Finish();
     if (!ran.Reported() || ran.report["got"].empty()) return NoControl();
   }
   const Words words = {"/dev/null", "/dev/pts",  "/dev/pts/ptmx",  "/proc/kcore", "/proc/keys",
                        "/proc/sys", "/dev/full", "/proc/kallsyms", "/proc/acpi",  "/dev/shm"};
-  Running attack(stage.Inside({"exec", "-q", stage.sandbox()}, "replace-masks", words));
+  Running attack(bed.Inside({"exec", "-q", bed.sandbox()}, "replace-masks", words));
   if (!attack.WaitForLine("ready")) return DidNotRun(attack.Finish());
   for (int i = 0; i < 20; ++i) {
     const Ran ran = RunToEnd(
-        stage.Inside({"exec", "-q", stage.sandbox()}, i % 2 == 0 ? "kernel-secrets" : "read-trees",
-                     i % 2 == 0 ? Words{stage.victim_pid()} : Words{stage.hidden()}));
-    if (const Words evidence = stage.Evidence(ran); !evidence.empty())
-      return Broken(Join(evidence));
+        bed.Inside({"exec", "-q", bed.sandbox()}, i % 2 == 0 ? "kernel-secrets" : "read-trees",
+                   i % 2 == 0 ? Words{bed.victim_pid()} : Words{bed.hidden()}));
+    if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
     if (!ran.Reported()) return DidNotRun(ran);
   }
   const Ran ran = attack.Finish();
-  if (const Words evidence = stage.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
+  if (const Words evidence = bed.Evidence(ran); !evidence.empty()) return Broken(Join(evidence));
   if (!ran.Reported()) return DidNotRun(ran);
   return Held("during 20 commands");
 }
 
-long OpenFiles(const Stage& stage) {
+long OpenFiles(const TestBed& bed) {
   std::error_code error;
-  return std::distance(
-      fs::directory_iterator(fmt::format("/proc/{}/fd", stage.daemon_pid()), error), {});
+  return std::distance(fs::directory_iterator(fmt::format("/proc/{}/fd", bed.daemon_pid()), error),
+                       {});
 }
 
-size_t Sandboxes(const Stage& stage) {
+size_t Sandboxes(const TestBed& bed) {
   const auto list =
-      nlohmann::json::parse(RunToEnd(stage.Cli({"ls", "--all", "--json"})).output, nullptr, false);
+      nlohmann::json::parse(RunToEnd(bed.Cli({"ls", "--all", "--json"})).output, nullptr, false);
   return list.is_array() ? list.size() : 0;
 }
 
-// Clients that end normally, are killed at some moment, and ask for what cannot be.
-Outcome Churn(Stage& stage) {
+// Clients that end normally, are killed at some moment, or ask for something impossible.
+ProbeResult Churn(TestBed& bed) {
   constexpr int kRounds = 60;
-  RunToEnd(stage.Inside({"run", "-q"}, "nothing", {}));
-  const size_t sandboxes = Sandboxes(stage);
-  const long files = OpenFiles(stage);
+  RunToEnd(bed.Inside({"run", "-q"}, "nothing", {}));
+  const size_t sandboxes = Sandboxes(bed);
+  const long files = OpenFiles(bed);
   for (int i = 0; i < kRounds && !interrupted; ++i) {
-    Running client(stage.Inside({"run", "-q"}, i % 3 == 0 ? "nothing" : "linger",
-                                {"churn-of-" + stage.token()}));
+    Running client(
+        bed.Inside({"run", "-q"}, i % 3 == 0 ? "nothing" : "linger", {"churn-of-" + bed.token()}));
     if (i % 3 == 0) {
       if (!client.Finish().Reported()) return Broken("a start fails in between");
     } else {
@@ -206,25 +204,25 @@ Outcome Churn(Stage& stage) {
     }
   }
   for (int tries = 0; tries < 1000 && !interrupted; ++tries) {
-    if (Sandboxes(stage) == sandboxes && OpenFiles(stage) <= files)
+    if (Sandboxes(bed) == sandboxes && OpenFiles(bed) <= files)
       return Held(fmt::format("{} rounds: sandboxes and descriptors as before", kRounds));
     poll(nullptr, 0, 10);
   }
   return Broken(fmt::format("{} sandboxes and {} descriptors became {} and {}", sandboxes, files,
-                            Sandboxes(stage), OpenFiles(stage)));
+                            Sandboxes(bed), OpenFiles(bed)));
 }
 
 // A local user who talks to the daemon without manners.
-Outcome RudeClients(Stage& stage) {
-  if (stage.socket().empty()) return Inconclusive("the daemon's socket was not found");
+ProbeResult RudeClients(TestBed& bed) {
+  if (bed.socket().empty()) return Inconclusive("the daemon's socket was not found");
   std::vector<int> idle;
   const std::string half = "POST /v1/sandboxes HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{";
   for (int i = 0; i < 200; ++i) {
-    idle.push_back(ConnectTo(stage.socket()));
+    idle.push_back(ConnectTo(bed.socket()));
     if (idle.back() >= 0 && i % 2 == 0)
       (void)!send(idle.back(), half.data(), half.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  Outcome outcome = Held("200 idle and half requests; huge, wrong and hostile fields");
+  ProbeResult outcome = Held("200 idle and half requests; huge, wrong and hostile fields");
   if (idle[0] < 0) outcome = NoControl("nobody answers the first connection");
   const std::string huge(1 << 20, 'x');
   for (const nlohmann::json& body :
@@ -232,10 +230,10 @@ Outcome RudeClients(Stage& stage) {
         nlohmann::json{{"base", "dir:/../etc"}}, nlohmann::json{{"rw", {"/"}}},
         nlohmann::json{{"limits", {{"pids", -1}}}}, nlohmann::json{{"hide", huge}},
         nlohmann::json::array(), nlohmann::json{{"cwd", std::string("/\0x", 3)}}}) {
-    const Answer answer = Post(stage.socket(), "/v1/sandboxes", body);
+    const Answer answer = Post(bed.socket(), "/v1/sandboxes", body);
     if (answer.status == 201) outcome = Broken("accepted: " + body.dump().substr(0, 60));
   }
-  if (const std::string problem = Unresponsive(stage); !problem.empty()) outcome = Broken(problem);
+  if (const std::string problem = Unresponsive(bed); !problem.empty()) outcome = Broken(problem);
   for (const int fd : idle)
     if (fd >= 0) close(fd);
   return outcome;
@@ -245,9 +243,9 @@ constexpr Probe kStorms[] = {
     Scene("FS-26", "masks moved, deleted, replaced during commands", Masks),
     Scene("FS-28", "trees deeper than any path, entries by the thousand", Deep),
     Scene("PK-24", "denied calls with changing arguments, from dying threads",
-          [](Stage& stage) { return Denials(stage, "4", "1000"); }),
+          [](TestBed& bed) { return Denials(bed, "4", "1000"); }),
     Scene("PK-25", "a flood of denied calls",
-          [](Stage& stage) { return Denials(stage, "16", "1000"); }),
+          [](TestBed& bed) { return Denials(bed, "16", "1000"); }),
     Scene("RD-07", "I/O and fsync storm", Io),
     Scene("RD-09", "a flood of denials in what is kept", DenialLog),
     Scene("RD-10", "floods of the kernel's log", KernelLog),

@@ -22,7 +22,7 @@ std::string LinesOf(const LaneResult& lane);  // "+14 -2"
 // "a", "a and b", "a, b and c".
 std::string JoinNames(const Race& race, const std::vector<size_t>& lanes);
 
-// The first part of escaped text that fits; what is left out ends in an ellipsis.
+// The beginning of escaped text that fits, with an ellipsis if something is left out.
 std::string Clip(std::string_view escaped, size_t columns);
 
 }  // namespace cloche::race

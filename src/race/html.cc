@@ -260,7 +260,7 @@ class Report {
     for (const size_t index : verdict_.order) {
       const LaneResult& lane = race_.lanes[index];
       const std::string css = ClassOf(verdict_, race_, index);
-      // A failure is what people open the report for.
+      // People open the report to see a failure.
       out_ += fmt::format(
           "<details{}><summary><span class=\"dot {}\"></span>{} <span class=\"soft\">{}</span>"
           "</summary>\n",

@@ -6,7 +6,7 @@
 
 namespace cloche::race {
 
-// What --json prints; docs/race.md lists the keys.
+// The output of --json; docs/race.md lists the keys.
 nlohmann::ordered_json RaceJson(const Race& race, const Verdict& verdict, const Overlap& overlap);
 
 nlohmann::ordered_json StepJson(const Step& step);

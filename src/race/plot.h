@@ -8,8 +8,8 @@
 
 namespace cloche::race {
 
-// Any bytes as text of an HTML page, also inside a quoted attribute. What would deceive a reader is
-// made visible as on a terminal; newlines and tabs stay.
+// Any bytes as text of an HTML page, also inside a quoted attribute. Characters that would deceive
+// a reader are made visible as on a terminal; newlines and tabs stay.
 std::string EscapeHtml(std::string_view text);
 
 struct Bar {

@@ -216,7 +216,7 @@ Verdict Judge(const Race& race) {
   }
   const std::vector<size_t> best = Best(race, verdict.order);
   verdict.winner = best[0];
-  // What was chosen stands first, also among equals.
+  // The winner stands first, also among equals.
   std::erase(verdict.order, best[0]);
   verdict.order.insert(verdict.order.begin(), best[0]);
   if (best.size() > 1) {

@@ -9,8 +9,8 @@
 
 namespace cloche::race {
 
-// What became of the lanes, and who won. Names and outputs come from sandboxes: whoever prints
-// them escapes them.
+// The results of the lanes, and the winner. Names and outputs come from sandboxes: printing code
+// must escape them.
 
 enum class StepKind { kSetup, kApproach, kCheck, kScore };
 const char* StepName(StepKind kind);  // "set-up", "approach", ...
@@ -48,7 +48,7 @@ struct LaneResult {
   std::string name;
   LaneState state = LaneState::kQueued;
   std::vector<Step> steps;
-  std::string problem;  // why it could not start or go on, or why it has no score
+  std::string problem;  // why it could not start or continue, or why it has no score
   std::optional<double> score;
   std::map<std::string, double> scores;
   std::optional<Changes> changes;  // absent: not known

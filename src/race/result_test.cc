@@ -139,7 +139,7 @@ TEST(Judge, OfLanesThatNeverRanNoneIsNear) {
   EXPECT_EQ(DescribeLane(lane), "failed: fork: no space");
 }
 
-TEST(Judge, CancelledLanesAreNoMisses) {
+TEST(Judge, CancelledLanesAreNotMisses) {
   LaneResult cancelled = Failing("b", 2);
   cancelled.state = LaneState::kCancelled;
   const Race race = Of({Passing("a"), cancelled});
@@ -187,7 +187,7 @@ TEST(Json, SaysWhyChangesAreNotKnown) {
   EXPECT_EQ(problem(), "no score; its changes are not known: no room");
 }
 
-TEST(Json, HasWhatTheIssuePromises) {
+TEST(Json, HasTheNumbersOfEachLane) {
   Race race = Of({Scored(Changing(Passing("a"), {"/x"}, 3), 1.5)}, true);
   race.lanes[0].steps[0].cpu_s = 0.5;
   race.lanes[0].steps[0].peak_memory_bytes = 1024;

@@ -7,17 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace cloche::race {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 std::optional<double> ReadNumber(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -67,7 +61,7 @@ Result<Score> ReadScore(std::string_view printed, const std::string& key) {
   const std::string_view last = Trim(all.substr(all.find_last_of('\n') + 1));
   if (auto score = Read(last, key)) return *std::move(score);
   return Fail(Code::kInvalid,
-              fmt::format("the score is no number: {}", EscapeForTerminal(last.substr(0, 60))),
+              fmt::format("the score is not a number: {}", EscapeForTerminal(last.substr(0, 60))),
               "print a number, or JSON with numbers, as the last line");
 }
 

@@ -43,15 +43,15 @@ TEST(Score, MayBeOneOfSeveral) {
 TEST(Score, ThatCannotBeReadSaysWhy) {
   EXPECT_THAT(Complaint(""), HasSubstr("printed nothing"));
   EXPECT_THAT(Complaint(" \n"), HasSubstr("printed nothing"));
-  EXPECT_THAT(Complaint("fast"), HasSubstr("no number: fast"));
-  EXPECT_THAT(Complaint("12 ms"), HasSubstr("no number"));
-  EXPECT_THAT(Complaint("nan"), HasSubstr("no number"));
-  EXPECT_THAT(Complaint("inf"), HasSubstr("no number"));
-  EXPECT_THAT(Complaint("1e999"), HasSubstr("no number"));
+  EXPECT_THAT(Complaint("fast"), HasSubstr("not a number: fast"));
+  EXPECT_THAT(Complaint("12 ms"), HasSubstr("not a number"));
+  EXPECT_THAT(Complaint("nan"), HasSubstr("not a number"));
+  EXPECT_THAT(Complaint("inf"), HasSubstr("not a number"));
+  EXPECT_THAT(Complaint("1e999"), HasSubstr("not a number"));
   EXPECT_THAT(Complaint(R"({"a": 1, "b": 2})"), HasSubstr("several numbers"));
   EXPECT_THAT(Complaint(R"({"a": 1})", "b"), HasSubstr("no number named b"));
   EXPECT_THAT(Complaint(R"({"a": "1"})"), HasSubstr("no number in it"));
-  EXPECT_THAT(Complaint(R"({"score": 1e999})"), HasSubstr("no number"));
+  EXPECT_THAT(Complaint(R"({"score": 1e999})"), HasSubstr("not a number"));
   EXPECT_THAT(Complaint("5", "size"), HasSubstr("without the name size"));
   EXPECT_THAT(Complaint("\x1b[2J\xff"), HasSubstr("\\x1b[2J\\xff"));
   EXPECT_LT(Complaint(std::string(1 << 20, 'x')).size(), 200u);

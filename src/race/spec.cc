@@ -64,8 +64,8 @@ Status AddScore(Spec& spec, const SpecFlags& flags) {
   return {};
 }
 
-// A fork may have less than what it is a fork of, never more. Time and output of a command are no
-// property of the sandbox, so a lane is free there.
+// A fork may have less than its parent, never more. Time and output limit commands, not the
+// sandbox, so a lane is free there.
 Status CheckNotAbove(const Lane& lane, const Limits& general) {
   const nlohmann::json own = LimitsToJson(lane.limits);
   const nlohmann::json everybody = LimitsToJson(general);

@@ -11,7 +11,7 @@
 
 namespace cloche::race {
 
-// What a race is: from race.toml (docs/race.md), from flags, or both.
+// The specification of a race: from race.toml (docs/race.md), from flags, or both.
 
 struct Command {
   std::string text;               // as it is shown
@@ -66,7 +66,7 @@ struct SpecFlags {
 };
 Status AddFlags(Spec& spec, const SpecFlags& flags);
 
-// The whole of it: lanes there, no name twice, no lane's limit above everybody's.
+// Checks all of it: lanes exist, names are unique, no lane's limit is above everybody's.
 Status CheckSpec(const Spec& spec);
 
 // 1 to 40 of [a-z0-9-], and not a word of --pick.

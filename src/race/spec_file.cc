@@ -105,7 +105,7 @@ class Reader : public TomlReader {
       const auto parsed = ParseLimitText(name, Written(value));
       if (!parsed)
         return Complain(value, name + ": " + parsed.error().message, parsed.error().cure);
-      // Alone, so that what is out of range is told with its line.
+      // Alone, so that a value out of range is reported with its line.
       if (const auto one = ParseLimits({{name, *parsed}}); !one)
         return Complain(value, one.error().message, one.error().cure);
       all[name] = *parsed;

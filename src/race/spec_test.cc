@@ -72,7 +72,7 @@ wall = "1h"
   const Limits deps = LaneLimits(spec, spec.lanes[1]);
   EXPECT_EQ(deps.memory, uint64_t{256} << 20);
   EXPECT_EQ(deps.wall, 3600);
-  EXPECT_EQ(deps.cpu, 1.5) << "what the lane does not say is everybody's";
+  EXPECT_EQ(deps.cpu, 1.5) << "limits that a lane omits are inherited";
   EXPECT_TRUE(CheckSpec(spec)) << "a command's time may be longer in one lane";
 }
 
@@ -119,7 +119,7 @@ TEST(SpecFile, AMistakeIsToldWithItsLine) {
   EXPECT_THAT(Complaint("limits = 3"), HasSubstr(":1: limits is not a table"));
 }
 
-TEST(SpecFile, WhatIsNoTomlIsRefusedWithItsLine) {
+TEST(SpecFile, RefusesInvalidTomlAndNamesTheLine) {
   EXPECT_THAT(Complaint("check = 'x'\nchek"), HasSubstr("race.toml:2: "));
   EXPECT_THAT(Complaint("[lane.a]\nrun='x'\n[lane.a]\nrun='y'"), HasSubstr("race.toml:3: "));
   EXPECT_THAT(Complaint("a = '\xff\xfe'"), HasSubstr("race.toml:1: "));
@@ -149,7 +149,7 @@ TEST(Spec, ALaneMayHaveLessThanEverybodyNotMore) {
               HasSubstr("lane a: its memory limit is above"));
   EXPECT_THAT(Complaint("limits.commands=5\nlane.a.run='x'\nlane.a.limits.commands=0"),
               HasSubstr("above"))
-      << "0 is no limit";
+      << "0 means no limit";
   EXPECT_EQ(Complaint("limits.memory='1G'\nlane.a.run='x'\nlane.a.limits.memory='1G'"), "none");
 }
 

@@ -44,7 +44,7 @@ std::string ComparisonTable(const Race& race, const Verdict& verdict, const Over
   const std::string line = EscapeForTerminal(DescribeVerdict(race, verdict));
   std::string text = table.Render(colour) + "\n" + OverlapLines(race, overlap);
   for (const LaneResult& lane : race.lanes) {
-    // Of a lane that failed the table tells the rest.
+    // For a failed lane, the table says the rest.
     const std::string problem =
         lane.state == LaneState::kPassed ? DescribeProblems(lane) : lane.changes_problem;
     if (!problem.empty()) text += fmt::format("{}: {}\n", lane.name, EscapeForTerminal(problem));

@@ -49,7 +49,8 @@ bool Send(int socket, const std::string& bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
-// What comes until the other side closes, is done by `whole`, or is silent for too long.
+// Receives until the other side closes, `whole` is satisfied, or the other side is silent for too
+// long.
 template <typename Whole>
 std::string Receive(int socket, Whole whole) {
   std::string reply;

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/annex_name.h"
+#include "base/side_store_name.h"
 #include "base/text.h"
+#include "service/btrfs_snapshot.h"
 #include "service/draft.h"
-#include "service/snapshot.h"
 #include "sys/fd.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -38,7 +38,7 @@ void AddAttributes(std::vector<std::string>& words) {
     words.emplace_back(word);
 }
 
-// What it writes to `stream` and how it ends. -1: not at all.
+// Runs tar, collects what it writes to the descriptor `stream`, and returns its exit status or -1.
 int RunTar(std::vector<std::string> words, int stream, int directory, std::string& written) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return -1;
@@ -77,7 +77,7 @@ Status Pack(const std::string& directory, const std::vector<std::string>& leave_
                                     "--warning=none"};
   AddAttributes(words);
   for (const char* word : {"--no-wildcards", "--no-anchored"}) words.emplace_back(word);
-  words.push_back(std::string("--exclude=") + kAnnexName);
+  words.push_back(std::string("--exclude=") + kSideStoreName);
   words.push_back(std::string("--exclude=") + kSnapshotsName);
   words.emplace_back("--anchored");
   for (const std::string& path : leave_out) words.push_back("--exclude=./" + path);

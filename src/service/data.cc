@@ -31,7 +31,8 @@ bool IsBelow(const std::string& path, const std::string& directory) {
          path[directory.size()] == '/';
 }
 
-// Not data of one service: top-level directories, what the kernel or the machine makes anew.
+// Not data of one service: top-level directories, and those that the kernel or the machine
+// recreates.
 bool IsKernels(const std::string& path) {
   for (const char* own : {"/dev", "/proc", "/run", "/sys"})
     if (path == own || IsBelow(path, own)) return true;
@@ -84,14 +85,14 @@ void AddFile(const std::string& file, uint32_t uid, std::set<std::string>& data)
   data.insert(IsShared(directory) ? file : directory);
 }
 
-// What it was started with open is its starter's.
+// Files that a process inherited open belong to its starter.
 std::set<std::string> OpenOf(int pid) {
   std::set<std::string> open;
   for (const std::string& fd : ListOf(pid, "fd")) open.insert(LinkOf(pid, "fd/" + fd));
   return open;
 }
 
-// What is only appended to is a log.
+// A file that is only appended to is a log.
 bool IsOpenForWriting(int pid, const std::string& fd, bool logs) {
   const std::string info = ReadOf(pid, ("fdinfo/" + fd).c_str());
   const size_t at = info.find("flags:");
@@ -187,7 +188,8 @@ std::vector<int> WritersBelow(const ProcessTable& table, const std::vector<std::
   std::set<int> starters;
   for (int pid = getpid(); const HostProcess* process = table.Find(pid); pid = process->parent)
     starters.insert(pid);
-  // A daemon of ours that stood still could not copy: its programs lie where this one does.
+  // A daemon of ours must not be paused, since it does the copying: its programs lie where this one
+  // does.
   const std::string own = LinkOf(getpid(), "exe");
   const std::string ours = own.substr(0, own.find_last_of('/') + 1) + "cloche";
   std::vector<int> writers;

@@ -83,7 +83,7 @@ std::vector<std::string> Draft::NotData() const {
   return is_mount_ ? std::vector<std::string>{draft_, kRepairsName} : std::vector<std::string>{};
 }
 
-// The original moves on meanwhile: names may come and go.
+// The original keeps changing: names may come and go.
 Status Draft::Replace(int from, int to, const std::string& old_name,
                       const std::string& name) const {
   int error = 0;

@@ -8,8 +8,9 @@
 
 namespace cloche::service {
 
-// A directory of the sandbox and what shall take its place, made beside it. One that is a mount of
-// its own cannot be replaced: there it is made inside, and its entries take the others' places.
+// A directory of the sandbox and its replacement, made beside it. A directory that is a mount of
+// its own cannot be replaced: there the replacement is made inside, and its entries replace the
+// others.
 class Draft {
  public:
   static Result<Draft> Begin(const std::string& path, size_t number);

@@ -33,7 +33,7 @@ std::optional<int> NumberOf(std::string_view text) {
   return number;
 }
 
-// Of several that hold one socket, the first: the others are its workers.
+// Of several processes that hold one socket, the first: the others are its workers.
 int TopOf(const ProcessTable& table, const std::set<int>& holders) {
   int top = *holders.begin();
   while (const HostProcess* process = table.Find(top)) {
@@ -43,7 +43,7 @@ int TopOf(const ProcessTable& table, const std::set<int>& holders) {
   return top;
 }
 
-// Nothing: nobody listens there.
+// nullopt: nobody listens there.
 Result<std::optional<int>> ListenerAt(const ProcessTable& table,
                                       const std::vector<Listener>& listeners, int port) {
   std::set<uint64_t> inodes;

@@ -7,9 +7,9 @@
 
 namespace cloche::service {
 
-// What has to be known of some programs to start them again: a Redis overwrites its command line,
-// a PostgreSQL may want a private key, which never enters a sandbox. `given`: the user said what
-// to run, and that is what is run.
+// Special cases of some programs when they are started again: a Redis overwrites its command line,
+// a PostgreSQL may want a private key, which never enters a sandbox. `given`: the user said what to
+// run, and that is what is run.
 Status MakeRunnable(Program& program, const std::string& cwd, bool given);
 
 }  // namespace cloche::service

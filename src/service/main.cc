@@ -1,7 +1,7 @@
 // cloche-service: a service of this machine, again in a sandbox.
 //   on the machine, with the rights of the user, started by cloche:
 //     find REF [--data PATH]... [--command ARG]...   what it is, as JSON
-//     pause PID STARTED [--snapshot] [DATA]...   says when it stands still, and lets it go on when
+//     pause PID STARTED [--snapshot] [DATA]...   says when it stands still, and resumes it when
 //         standard input ends or we do; with --snapshot at once, if snapshots of DATA can be made,
 //         which are deleted then
 //     pack DIRECTORY [LEFT_OUT]...  writes an archive of it
@@ -21,11 +21,11 @@
 
 #include "base/error_json.h"
 #include "service/archive.h"
+#include "service/btrfs_snapshot.h"
 #include "service/copy.h"
 #include "service/host_service.h"
 #include "service/pause.h"
 #include "service/run.h"
-#include "service/snapshot.h"
 
 namespace cloche::service {
 namespace {
@@ -55,13 +55,13 @@ int Find(const Words& words) {
   return 0;
 }
 
-// Signals would end us in the middle: whoever holds the other end of standard input decides.
+// Signals would end us in the middle: the process at the other end of standard input decides.
 int Hold(const Words& words) {
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
   std::optional<HostSnapshots> snapshots(std::in_place);
   const bool wanted = words.size() > 2 && words[2] == "--snapshot";
   const Words data(words.begin() + 2 + wanted, words.end());
-  // What is left of an attempt lies in the data, and would be copied.
+  // Remains of a failed attempt lie in the data, and would be copied.
   if (!wanted || !snapshots->Prepare(data)) snapshots.reset();
   auto pause = std::make_unique<Pause>();
   const Status stopped =

@@ -27,7 +27,7 @@ long Trace(int request, int thread, long data) {
   return ptrace(static_cast<__ptrace_request>(request), thread, nullptr, data);
 }
 
-// It runs no more, but somebody has not asked for its status yet. It cannot be traced.
+// It has ended, but its parent has not asked for its status yet. It cannot be traced.
 bool IsDead(int process, const std::string& thread) {
   const std::string stat = ReadOf(process, ("task/" + thread + "/stat").c_str());
   const size_t end = stat.rfind(')');
@@ -88,9 +88,9 @@ Status Pause::Await(int thread) {
   }
 }
 
-// Until a whole look finds nobody who still moves.
+// Repeats until a complete pass finds nothing that still moves.
 Status Pause::Stop(int pid, uint64_t started, const std::vector<std::string>& data) {
-  // A file only those can open who may trace it: nobody else can make us wait.
+  // Only processes that may trace it can open this file: nobody else can make us wait.
   turn_ = sys::Fd(open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (turn_.valid()) flock(turn_.get(), LOCK_EX);
   for (int round = 0; round < kMostRounds; ++round) {

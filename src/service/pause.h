@@ -11,7 +11,7 @@
 namespace cloche::service {
 
 // A process and its descendants stand still for as long as this lives. They are traced, not sent a
-// signal: nobody else notices, and if we die, even by kill -9, the kernel lets them go on.
+// signal: nobody else notices, and if we die, even by kill -9, the kernel resumes them.
 class Pause {
  public:
   Pause() = default;
@@ -19,9 +19,9 @@ class Pause {
   Pause& operator=(const Pause&) = delete;
   ~Pause();
 
-  // `started` as the process table tells it: a pid that another process has by now is refused.
-  // With it stands who else writes to its data: a worker may have left the family. While another
-  // pause of the process lasts, this waits.
+  // `started` as the process table has it: a pid that belongs to another process by now is refused.
+  // Other writers to its data stop with it: a worker may have left the family. While another pause
+  // of the process lasts, this waits.
   Status Stop(int pid, uint64_t started, const std::vector<std::string>& data);
   size_t threads() const { return stopped_.size(); }
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/process.h"
+#include "sys/own_process.h"
 
 namespace cloche::service {
 namespace {
@@ -23,7 +23,7 @@ void Complain(const std::string& text) {
   (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
-// mkdir with everything above it, which is nobody's.
+// mkdir with all its parents, which belong to nobody.
 void MakeDirectory(const OwnDirectory& wanted) {
   for (size_t at = 1; (at = wanted.path.find('/', at)) != std::string::npos; ++at)
     mkdir(wanted.path.substr(0, at).c_str(), 0755);

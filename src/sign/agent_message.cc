@@ -17,7 +17,7 @@ void AddNumber(std::string& to, uint32_t value) {
   for (const int shift : {24, 16, 8, 0}) to += static_cast<char>(value >> shift & 0xff);
 }
 
-// Reads from the front. What is not there makes it bad, and everything after that empty.
+// Reads from the front. Reading beyond the end makes it bad, and everything after that empty.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}

@@ -8,9 +8,9 @@
 
 namespace cloche::sign {
 
-// The protocol of ssh-agent (draft-ietf-sshm-ssh-agent), as much of it as is let through, and what
-// a login or a signature of a file looks like when it is to be signed. Pure. Strict: what does not
-// end where it should is nothing.
+// The protocol of ssh-agent (draft-ietf-sshm-ssh-agent), as far as it is let through, and the data
+// of a login or of a file that is to be signed. Pure. Strict: a message that does not end where it
+// should is invalid.
 
 inline constexpr uint8_t kFailure = 5;
 inline constexpr uint8_t kSuccess = 6;
@@ -54,7 +54,7 @@ struct SessionBind {
 };
 std::optional<SessionBind> ParseSessionBind(std::string_view message);
 
-// What a signature would be good for.
+// The use that a signature would be good for.
 struct Purpose {
   enum class Kind { kUnknown, kLogin, kFile } kind = Kind::kUnknown;
   // of a login

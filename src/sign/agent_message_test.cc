@@ -89,7 +89,7 @@ TEST(Purpose, OfALoginWithAnotherKeyIsUnknown) {
   EXPECT_EQ(PurposeOf(Login("other"), "key").kind, Purpose::Kind::kUnknown);
 }
 
-TEST(Purpose, OfWhatGoesOnOrStopsEarlyIsUnknown) {
+TEST(Purpose, OfTruncatedOrLongerDataIsUnknown) {
   for (const std::string& data : {Login("key"), Login("key", "host"), File("git")}) {
     EXPECT_NE(PurposeOf(data, "key").kind, Purpose::Kind::kUnknown);
     EXPECT_EQ(PurposeOf(data + "x", "key").kind, Purpose::Kind::kUnknown);

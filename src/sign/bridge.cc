@@ -26,7 +26,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What is there is appended. False: the other side has gone.
+// Appends the bytes that are there. False: the other side has gone.
 bool ReadInto(int socket, std::string& to) {
   char buffer[16 << 10];
   const ssize_t count = recv(socket, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -63,7 +63,7 @@ void Bridge::Run() {
                        static_cast<short>(POLLIN | (each.to_agent.empty() ? 0 : POLLOUT)), 0});
     }
     if (poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) return;
-    // What was revoked is so before anything else happens.
+    // Revocations take effect before anything else happens.
     if (polls[0].revents != 0) TakeControl();
     size_t at = 2;
     for (Connection& each : connections_) {
@@ -176,7 +176,7 @@ void Bridge::ReadInside(Connection& connection) {
   size_t used = 0;
   const Framing framing = TakeMessage(connection.from_inside, kMostRequest, message, used);
   if (framing == Framing::kMore) return;
-  // One at a time: who says more before he was answered is not ssh.
+  // One at a time: a client that sends more before it is answered is not ssh.
   if (framing == Framing::kBad || used != connection.from_inside.size()) {
     connection.over = true;
     return;
@@ -203,7 +203,7 @@ void Bridge::Serve(Connection& connection, std::string_view message) {
     }
     return Ask(connection, WriteSignRequest(*request), Awaits::kSignature);
   }
-  // The agent checks that it is true. What is bound to forward would sign for others.
+  // The agent checks that it is true. A session bound for forwarding would sign for others.
   if (type == kExtension) {
     const auto bind = ParseSessionBind(message);
     if (bind && !bind->forwarding && connection.bound.session.empty())
@@ -246,7 +246,7 @@ void Bridge::ReadAgent(Connection& connection) {
     return Answered(connection, copy);
   }
   if (there && framing == Framing::kMore && connection.awaits != Awaits::kNothing) return;
-  // It hung up, or says what nobody asked for.
+  // It hung up, or sent something unsolicited.
   connection.agent.Reset();
   connection.to_agent.clear();
   connection.bound = {};
@@ -290,7 +290,7 @@ bool Bridge::MaySign() {
   return true;
 }
 
-// The agent is not the sandbox's, and others wait for it.
+// The agent belongs to the user, and others wait for it.
 bool Bridge::MayAsk() {
   const auto now = Clock::now();
   if (now - second_ > std::chrono::seconds(1)) {

@@ -11,9 +11,9 @@
 
 namespace cloche::sign {
 
-// Serves the programs of one sandbox an agent that lists what was granted and signs with it. One
-// poll, one request at a time for each connection. Every signature is told to the daemon before
-// anybody inside has it.
+// Serves the programs of one sandbox an agent that lists granted keys and signs with them. One
+// poll, one request at a time for each connection. Every signature is reported to the daemon before
+// a program inside has it.
 class Bridge {
  public:
   Bridge(sys::Fd control, sys::Fd listener, sys::Fd dialer)

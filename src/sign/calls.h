@@ -2,7 +2,7 @@
 
 namespace cloche::sign {
 
-// What is left to the two processes of cloche-sign. For good; 0 or -errno.
+// Limits the two processes of cloche-sign to the system calls they need. For good; 0 or -errno.
 int KeepCallsOfBridge();  // neither opens, connects, starts nor signals anything
 int KeepCallsOfDialer();  // connects
 

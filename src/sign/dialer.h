@@ -6,8 +6,8 @@
 
 namespace cloche::sign {
 
-// The one who may connect, to one socket, and reads nothing but single bytes: whoever takes apart
-// what comes from a sandbox has no call left that opens a file or reaches anybody.
+// The process that may connect, to one socket, and reads nothing but single bytes: the process that
+// parses bytes of a sandbox has no call left that opens a file or connects.
 
 // Forks it. `ours` is where connections are asked for; it ends when that is closed. 0 or -errno.
 int StartDialer(const std::string& path, sys::Fd& ours);

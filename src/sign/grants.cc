@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "diff/base64.h"
-#include "diff/sha256.h"
+#include "change/model/base64.h"
+#include "change/model/sha256.h"
 
 namespace cloche::sign {
 namespace {
@@ -19,15 +19,15 @@ std::string TextOf(const nlohmann::json& json, const char* key) {
 }  // namespace
 
 std::string FingerprintOf(std::string_view blob) {
-  const diff::Sha256 hash = diff::HashOf(blob);
-  std::string text = diff::ToBase64({reinterpret_cast<const char*>(hash.data()), hash.size()});
+  const change::Sha256 hash = change::HashOf(blob);
+  std::string text = change::ToBase64({reinterpret_cast<const char*>(hash.data()), hash.size()});
   text.erase(text.find('='));  // 32 bytes always have one
   return "SHA256:" + text;
 }
 
 Result<Grant> GrantFromJson(const nlohmann::json& json) {
   Grant grant;
-  if (!json.is_object()) return Fail(Code::kInvalid, "read a grant: it is no object");
+  if (!json.is_object()) return Fail(Code::kInvalid, "read a grant: it is not an object");
   grant.name = TextOf(json, "name");
   grant.fingerprint = TextOf(json, "fingerprint");
   grant.comment = TextOf(json, "comment");

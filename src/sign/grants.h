@@ -31,7 +31,7 @@ nlohmann::json ToJson(const Grant& grant);
 Status Resolve(std::vector<Grant>& grants, const std::vector<Identity>& identities);
 std::vector<Identity> GrantedOf(const std::vector<Identity>& all, const std::vector<Grant>& grants);
 
-// What is known of the session that a program inside has bound, and the agent has checked.
+// The session that a program inside has bound, as far as the agent has checked it.
 struct BoundSession {
   std::string session;
   std::string host_key;

@@ -66,7 +66,7 @@ TEST(Grants, UnresolvedGrantIsNone) {
   EXPECT_NE(Refusal("one", Login("one"), {{.name = "deploy"}}), "");
 }
 
-TEST(Grants, AreForWhatTheySay) {
+TEST(Grants, HoldOnlyForTheGrantedUse) {
   const auto git = Granted({.name = "deploy", .login = false});
   EXPECT_EQ(Refusal("one", File("git"), git), "");
   EXPECT_EQ(Refusal("one", Login("one"), git), "this key is not granted for logins");
@@ -94,7 +94,7 @@ TEST(Grants, OfOneHostAreForNoOther) {
   EXPECT_NE(Refusal("one", Login("one"), grants, {"session", "other host"}), "");
 }
 
-TEST(Grants, VerdictSaysWhatWasSigned) {
+TEST(Grants, VerdictDescribesWhatWasSigned) {
   const Verdict verdict = Judge({"one", Login("one", "host"), 0}, Granted({.name = "deploy"}), {});
   EXPECT_EQ(verdict.use, "ssh");
   EXPECT_EQ(verdict.user, "root");

@@ -41,7 +41,7 @@ int Main() {
     return Complain("start the dialer", error);
   sys::SetNonBlocking(kListener);
   sys::SetNonBlocking(kControl);
-  // Power goes before the first byte from inside is read.
+  // Give up privileges before the first byte from inside is read.
   if (const int error = KeepCallsOfBridge(); error < 0) return Complain("seccomp", error);
   Bridge bridge(sys::Fd{kControl}, sys::Fd{kListener}, std::move(dialer));
   bridge.Run();

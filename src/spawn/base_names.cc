@@ -25,13 +25,13 @@ std::string Join(const std::string& above, const std::string& name) {
 }
 
 // `path` is what an error is about.
-Outcome<std::string> PathOf(int fd, const std::string& path) {
+OrFailure<std::string> PathOf(int fd, const std::string& path) {
   char real[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t size = readlink(link.c_str(), real, sizeof real);
   // One that has no name of its own cannot be hidden by it.
   if (size < 0 || static_cast<size_t>(size) == sizeof real)
-    return Failed(SpawnStage::kFiles, "follow links", size < 0 ? errno : ENAMETOOLONG, path);
+    return Failed(SpawnStep::kFiles, "follow links", size < 0 ? errno : ENAMETOOLONG, path);
   if (size == 0 || real[0] != '/') return std::string();
   return std::string(real, static_cast<size_t>(size));
 }
@@ -49,13 +49,13 @@ int BaseNames::Open(const std::string& path) const {
   return opened < 0 ? -errno : opened;
 }
 
-Outcome<std::string> BaseNames::Directory(const std::string& path) const {
+OrFailure<std::string> BaseNames::Directory(const std::string& path) const {
   const sys::Fd opened(Open(path));
   if (!opened.valid()) {
     const int error = -opened.get();
     if (error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES)
       return std::string();
-    return Failed(SpawnStage::kFiles, "follow links", error, path);
+    return Failed(SpawnStep::kFiles, "follow links", error, path);
   }
   auto real = PathOf(opened.get(), path);
   if (!real || real->empty() || base_ < 0) return real;
@@ -66,7 +66,7 @@ Outcome<std::string> BaseNames::Directory(const std::string& path) const {
   return !top->empty() && real->starts_with(*top + "/") ? real->substr(top->size()) : std::string();
 }
 
-Outcome<std::string> BaseNames::Behind(const std::string& path) {
+OrFailure<std::string> BaseNames::Behind(const std::string& path) {
   const auto [above, name] = SplitLast(path);
   if (name.empty() || name == "." || name == "..") return Directory(path);
   if (above != asked_) {
@@ -78,7 +78,7 @@ Outcome<std::string> BaseNames::Behind(const std::string& path) {
   return behind_.empty() ? "" : Join(behind_, name);
 }
 
-Outcome<std::string> BaseNames::Target(const std::string& path) {
+OrFailure<std::string> BaseNames::Target(const std::string& path) {
   const auto [above, name] = SplitLast(path);
   if (name.empty()) return std::string();
   if (above != opened_) {
@@ -93,7 +93,7 @@ Outcome<std::string> BaseNames::Target(const std::string& path) {
       (!there || errno == EINVAL || errno == ENOENT || errno == EACCES || errno == ENOTDIR))
     return std::string();
   if (size < 0 || static_cast<size_t>(size) == sizeof target)
-    return Failed(SpawnStage::kFiles, "read link", size < 0 ? errno : ENAMETOOLONG, path);
+    return Failed(SpawnStep::kFiles, "read link", size < 0 ? errno : ENAMETOOLONG, path);
   std::string next(target, static_cast<size_t>(size));
   if (!next.starts_with('/')) next = Join(above, next);
   while (next.size() > 1 && next.ends_with('/')) next.pop_back();

@@ -16,13 +16,13 @@ class BaseNames {
   explicit BaseNames(int base) : base_(base) {}
 
   // The same path, with no link on the way to its last name.
-  Outcome<std::string> Behind(const std::string& path);
+  OrFailure<std::string> Behind(const std::string& path);
   // What the link at `path` leads to, again with no link on the way to the last name. Empty, too,
   // when no link is there.
-  Outcome<std::string> Target(const std::string& path);
+  OrFailure<std::string> Target(const std::string& path);
 
  private:
-  Outcome<std::string> Directory(const std::string& path) const;
+  OrFailure<std::string> Directory(const std::string& path) const;
   int Open(const std::string& path) const;
 
   int base_;

@@ -11,7 +11,7 @@ constexpr size_t kMaxMounts = 1024;
 constexpr size_t kMaxDecoys = 32, kMaxDecoy = 4096;  // and bytes of each
 
 std::unexpected<Failure> Refused(const char* what, int error, std::string detail = "") {
-  return Failed(SpawnStage::kPlan, what, error, std::move(detail));
+  return Failed(SpawnStep::kPlan, what, error, std::move(detail));
 }
 
 // Only one spelling of a path: what is compared here must be what the kernel opens.
@@ -43,7 +43,7 @@ constexpr const char* kSystem[] = {"/bin",   "/boot",  "/dev",    "/etc",    "/l
 // The host's view of its own kernel is nothing to copy or to look at.
 constexpr const char* kKernel[] = {"/dev", "/proc", "/sys"};
 
-Outcome<void> CheckMount(const MountOp& op, bool first) {
+OrFailure<void> CheckMount(const MountOp& op, bool first) {
   const bool sourced = op.kind == MountKind::kOverlay || op.kind == MountKind::kBind;
   if (!IsPlainPath(op.target) || first != (op.target == "/"))
     return Refused("mount target", EINVAL, op.target);
@@ -61,7 +61,7 @@ Outcome<void> CheckMount(const MountOp& op, bool first) {
 }
 
 // The sandbox's own /sys, /proc and /dev come last, and once: nothing lies over them.
-Outcome<void> CheckMounts(const std::vector<MountOp>& mounts) {
+OrFailure<void> CheckMounts(const std::vector<MountOp>& mounts) {
   const size_t count = mounts.size();
   if (count > kMaxMounts) return Refused("mounts", E2BIG);
   const auto is_last = [&](size_t from_end, MountKind kind, const char* target) {
@@ -91,7 +91,7 @@ bool IsId(std::string_view id, std::string_view prefix) {
 bool IsSandboxId(std::string_view id) { return IsId(id, "sb_"); }
 bool IsSnapshotId(std::string_view id) { return IsId(id, "sn_"); }
 
-Outcome<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode) {
+OrFailure<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode) {
   const SandboxSpec& spec = plan.spec;
   if (!IsSandboxId(plan.sandbox_id)) return Refused("sandbox id", EINVAL, plan.sandbox_id);
   if (plan.in_memory && plan.limits.disk_bytes == 0) return Refused("unlimited memory", EINVAL);

@@ -42,9 +42,9 @@ void HideCommandLine() {
   memcpy(command_line, kName, sizeof kName);
 }
 
-[[noreturn]] void Die(SpawnStage stage, const char* operation, int error, const char* detail = "") {
+[[noreturn]] void Die(SpawnStep step, const char* operation, int error, const char* detail = "") {
   ChildReport report{};
-  report.stage = stage;
+  report.step = step;
   report.error = error < 0 ? -error : error;
   strncpy(report.operation, operation, sizeof report.operation - 1);
   strncpy(report.detail, detail, sizeof report.detail - 1);
@@ -52,13 +52,13 @@ void HideCommandLine() {
   _exit(1);
 }
 
-int Must(int value, SpawnStage stage, const char* operation, const char* detail = "") {
-  if (value < 0) Die(stage, operation, value, detail);
+int Must(int value, SpawnStep step, const char* operation, const char* detail = "") {
+  if (value < 0) Die(step, operation, value, detail);
   return value;
 }
 
-int MustCall(long value, SpawnStage stage, const char* operation, const char* detail = "") {
-  if (value < 0) Die(stage, operation, errno, detail);
+int MustCall(long value, SpawnStep step, const char* operation, const char* detail = "") {
+  if (value < 0) Die(step, operation, errno, detail);
   return static_cast<int>(value);
 }
 
@@ -66,25 +66,25 @@ int MustCall(long value, SpawnStage stage, const char* operation, const char* de
 // own tmpfs roots and bases without /proc or /dev lack a target.
 void MakeTarget(int root, const char* path, bool directory) {
   char part[256];
-  int at = MustCall(dup(root), SpawnStage::kMounts, "dup");
+  int at = MustCall(dup(root), SpawnStep::kMounts, "dup");
   while (*path == '/') ++path;
   while (*path != '\0') {
     size_t size = strcspn(path, "/");
-    if (size >= sizeof part) Die(SpawnStage::kMounts, "make mount point", ENAMETOOLONG, path);
+    if (size >= sizeof part) Die(SpawnStep::kMounts, "make mount point", ENAMETOOLONG, path);
     memcpy(part, path, size);
     part[size] = '\0';
     path += size;
     while (*path == '/') ++path;
     if (*path == '\0' && !directory) {
       int file = openat(at, part, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
-      if (file < 0) Die(SpawnStage::kMounts, "make mount point", errno, part);
+      if (file < 0) Die(SpawnStep::kMounts, "make mount point", errno, part);
       close(file);
       break;
     }
     if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
-      Die(SpawnStage::kMounts, "make mount point", errno, part);
+      Die(SpawnStep::kMounts, "make mount point", errno, part);
     int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (next < 0) Die(SpawnStage::kMounts, "open mount point", errno, part);
+    if (next < 0) Die(SpawnStep::kMounts, "open mount point", errno, part);
     close(at);
     at = next;
   }
@@ -93,21 +93,21 @@ void MakeTarget(int root, const char* path, bool directory) {
 
 // The host's null device, and really that: what masks a file must not be replaceable.
 int CloneNull() {
-  int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStage::kMounts, "open_tree",
+  int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStep::kMounts, "open_tree",
                   "/dev/null");
   struct stat info;
   if (fstat(tree, &info) < 0 || !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3))
-    Die(SpawnStage::kMounts, "check /dev/null", ENODEV, "/dev/null");
+    Die(SpawnStep::kMounts, "check /dev/null", ENODEV, "/dev/null");
   Must(sys::SetMountFlags(tree, sys::kMountReadOnly | sys::kMountNoExec | sys::kMountNoSuid, false),
-       SpawnStage::kMounts, "make read-only", "/dev/null");
+       SpawnStep::kMounts, "make read-only", "/dev/null");
   return tree;
 }
 
 // The promoter takes no symlink for one of its own directories, so none is covered: whoever has
 // --rw there can make one, and what it leads to would be covered for everybody.
 bool IsPlanted(int root, const char* path) {
-  constexpr std::string_view kAnnex = "/.cloche-promotions";
-  if (!std::string_view(path).ends_with(kAnnex)) return false;
+  constexpr std::string_view kSideStore = "/.cloche-promotions";
+  if (!std::string_view(path).ends_with(kSideStore)) return false;
   const int found = sys::OpenBeneath(root, path, O_PATH | O_NOFOLLOW, true);
   struct stat info;
   const bool link =
@@ -132,9 +132,9 @@ int OpenTarget(int root, const ChildMount& mount) {
   if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
     int file = sys::OpenBeneath(root, path, O_PATH, follow);
     if (file == -ENOTDIR) return -1;  // it would lie in a file
-    Must(file, SpawnStage::kMounts, "open mount point", mount.target);
+    Must(file, SpawnStep::kMounts, "open mount point", mount.target);
     int null = CloneNull();
-    Must(sys::AttachMountAt(null, file), SpawnStage::kMounts, "mask", mount.target);
+    Must(sys::AttachMountAt(null, file), SpawnStep::kMounts, "mask", mount.target);
     close(null);
     close(file);
     return -1;
@@ -143,31 +143,31 @@ int OpenTarget(int root, const ChildMount& mount) {
     MakeTarget(root, path, mount.directory);
     target = sys::OpenBeneath(root, path, flags, follow);
   }
-  return Must(target, SpawnStage::kMounts, "open mount point", mount.target);
+  return Must(target, SpawnStep::kMounts, "open mount point", mount.target);
 }
 
 int NewTmpfs(uint64_t size, uint32_t mode, uint64_t attributes) {
   sys::FsContext tmpfs("tmpfs");
   tmpfs.String("source", "cloche").Number("mode", mode, 8);
   if (size != 0) tmpfs.Number("size", size);
-  return Must(tmpfs.Mount(attributes), SpawnStage::kMounts, "mount tmpfs", tmpfs.failed());
+  return Must(tmpfs.Mount(attributes), SpawnStep::kMounts, "mount tmpfs", tmpfs.failed());
 }
 
 void MountProc(int target) {
   sys::FsContext proc("proc");
   proc.String("source", "proc");
   int mount = Must(proc.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec),
-                   SpawnStage::kMounts, "mount proc", proc.failed());
-  Must(sys::AttachMountAt(mount, target), SpawnStage::kMounts, "attach", "/proc");
+                   SpawnStep::kMounts, "mount proc", proc.failed());
+  Must(sys::AttachMountAt(mount, target), SpawnStep::kMounts, "attach", "/proc");
 
   static constexpr const char* kReadOnly[] = {"sys", "irq", "bus", "fs"};
   for (const char* name : kReadOnly) {
     int tree = sys::OpenTree(mount, name, true);
     if (tree == -ENOENT) continue;
-    Must(tree, SpawnStage::kMounts, "open_tree", name);
-    Must(sys::SetMountFlags(tree, sys::kMountReadOnly, true), SpawnStage::kMounts, "make read-only",
+    Must(tree, SpawnStep::kMounts, "open_tree", name);
+    Must(sys::SetMountFlags(tree, sys::kMountReadOnly, true), SpawnStep::kMounts, "make read-only",
          name);
-    Must(sys::AttachMount(tree, mount, name), SpawnStage::kMounts, "attach", name);
+    Must(sys::AttachMount(tree, mount, name), SpawnStep::kMounts, "attach", name);
     close(tree);
   }
   // What the host's /proc tells about the kernel and its other users, and levers on it.
@@ -180,14 +180,14 @@ void MountProc(int target) {
     struct stat info;
     if (fstatat(mount, name, &info, AT_SYMLINK_NOFOLLOW) < 0) {
       if (errno == ENOENT) continue;
-      Die(SpawnStage::kMounts, "stat", errno, name);
+      Die(SpawnStep::kMounts, "stat", errno, name);
     }
     // Owned by the host's root, who does not exist inside: closed to everybody as it is.
     if ((info.st_mode & 0007) == 0 && S_ISREG(info.st_mode)) continue;
     int cover = S_ISDIR(info.st_mode)
                     ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
                     : CloneNull();
-    Must(sys::AttachMount(cover, mount, name), SpawnStage::kMounts, "mask", name);
+    Must(sys::AttachMount(cover, mount, name), SpawnStep::kMounts, "mask", name);
     close(cover);
   }
   close(mount);
@@ -197,18 +197,18 @@ void MountProc(int target) {
 // put another file in its place.
 int MountDev(int target, bool tty_group) {
   int dev = NewTmpfs(1 << 20, 0755, sys::kMountNoSuid | sys::kMountNoExec);
-  Must(sys::AttachMountAt(dev, target), SpawnStage::kMounts, "attach", "/dev");
+  Must(sys::AttachMountAt(dev, target), SpawnStep::kMounts, "attach", "/dev");
   static constexpr const char* kNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                            "/dev/random", "/dev/urandom", "/dev/tty"};
   for (const char* path : kNodes) {
     const char* name = path + 5;
     int file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    if (file < 0) Die(SpawnStage::kMounts, "make device", errno, path);
+    if (file < 0) Die(SpawnStep::kMounts, "make device", errno, path);
     close(file);
-    int tree = Must(sys::OpenTree(AT_FDCWD, path, false), SpawnStage::kMounts, "open_tree", path);
-    Must(sys::SetMountFlags(tree, sys::kMountNoSuid | sys::kMountNoExec, false),
-         SpawnStage::kMounts, "mount_setattr", path);
-    Must(sys::AttachMount(tree, dev, name), SpawnStage::kMounts, "attach", path);
+    int tree = Must(sys::OpenTree(AT_FDCWD, path, false), SpawnStep::kMounts, "open_tree", path);
+    Must(sys::SetMountFlags(tree, sys::kMountNoSuid | sys::kMountNoExec, false), SpawnStep::kMounts,
+         "mount_setattr", path);
+    Must(sys::AttachMount(tree, dev, name), SpawnStep::kMounts, "attach", path);
     close(tree);
   }
   static constexpr const char* kLinks[][2] = {{"/proc/self/fd", "fd"},
@@ -217,23 +217,23 @@ int MountDev(int target, bool tty_group) {
                                               {"/proc/self/fd/2", "stderr"},
                                               {"pts/ptmx", "ptmx"}};
   for (const auto& link : kLinks)
-    MustCall(symlinkat(link[0], dev, link[1]), SpawnStage::kMounts, "symlink", link[1]);
+    MustCall(symlinkat(link[0], dev, link[1]), SpawnStep::kMounts, "symlink", link[1]);
 
-  MustCall(mkdirat(dev, "shm", 0755), SpawnStage::kMounts, "mkdir", "/dev/shm");
+  MustCall(mkdirat(dev, "shm", 0755), SpawnStep::kMounts, "mkdir", "/dev/shm");
   int shm = NewTmpfs(0, 01777, sys::kMountNoSuid | sys::kMountNoDev);
-  Must(sys::AttachMount(shm, dev, "shm"), SpawnStage::kMounts, "attach", "/dev/shm");
+  Must(sys::AttachMount(shm, dev, "shm"), SpawnStep::kMounts, "attach", "/dev/shm");
   close(shm);
 
-  MustCall(mkdirat(dev, "mqueue", 0755), SpawnStage::kMounts, "mkdir", "/dev/mqueue");
+  MustCall(mkdirat(dev, "mqueue", 0755), SpawnStep::kMounts, "mkdir", "/dev/mqueue");
   sys::FsContext mqueue("mqueue");
   int queue = Must(mqueue.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec),
-                   SpawnStage::kMounts, "mount mqueue", mqueue.failed());
-  Must(sys::AttachMount(queue, dev, "mqueue"), SpawnStage::kMounts, "attach", "/dev/mqueue");
+                   SpawnStep::kMounts, "mount mqueue", mqueue.failed());
+  Must(sys::AttachMount(queue, dev, "mqueue"), SpawnStep::kMounts, "attach", "/dev/mqueue");
   close(queue);
 
-  // Where trust.cc lays what a sandbox is to believe, should it come to that.
-  MustCall(mkdirat(dev, "cloche", 0755), SpawnStage::kMounts, "mkdir", "/dev/cloche");
-  MustCall(mkdirat(dev, "pts", 0755), SpawnStage::kMounts, "mkdir", "/dev/pts");
+  // For the certificates of src/spawn/install_ca.cc.
+  MustCall(mkdirat(dev, "cloche", 0755), SpawnStep::kMounts, "mkdir", "/dev/cloche");
+  MustCall(mkdirat(dev, "pts", 0755), SpawnStep::kMounts, "mkdir", "/dev/pts");
   sys::FsContext devpts("devpts");
   devpts.String("source", "devpts")
       .Flag("newinstance")
@@ -241,16 +241,16 @@ int MountDev(int target, bool tty_group) {
       .Number("mode", 0620, 8)
       .Number("max", 256);  // the machine has 4096, reserved ones included
   if (tty_group) devpts.Number("gid", 5);
-  int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStage::kMounts,
+  int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStep::kMounts,
                  "mount devpts", devpts.failed());
-  Must(sys::AttachMount(pts, dev, "pts"), SpawnStage::kMounts, "attach", "/dev/pts");
+  Must(sys::AttachMount(pts, dev, "pts"), SpawnStep::kMounts, "attach", "/dev/pts");
   close(dev);
   return pts;
 }
 
 int MountSys(int target) {
   int sys = NewTmpfs(1 << 16, 0555, sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec);
-  Must(sys::AttachMountAt(sys, target), SpawnStage::kMounts, "attach", "/sys");
+  Must(sys::AttachMountAt(sys, target), SpawnStep::kMounts, "attach", "/sys");
   return sys;
 }
 
@@ -261,17 +261,17 @@ void AddToSys(int sys, const ChildMount& part, int mount) {
     MakeTarget(sys, part.target, part.directory);
     target = sys::OpenBeneath(sys, part.target, flags, false);
   }
-  Must(target, SpawnStage::kMounts, "open mount point", part.target);
-  Must(sys::AttachMountAt(mount, target), SpawnStage::kMounts, "attach", part.target);
+  Must(target, SpawnStep::kMounts, "open mount point", part.target);
+  Must(sys::AttachMountAt(mount, target), SpawnStep::kMounts, "attach", part.target);
   close(target);
 }
 
 void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   rlimit limit{};
-  MustCall(getrlimit(resource, &limit), SpawnStage::kPrivileges, "getrlimit", name);
+  MustCall(getrlimit(resource, &limit), SpawnStep::kPrivileges, "getrlimit", name);
   limit.rlim_max = limit.rlim_max < value ? limit.rlim_max : value;
   limit.rlim_cur = limit.rlim_max;
-  MustCall(setrlimit(resource, &limit), SpawnStage::kPrivileges, "setrlimit", name);
+  MustCall(setrlimit(resource, &limit), SpawnStep::kPrivileges, "setrlimit", name);
 }
 
 // Rootless, all sandboxes share half of the user's inotify instances (128 by default): one gets no
@@ -279,8 +279,8 @@ void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
 void LimitShareOfUser() {
   int file = open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return;
-  MustCall(file, SpawnStage::kNamespaces, "open", "max_inotify_instances");
-  MustCall(write(file, "32", 2), SpawnStage::kNamespaces, "write", "max_inotify_instances");
+  MustCall(file, SpawnStep::kNamespaces, "open", "max_inotify_instances");
+  MustCall(write(file, "32", 2), SpawnStep::kNamespaces, "write", "max_inotify_instances");
   close(file);
 }
 
@@ -295,7 +295,7 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
   };
   // The root lands on top of the old one, is populated through its fd, and becomes "/" by pivot.
   int root = take(plan.mounts[0]);
-  Must(sys::AttachMount(root, AT_FDCWD, "/"), SpawnStage::kMounts, "attach", "/");
+  Must(sys::AttachMount(root, AT_FDCWD, "/"), SpawnStep::kMounts, "attach", "/");
   for (size_t i = 1; i < plan.mount_count; ++i) {
     const ChildMount& mount = plan.mounts[i];
     if (mount.kind == MountKind::kSys && mount.from_parent) {
@@ -320,32 +320,32 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
       case MountKind::kBind:
       case MountKind::kTmpfs: {
         int fd = take(mount);
-        Must(sys::AttachMountAt(fd, target), SpawnStage::kMounts, "attach", mount.target);
+        Must(sys::AttachMountAt(fd, target), SpawnStep::kMounts, "attach", mount.target);
         close(fd);
         break;
       }
     }
     close(target);
   }
-  if (pts < 0) Die(SpawnStage::kPlan, "plan without /dev", EINVAL);
+  if (pts < 0) Die(SpawnStep::kPlan, "plan without /dev", EINVAL);
   if (sys >= 0) {
-    Must(sys::SetMountFlags(sys, sys::kMountReadOnly, false), SpawnStage::kMounts, "make read-only",
+    Must(sys::SetMountFlags(sys, sys::kMountReadOnly, false), SpawnStep::kMounts, "make read-only",
          "/sys");
     close(sys);
   }
 
   struct stat expected, now;
-  if (fstat(root, &expected) < 0) Die(SpawnStage::kPivot, "stat root", errno);
-  Must(sys::PivotInto(root), SpawnStage::kPivot, "pivot_root");
+  if (fstat(root, &expected) < 0) Die(SpawnStep::kPivot, "stat root", errno);
+  Must(sys::PivotInto(root), SpawnStep::kPivot, "pivot_root");
   if (stat("/", &now) < 0 || now.st_dev != expected.st_dev || now.st_ino != expected.st_ino)
-    Die(SpawnStage::kVerify, "root directory", EXDEV);
+    Die(SpawnStep::kVerify, "root directory", EXDEV);
   close(root);
   return pts;
 }
 
 void DropPrivileges(const ChildPlan& plan) {
   if (plan.set_groups)
-    MustCall(syscall(SYS_setgroups, plan.group_count, plan.groups), SpawnStage::kPrivileges,
+    MustCall(syscall(SYS_setgroups, plan.group_count, plan.groups), SpawnStep::kPrivileges,
              "setgroups");
   Limit(RLIMIT_CORE, 0, "core");
   Limit(RLIMIT_MEMLOCK, 8 << 20, "memlock");
@@ -354,19 +354,19 @@ void DropPrivileges(const ChildPlan& plan) {
         "rtprio");  // sched_setattr takes its policy by pointer: no filter sees it
   Limit(RLIMIT_NICE, 0, "nice");
   Limit(RLIMIT_SIGPENDING, 8192, "sigpending");
-  Must(sys::SetNoNewPrivileges(), SpawnStage::kPrivileges, "no_new_privs");
-  Must(sys::DropBoundingExcept(plan.capabilities), SpawnStage::kPrivileges, "drop bounding set");
+  Must(sys::SetNoNewPrivileges(), SpawnStep::kPrivileges, "no_new_privs");
+  Must(sys::DropBoundingExcept(plan.capabilities), SpawnStep::kPrivileges, "drop bounding set");
   if (plan.become_mapped_root) {
-    MustCall(syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid), SpawnStage::kPrivileges,
+    MustCall(syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid), SpawnStep::kPrivileges,
              "setgid");
-    MustCall(syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid), SpawnStage::kPrivileges,
+    MustCall(syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid), SpawnStep::kPrivileges,
              "setuid");
   }
-  Must(sys::SetCapabilities(plan.capabilities), SpawnStage::kPrivileges, "capset");
+  Must(sys::SetCapabilities(plan.capabilities), SpawnStep::kPrivileges, "capset");
   if (getuid() != plan.uid || geteuid() != plan.uid || getgid() != plan.gid)
-    Die(SpawnStage::kVerify, "identity", EPERM);
+    Die(SpawnStep::kVerify, "identity", EPERM);
   if (!sys::HoldsExactly(plan.capabilities, plan.capabilities))
-    Die(SpawnStage::kVerify, "capabilities", EPERM);
+    Die(SpawnStep::kVerify, "capabilities", EPERM);
 }
 
 }  // namespace
@@ -380,9 +380,9 @@ void RunChild(const ChildPlan& plan) {
   HideCommandLine();
   report_socket = plan.control;
   // Only the control socket survives; it moves to a fixed number clear of stdio.
-  if (plan.control != kControl) MustCall(dup2(plan.control, kControl), SpawnStage::kMounts, "dup2");
+  if (plan.control != kControl) MustCall(dup2(plan.control, kControl), SpawnStep::kMounts, "dup2");
   report_socket = kControl;
-  Must(sys::CloseFrom(kControl + 1), SpawnStage::kMounts, "close_range");
+  Must(sys::CloseFrom(kControl + 1), SpawnStep::kMounts, "close_range");
 
   char go = 0;
   int fds[sys::kMaxMessageFds];
@@ -390,42 +390,42 @@ void RunChild(const ChildPlan& plan) {
   long got = sys::ReceiveMessage(kControl, &go, 1, fds, fd_count);
   if (got != 1) _exit(0);  // the parent gave up and knows why
   if (static_cast<size_t>(fd_count) != plan.fd_count + plan.procs_count)
-    Die(SpawnStage::kMounts, "receive mounts", EBADMSG);
+    Die(SpawnStep::kMounts, "receive mounts", EBADMSG);
   for (size_t i = plan.fd_count; i < static_cast<size_t>(fd_count); ++i) {
-    MustCall(write(fds[i], "0", 1), SpawnStage::kCgroup, "enter cgroup");
+    MustCall(write(fds[i], "0", 1), SpawnStep::kCgroup, "enter cgroup");
     close(fds[i]);
   }
 
-  MustCall(syscall(SYS_sched_setaffinity, 0, plan.cpu_bytes, plan.cpus), SpawnStage::kCgroup,
+  MustCall(syscall(SYS_sched_setaffinity, 0, plan.cpu_bytes, plan.cpus), SpawnStep::kCgroup,
            "sched_setaffinity");
   if (plan.become_mapped_root) {
-    MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStage::kNamespaces, "setgid");
-    MustCall(syscall(SYS_setresuid, 0, 0, 0), SpawnStage::kNamespaces, "setuid");
+    MustCall(syscall(SYS_setresgid, 0, 0, 0), SpawnStep::kNamespaces, "setgid");
+    MustCall(syscall(SYS_setresuid, 0, 0, 0), SpawnStep::kNamespaces, "setuid");
   }
-  Must(sys::UnshareCgroupNamespace(), SpawnStage::kNamespaces, "unshare cgroup namespace");
-  Must(sys::MakeMountsPrivate(), SpawnStage::kMounts, "make mounts private");
+  Must(sys::UnshareCgroupNamespace(), SpawnStep::kNamespaces, "unshare cgroup namespace");
+  Must(sys::MakeMountsPrivate(), SpawnStep::kMounts, "make mounts private");
   if (!plan.become_mapped_root) LimitShareOfUser();
   umask(0);
   int pts = BuildFileSystem(plan, fds);
   umask(022);
 
-  Must(sys::BringLoopbackUp(), SpawnStage::kNetwork, "bring lo up");
-  MustCall(sethostname(plan.hostname, strlen(plan.hostname)), SpawnStage::kNamespaces,
+  Must(sys::BringLoopbackUp(), SpawnStep::kNetwork, "bring lo up");
+  MustCall(sethostname(plan.hostname, strlen(plan.hostname)), SpawnStep::kNamespaces,
            "sethostname");
 
   for (int signal = 1; signal < 65; ++signal) ::signal(signal, SIG_DFL);
   // After the mounts, which the profile forbids, and before no_new_privs, which forbids the change.
-  if (plan.apparmor) Must(sys::EnterAppArmor(), SpawnStage::kAppArmor, "enter profile");
+  if (plan.apparmor) Must(sys::EnterAppArmor(), SpawnStep::kAppArmor, "enter profile");
   DropPrivileges(plan);
   sys::LandlockFailure refused = sys::EnterLandlock(sys::DeviceLandlockDomain(plan.landlock_abi));
-  if (refused.operation) Die(SpawnStage::kLandlock, refused.operation, refused.error, refused.path);
+  if (refused.operation) Die(SpawnStep::kLandlock, refused.operation, refused.error, refused.path);
   // Non-dumpable: no process inside may ptrace pid 1 or open its /proc/1/{exe,fd,mem}. After the
   // change of credentials, which would reset both.
-  Must(sys::SetDumpable(false), SpawnStage::kPrivileges, "PR_SET_DUMPABLE");
-  Must(sys::DieWithParent(), SpawnStage::kPrivileges, "PR_SET_PDEATHSIG");
-  int listener = Must(sys::InstallSeccomp(*plan.filter), SpawnStage::kSeccomp, "seccomp");
-  if (!sys::SeccompInForce()) Die(SpawnStage::kVerify, "seccomp", EPERM);
-  if (!sys::NoNewPrivilegesInForce()) Die(SpawnStage::kVerify, "no_new_privs", EPERM);
+  Must(sys::SetDumpable(false), SpawnStep::kPrivileges, "PR_SET_DUMPABLE");
+  Must(sys::DieWithParent(), SpawnStep::kPrivileges, "PR_SET_PDEATHSIG");
+  int listener = Must(sys::InstallSeccomp(*plan.filter), SpawnStep::kSeccomp, "seccomp");
+  if (!sys::SeccompInForce()) Die(SpawnStep::kVerify, "seccomp", EPERM);
+  if (!sys::NoNewPrivilegesInForce()) Die(SpawnStep::kVerify, "no_new_privs", EPERM);
 
   ChildReport report{};
   int handed[] = {listener};

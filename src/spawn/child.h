@@ -47,7 +47,7 @@ struct ChildPlan {
 
 // Child to parent, once: the sandbox is sealed (with the seccomp listener), or why not.
 struct ChildReport {
-  SpawnStage stage{};
+  SpawnStep step{};
   int32_t error = 0;
   char operation[40] = {};
   char detail[200] = {};

@@ -59,22 +59,23 @@ std::string ListOf(const std::vector<uint32_t>& numbers) {
   return list;
 }
 
-Outcome<void> Make(const std::string& path) {
+OrFailure<void> Make(const std::string& path) {
   if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
-  return Failed(SpawnStage::kMounts, "make a view of the CPUs", errno, path);
+  return Failed(SpawnStep::kMounts, "make a view of the CPUs", errno, path);
 }
 
-Outcome<void> Put(const std::string& path, const std::string& text) {
+OrFailure<void> Put(const std::string& path, const std::string& text) {
   const sys::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444));
   if (file.valid() &&
       write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
     return {};
-  return Failed(SpawnStage::kMounts, "make a view of the CPUs", errno, path);
+  return Failed(SpawnStep::kMounts, "make a view of the CPUs", errno, path);
 }
 
 // What the host does not tell is not there.
 template <size_t N>
-Outcome<void> Copy(const std::string& from, const std::string& to, const char* const (&names)[N]) {
+OrFailure<void> Copy(const std::string& from, const std::string& to,
+                     const char* const (&names)[N]) {
   if (access(from.c_str(), F_OK) < 0) return {};
   if (auto made = Make(to); !made) return made;
   for (const char* name : names) {
@@ -103,7 +104,7 @@ CpuSet Cpus::Choose(uint32_t count, uint32_t slot) {
   return set;
 }
 
-Outcome<std::string> Cpus::Tree() {
+OrFailure<std::string> Cpus::Tree() {
   const std::string path = scratch_ + "/cpus";
   if (!made_)
     if (auto made = MakeTree(path); !made) return std::unexpected(made.error());
@@ -111,7 +112,7 @@ Outcome<std::string> Cpus::Tree() {
   return path;
 }
 
-Outcome<void> Cpus::MakeTree(const std::string& path) const {
+OrFailure<void> Cpus::MakeTree(const std::string& path) const {
   if (auto copied = Copy(kHost, path, kOfAll); !copied) return copied;
   if (auto made = Make(path); !made) return made;
   const std::vector<uint32_t> ours = NumbersOf(OwnMask());
@@ -135,7 +136,7 @@ Outcome<void> Cpus::MakeTree(const std::string& path) const {
   return {};
 }
 
-Outcome<std::string> Cpus::Online(const CpuSet& cpus) {
+OrFailure<std::string> Cpus::Online(const CpuSet& cpus) {
   const std::string path = scratch_ + "/online-" + cpus.list;
   if (access(path.c_str(), F_OK) == 0) return path;
   if (auto put = Put(path, cpus.list + "\n"); !put) return std::unexpected(put.error());

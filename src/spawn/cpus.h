@@ -25,11 +25,12 @@ class Cpus {
 
   // `count` of those we may use ourselves (0: all of them); the next slot gets the next ones.
   static CpuSet Choose(uint32_t count, uint32_t slot);
-  Outcome<std::string> Tree();                      // the directory; made when first asked for
-  Outcome<std::string> Online(const CpuSet& cpus);  // the file that takes the place of its "online"
+  OrFailure<std::string> Tree();  // the directory; made when first asked for
+  OrFailure<std::string> Online(
+      const CpuSet& cpus);  // the file that takes the place of its "online"
 
  private:
-  Outcome<void> MakeTree(const std::string& path) const;
+  OrFailure<void> MakeTree(const std::string& path) const;
 
   std::string scratch_;
   bool made_ = false;

@@ -9,19 +9,19 @@ namespace cloche::spawn {
 
 // Why a step did not work, in the terms policy/cures.cc turns into a sentence.
 struct Failure {
-  SpawnStage stage{};
+  SpawnStep step{};
   std::string operation;
   int error = 0;  // errno
   std::string detail;
 };
 
 template <typename T>
-using Outcome = std::expected<T, Failure>;
+using OrFailure = std::expected<T, Failure>;
 
-inline std::unexpected<Failure> Failed(SpawnStage stage, std::string operation, int error,
+inline std::unexpected<Failure> Failed(SpawnStep step, std::string operation, int error,
                                        std::string detail = "") {
   return std::unexpected(
-      Failure{stage, std::move(operation), error < 0 ? -error : error, std::move(detail)});
+      Failure{step, std::move(operation), error < 0 ? -error : error, std::move(detail)});
 }
 
 }  // namespace cloche::spawn

@@ -21,27 +21,27 @@ constexpr unsigned kPatience = 10;  // seconds
 }  // namespace
 
 // Paths there are the sandbox's: whatever else one leads to is left alone.
-Outcome<void> Server::ForgetBase(int mounts) {
+OrFailure<void> Server::ForgetBase(int mounts) {
   alarm(kPatience);
   // Its /proc does not know us.
   const sys::Fd self(open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!self.valid()) return Failed(SpawnStage::kPool, "open /proc", errno);
+  if (!self.valid()) return Failed(SpawnStep::kPool, "open /proc", errno);
   if (int error = sys::EnterMountsOf(mounts); error < 0)
-    return Failed(SpawnStage::kPool, "enter mount namespace", error);
+    return Failed(SpawnStep::kPool, "enter mount namespace", error);
   const sys::Fd list(openat(self.get(), "mountinfo", O_RDONLY | O_CLOEXEC));
   std::vector<sys::MountInfo> all;
-  if (!list.valid()) return Failed(SpawnStage::kPool, "list mounts", errno);
+  if (!list.valid()) return Failed(SpawnStep::kPool, "list mounts", errno);
   if (int error = sys::ReadMountInfo(list.get(), all); error < 0)
-    return Failed(SpawnStage::kPool, "list mounts", error);
+    return Failed(SpawnStep::kPool, "list mounts", error);
   const sys::Fd root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.valid()) return Failed(SpawnStage::kPool, "open root", errno);
+  if (!root.valid()) return Failed(SpawnStep::kPool, "open root", errno);
   for (const sys::MountInfo& each : all) {
     if (each.fs_type != "overlay") continue;
     const std::string below = each.target == "/" ? "." : each.target.substr(1);
     const sys::Fd top(sys::OpenBeneath(root.get(), below.c_str(), O_PATH | O_DIRECTORY, false));
     if (!top.valid() || !sys::IsMountRoot(top.get()) || !sys::IsOverlay(top.get())) continue;
     if (int error = sys::ForgetNames(top.get()); error < 0)
-      return Failed(SpawnStage::kPool, "look at reality anew", error, each.target);
+      return Failed(SpawnStep::kPool, "look at reality anew", error, each.target);
   }
   return {};
 }

@@ -143,23 +143,23 @@ bool OpenPipes(bool with_stdin, Streams& streams) {
 
 // Written by the vforked child, which shares our memory until it execs.
 struct ExecFailure {
-  volatile uint32_t stage = 0;
+  volatile uint32_t step = 0;
   volatile int error = 0;
 };
 
-[[noreturn]] void GiveUp(ExecFailure& failure, ExecStage stage) {
+[[noreturn]] void GiveUp(ExecFailure& failure, ExecStep step) {
   failure.error = errno;
-  failure.stage = static_cast<uint32_t>(stage);
+  failure.step = static_cast<uint32_t>(step);
   _exit(127);
 }
 
 void SetLimit(__rlimit_resource_t resource, uint64_t value, ExecFailure& failure) {
   if (value == 0) return;
   rlimit limit{};
-  if (getrlimit(resource, &limit) < 0) GiveUp(failure, ExecStage::kLimits);
+  if (getrlimit(resource, &limit) < 0) GiveUp(failure, ExecStep::kLimits);
   if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
   limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(resource, &limit) < 0) GiveUp(failure, ExecStage::kLimits);
+  if (setrlimit(resource, &limit) < 0) GiveUp(failure, ExecStep::kLimits);
 }
 
 const char* FindPath(char* const* env) {
@@ -199,23 +199,23 @@ void Execute(const Image& image) {
 }
 
 [[noreturn]] void BecomeCommand(const Image& image, const int (&stdio)[3], ExecFailure& failure) {
-  if (setsid() < 0) GiveUp(failure, ExecStage::kSession);
+  if (setsid() < 0) GiveUp(failure, ExecStep::kSession);
   bool pty = (image.head->flags & kCommandPty) != 0;
   for (int i = 0; i < 3; ++i)
-    if (dup2(stdio[pty ? 0 : i], i) < 0) GiveUp(failure, ExecStage::kSession);
-  if (pty && ioctl(0, TIOCSCTTY, 0) < 0) GiveUp(failure, ExecStage::kSession);
+    if (dup2(stdio[pty ? 0 : i], i) < 0) GiveUp(failure, ExecStep::kSession);
+  if (pty && ioctl(0, TIOCSCTTY, 0) < 0) GiveUp(failure, ExecStep::kSession);
   sys::CloseFrom(3);
   SetLimit(RLIMIT_NOFILE, image.head->open_files, failure);
   SetLimit(RLIMIT_NPROC, image.head->processes, failure);
   SetLimit(RLIMIT_FSIZE, image.head->file_bytes, failure);
   if (chdir(image.bytes + image.head->cwd) < 0 &&
       (image.head->other_cwd == 0 || chdir(image.bytes + image.head->other_cwd) < 0))
-    GiveUp(failure, ExecStage::kDirectory);
+    GiveUp(failure, ExecStep::kDirectory);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   Execute(image);
-  GiveUp(failure, ExecStage::kExec);
+  GiveUp(failure, ExecStep::kExec);
 }
 
 bool OpenPty(int pts, const Image& image, Streams& streams) {
@@ -239,8 +239,8 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
   InitMessage reply{};
   reply.command = request.command;
   reply.op = InitOp::kFailed;
-  auto fail = [&](ExecStage stage, int error) {
-    reply.stage = static_cast<uint32_t>(stage);
+  auto fail = [&](ExecStep step, int error) {
+    reply.step = static_cast<uint32_t>(step);
     reply.value = error;
     Reply(control, reply);
   };
@@ -251,7 +251,7 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
       slot = &candidate;
       break;
     }
-  if (!slot) return fail(ExecStage::kFork, EAGAIN);
+  if (!slot) return fail(ExecStep::kFork, EAGAIN);
 
   Image image;
   if (image_fd < 0) {
@@ -260,7 +260,7 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
   }
   if ((image_fd >= 0 && !MapImage(image_fd, image)) || !CheckImage(image)) {
     UnmapImage(image);
-    return fail(ExecStage::kImage, EINVAL);
+    return fail(ExecStep::kImage, EINVAL);
   }
   const bool pty = (image.head->flags & kCommandPty) != 0;
   Streams streams;
@@ -268,7 +268,7 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
             : OpenPipes((image.head->flags & kCommandStdin) != 0, streams))) {
     int error = errno;
     UnmapImage(image);
-    return fail(ExecStage::kStreams, error);
+    return fail(ExecStep::kStreams, error);
   }
   ExecFailure failure;
   pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions,clang-analyzer-*): no copy of our memory
@@ -276,11 +276,11 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
   int fork_error = errno;
   UnmapImage(image);
   if (pid < 0) {
-    fail(ExecStage::kFork, fork_error);
-  } else if (failure.stage != 0) {
+    fail(ExecStep::kFork, fork_error);
+  } else if (failure.step != 0) {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    fail(static_cast<ExecStage>(failure.stage), failure.error);
+    fail(static_cast<ExecStep>(failure.step), failure.error);
   } else {
     *slot = {request.command, pid};
     reply.op = InitOp::kStarted;
@@ -295,7 +295,7 @@ void StartCommand(int control, int pts, const InitMessage& request, int image_fd
       }
       reply.op = InitOp::kFailed;
       reply.pid = 0;
-      return fail(ExecStage::kStreams, ETOOMANYREFS);
+      return fail(ExecStep::kStreams, ETOOMANYREFS);
     }
     if (sent < 0) _exit(1);  // as in Reply
   }

@@ -107,7 +107,7 @@ pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
   sys::DieWithParent();
   sys::ForgetWatches();
   store.FindStaleGroups();
-  store.EmptyTrash();
+  (void)store.EmptyTrash(-1);
   std::vector<std::string> groups;  // new, or still busy
   std::vector<pid_t> others;        // that let go
   bool sweep = false, leaving = false;
@@ -153,8 +153,7 @@ pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
                   [&](pid_t pid) { return waitpid(pid, nullptr, leaving ? 0 : WNOHANG) == pid; });
     if (ready > 0 && !leaving && groups.size() < kMostWaiting) continue;
     std::erase_if(groups, [&](const std::string& name) { return cgroups.Remove(name) != -EBUSY; });
-    if (sweep || leaving) store.EmptyTrash();
-    sweep = false;
+    sweep = (sweep || leaving) && !store.EmptyTrash(leaving ? -1 : tasks);
   }
   _exit(0);
 }

@@ -23,23 +23,23 @@ namespace {
 
 // The kernel charges what all sandboxes use to this namespace, and to the account too: half of its
 // inotify instances stay outside.
-Outcome<void> LeaveShareToUser(int64_t instances) {
+OrFailure<void> LeaveShareToUser(int64_t instances) {
   const char* file = "/proc/sys/user/max_inotify_instances";
   if (instances < 2 || access(file, F_OK) < 0) return {};
   if (int error = sys::WriteFileAt(AT_FDCWD, file, std::to_string(instances / 2)); error < 0)
-    return Failed(SpawnStage::kNamespaces, "limit inotify", error, file);
+    return Failed(SpawnStep::kNamespaces, "limit inotify", error, file);
   return {};
 }
 
 // Rootless: root over our own mounts, nobody else's. The map is our uid alone.
-Outcome<void> BecomeOwnRoot() {
+OrFailure<void> BecomeOwnRoot() {
   std::string uid = std::to_string(getuid()), gid = std::to_string(getgid());
   const int64_t instances = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/inotify/max_user_instances");
   if (int error = sys::EnterOwnUserAndMountNamespace(); error < 0)
-    return Failed(SpawnStage::kNamespaces, "unshare user namespace", error);
-  auto put = [](const char* file, const std::string& value) -> Outcome<void> {
+    return Failed(SpawnStep::kNamespaces, "unshare user namespace", error);
+  auto put = [](const char* file, const std::string& value) -> OrFailure<void> {
     if (int error = sys::WriteFileAt(AT_FDCWD, file, value); error < 0)
-      return Failed(SpawnStage::kNamespaces, "write id map", error, file);
+      return Failed(SpawnStep::kNamespaces, "write id map", error, file);
     return {};
   };
   if (auto done = put("/proc/self/setgroups", "deny"); !done) return done;
@@ -48,18 +48,18 @@ Outcome<void> BecomeOwnRoot() {
   return LeaveShareToUser(instances);
 }
 
-Outcome<std::string> MakeScratch(const std::string& state_path) {
+OrFailure<std::string> MakeScratch(const std::string& state_path) {
   std::string scratch = state_path + "/mnt";
   mkdir(scratch.c_str(), 0700);
   sys::FsContext tmpfs("tmpfs");
   tmpfs.String("source", "cloche").Number("mode", 0700, 8);
   sys::Fd mount(tmpfs.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec));
-  if (!mount.valid()) return Failed(SpawnStage::kMounts, "mount scratch", mount.get());
+  if (!mount.valid()) return Failed(SpawnStep::kMounts, "mount scratch", mount.get());
   if (int error = sys::AttachMount(mount.get(), AT_FDCWD, scratch.c_str()); error < 0)
-    return Failed(SpawnStage::kMounts, "attach scratch", error, scratch);
+    return Failed(SpawnStep::kMounts, "attach scratch", error, scratch);
   for (const char* name : {"lower", "mask", "upper"})
     if (mkdirat(mount.get(), name, 0700) < 0)
-      return Failed(SpawnStage::kMounts, "make scratch", errno);
+      return Failed(SpawnStep::kMounts, "make scratch", errno);
   return scratch;
 }
 
@@ -77,7 +77,7 @@ int Refuse(int daemon, const Failure& failure) {
   SpawnReply reply{};
   reply.op = SpawnOp::kReady;
   reply.value = failure.error == 0 ? EIO : failure.error;
-  reply.stage = failure.stage;
+  reply.step = failure.step;
   snprintf(reply.operation, sizeof reply.operation, "%s", failure.operation.c_str());
   snprintf(reply.detail, sizeof reply.detail, "%s", failure.detail.c_str());
   sys::SendMessage(daemon, &reply, sizeof reply);
@@ -98,20 +98,20 @@ int Main(const std::string& state_path, sys::Fd daemon) {
 
   if (privileged) {
     if (int error = sys::UnshareMountNamespace(); error < 0)
-      return Refuse(daemon.get(), {SpawnStage::kNamespaces, "unshare mount namespace", -error, ""});
+      return Refuse(daemon.get(), {SpawnStep::kNamespaces, "unshare mount namespace", -error, ""});
     if (int error = sys::KeepCapabilitiesAcrossIds(); error < 0)
-      return Refuse(daemon.get(), {SpawnStage::kPrivileges, "set securebits", -error, ""});
+      return Refuse(daemon.get(), {SpawnStep::kPrivileges, "set securebits", -error, ""});
   } else if (auto done = BecomeOwnRoot(); !done) {
     return Refuse(daemon.get(), done.error());
   }
   if (int error = sys::MakeMountsSlave(); error < 0)
-    return Refuse(daemon.get(), {SpawnStage::kMounts, "make mounts slave", -error, ""});
+    return Refuse(daemon.get(), {SpawnStep::kMounts, "make mounts slave", -error, ""});
   if (sys::LandlockAbi() < 1)
-    return Refuse(daemon.get(), {SpawnStage::kLandlock, "landlock_create_ruleset", ENOSYS, ""});
+    return Refuse(daemon.get(), {SpawnStep::kLandlock, "landlock_create_ruleset", ENOSYS, ""});
 
   sys::Fd state(open(state_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!state.valid())
-    return Refuse(daemon.get(), {SpawnStage::kPool, "open state", errno, state_path});
+    return Refuse(daemon.get(), {SpawnStep::kPool, "open state", errno, state_path});
   auto scratch = MakeScratch(state_path);
   if (!scratch) return Refuse(daemon.get(), scratch.error());
   sys::Fd scratch_dir(open(scratch->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -121,7 +121,7 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   sys::CgroupTree tree;
   std::string failed;
   if (int error = sys::CgroupTree::Open(groups, TagOf(state.get()), tree, failed); error < 0)
-    return Refuse(daemon.get(), {SpawnStage::kCgroup, "make cgroup", -error, failed});
+    return Refuse(daemon.get(), {SpawnStep::kCgroup, "make cgroup", -error, failed});
 
   Workshop workshop(*store, tree, *scratch);
   Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon), std::move(host),

@@ -116,7 +116,7 @@ class MaskBuilder {
 
   // Also where a link leads: with /home a link to /var/home, what is hidden in the one is in both,
   // and with ~/.ssh a link, its target is not to be had by its own name.
-  Outcome<void> Apply(const FileRule& rule) {
+  OrFailure<void> Apply(const FileRule& rule) {
     if (auto applied = ApplyAt(rule, rule.path); !applied) return applied;
     auto real = names_.Behind(rule.path);
     if (!real) return std::unexpected(real.error());
@@ -124,12 +124,12 @@ class MaskBuilder {
     if (*real != rule.path)
       if (auto applied = ApplyAt(rule, *real); !applied) return applied;
     const bool hides = rule.kind == FileRuleKind::kHide || rule.kind == FileRuleKind::kHideGlob;
-    return hides ? ApplyToTargets(rule, *real) : Outcome<void>();
+    return hides ? ApplyToTargets(rule, *real) : OrFailure<void>();
   }
 
   // A place to mount on that the base lacks is part of the mask: in the upper it would look like a
   // change of the sandbox's.
-  Outcome<void> MountPoint(const MountOp& op, bool directory) {
+  OrFailure<void> MountPoint(const MountOp& op, bool directory) {
     auto [directory_above, name] = SplitLast(op.target);
     auto [mount, parent] = OverlayOf(spec_, directory_above.empty() ? "/" : directory_above);
     if (mount < 0 || name.empty()) return {};
@@ -152,13 +152,13 @@ class MaskBuilder {
                    ? mkdirat(here, name.c_str(), 0755)
                    : openat(here, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
     if (made < 0 && errno != EEXIST)
-      return Failed(SpawnStage::kFiles, "make mount point", errno, op.target);
+      return Failed(SpawnStep::kFiles, "make mount point", errno, op.target);
     if (made >= 0 && !directory) close(made);
     return {};
   }
 
  private:
-  Outcome<void> ApplyAt(const FileRule& rule, const std::string& path) {
+  OrFailure<void> ApplyAt(const FileRule& rule, const std::string& path) {
     auto [mount, rest] = OverlayOf(spec_, path);
     if (mount < 0) return {};
     if (rule.kind == FileRuleKind::kHideGlob) return Search(mount, rule, rest);
@@ -169,7 +169,7 @@ class MaskBuilder {
   }
 
   // Of one link after the other, from the one at `path`, if one is there.
-  Outcome<void> ApplyToTargets(const FileRule& rule, std::string path) {
+  OrFailure<void> ApplyToTargets(const FileRule& rule, std::string path) {
     const std::string origin = path;
     for (int i = 0; i < kMaxLinks; ++i) {
       if (auto [mount, rest] = OverlayOf(spec_, path); mount >= 0 && !rest.empty())
@@ -188,7 +188,7 @@ class MaskBuilder {
 
   // Whoever owns a link chooses its target, and must not take the system away with it. What a
   // sandbox works in stays visible, as it does when it is hidden by its own name.
-  Outcome<bool> IsNeeded(const std::string& path, const std::string& origin) {
+  OrFailure<bool> IsNeeded(const std::string& path, const std::string& origin) {
     const auto holds = [&](const std::string& other) {
       return (other + "/").starts_with(path + "/");
     };
@@ -201,7 +201,7 @@ class MaskBuilder {
   }
 
   // By all names that lead to it.
-  Outcome<void> FindProject() {
+  OrFailure<void> FindProject() {
     if (!project_.empty()) return {};
     project_.emplace_back("/");
     for (const FileRule& rule : spec_.files) {
@@ -225,7 +225,7 @@ class MaskBuilder {
   // Mirrors the directories that lead to `parent` into the mask layer, and stays there: most rules
   // are about neighbours of the last. What it returns is good until the next call. Where the lower
   // has no such directory there is nothing to hide.
-  Outcome<Places> Descend(int mount, const std::string& parent) {
+  OrFailure<Places> Descend(int mount, const std::string& parent) {
     if (mount != mount_) {
       passed_.clear();
       mount_ = -1;
@@ -252,7 +252,7 @@ class MaskBuilder {
   }
 
   // The top of an overlay.
-  Outcome<void> Enter(int mount) {
+  OrFailure<void> Enter(int mount) {
     size_t index = 0;
     for (int i = 0; i < mount; ++i)
       if (spec_.mounts[static_cast<size_t>(i)].kind == MountKind::kOverlay) ++index;
@@ -260,7 +260,7 @@ class MaskBuilder {
     Passed top;
     top.below = sys::Fd(
         openat(lowers_[static_cast<size_t>(mount)], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!top.below.valid()) return Failed(SpawnStage::kFiles, "open lower", errno, rule_path_);
+    if (!top.below.valid()) return Failed(SpawnStep::kFiles, "open lower", errno, rule_path_);
     if (!mask_.used_[index]) {
       if (auto made = Mirror(mask_.root_.get(), layer, top.below.get(), HostPath(mount, "")); !made)
         return made;
@@ -268,13 +268,13 @@ class MaskBuilder {
     }
     top.here =
         sys::Fd(openat(mask_.root_.get(), layer.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!top.here.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+    if (!top.here.valid()) return Failed(SpawnStep::kFiles, "open mask", errno, rule_path_);
     passed_.push_back(std::move(top));
     return {};
   }
 
   // One directory further down. False: there is none.
-  Outcome<bool> Step(int mount, const std::string& part) {
+  OrFailure<bool> Step(int mount, const std::string& part) {
     const Passed& above = passed_.back();
     const std::string path = above.path.empty() ? part : above.path + "/" + part;
     Passed next{part, path, {}, {}};
@@ -289,7 +289,7 @@ class MaskBuilder {
       // A link or a file may become a directory, with something to hide in it.
       if (NothingThere(error)) mask_.watch_.AddAccess(HostPath(mount, path));
       if (NothingThere(error)) return false;
-      return Failed(SpawnStage::kFiles, "open lower", error, rule_path_);
+      return Failed(SpawnStep::kFiles, "open lower", error, rule_path_);
     }
     if (auto made = Mirror(above.here.get(), part, next.below.get(), HostPath(mount, path)); !made)
       return std::unexpected(made.error());
@@ -297,42 +297,42 @@ class MaskBuilder {
         openat(above.here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.here.valid()) {
       if (errno == ENOTDIR) return false;  // hidden itself, or a file
-      return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+      return Failed(SpawnStep::kFiles, "open mask", errno, rule_path_);
     }
     passed_.push_back(std::move(next));
     return true;
   }
 
   // Sandboxes that run do not see it then, new ones get a mask of their own.
-  Outcome<void> HideAbsent(int dir, const std::string& name, const std::string& host_path) {
+  OrFailure<void> HideAbsent(int dir, const std::string& name, const std::string& host_path) {
     if (mknodat(dir, name.c_str(), S_IFCHR, makedev(0, 0)) == 0)
       mask_.watch_.AddAbsent(host_path);
     else if (errno != EEXIST)
-      return Failed(SpawnStage::kFiles, "make whiteout", errno, host_path);
+      return Failed(SpawnStep::kFiles, "make whiteout", errno, host_path);
     return {};
   }
 
   // A directory of the mask layer shows its own owner and mode inside, so it copies the lower's.
   // Nobody else asks whether an ordinary caller of root's daemon may enter, so a change of these
   // on the host needs a new mask; so does a link that took its place.
-  Outcome<void> Mirror(int dir, const std::string& name, int like, const std::string& host_path) {
+  OrFailure<void> Mirror(int dir, const std::string& name, int like, const std::string& host_path) {
     if (mkdirat(dir, name.c_str(), 0700) < 0) {
       if (errno == EEXIST) return {};
-      return Failed(SpawnStage::kFiles, "make mask directory", errno, rule_path_);
+      return Failed(SpawnStep::kFiles, "make mask directory", errno, rule_path_);
     }
     mask_.watch_.AddAccess(host_path);
     struct stat info;
-    if (fstat(like, &info) < 0) return Failed(SpawnStage::kFiles, "stat lower", errno, rule_path_);
+    if (fstat(like, &info) < 0) return Failed(SpawnStep::kFiles, "stat lower", errno, rule_path_);
     sys::Fd made(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     bool owned = fchown(made.get(), info.st_uid, info.st_gid) == 0 || spec_.mode == Mode::kRootless;
     if (!owned || fchmod(made.get(), info.st_mode & 07777) < 0)
-      return Failed(SpawnStage::kFiles, "copy directory attributes", errno, rule_path_);
+      return Failed(SpawnStep::kFiles, "copy directory attributes", errno, rule_path_);
     timespec times[2] = {info.st_atim, info.st_mtim};
     futimens(made.get(), times);
     return {};
   }
 
-  Outcome<void> Place(int mount, const std::string& rest, const FileRule& rule) {
+  OrFailure<void> Place(int mount, const std::string& rest, const FileRule& rule) {
     rule_path_ = rule.path;
     auto [parent, name] = SplitLast(rest);
     auto places = Descend(mount, parent);
@@ -342,7 +342,7 @@ class MaskBuilder {
     // Also where nothing exists yet: it stays hidden when the host makes it later.
     if (rule.kind == FileRuleKind::kHide) {
       if (mknodat(here, name.c_str(), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
-        return Failed(SpawnStage::kFiles, "make whiteout", errno, rule.path);
+        return Failed(SpawnStep::kFiles, "make whiteout", errno, rule.path);
       return {};
     }
     mask_.watch_.AddPath(HostPath(mount, rest));
@@ -351,28 +351,28 @@ class MaskBuilder {
 
   // A copy of the lower's file with the same owner and mode. What is read is what was looked at:
   // opened once, as root, so no name is followed twice.
-  Outcome<void> WithoutHashes(int here, int below, const std::string& name,
-                              const std::string& path) {
+  OrFailure<void> WithoutHashes(int here, int below, const std::string& name,
+                                const std::string& path) {
     sys::Fd lower(openat(below, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!lower.valid() && errno == ENOENT) return {};
-    if (!lower.valid()) return Failed(SpawnStage::kFiles, "open", errno, path);
+    if (!lower.valid()) return Failed(SpawnStep::kFiles, "open", errno, path);
     struct stat like;
-    if (fstat(lower.get(), &like) < 0) return Failed(SpawnStage::kFiles, "stat", errno, path);
-    if (!S_ISREG(like.st_mode)) return Failed(SpawnStage::kFiles, "read", EINVAL, path);
+    if (fstat(lower.get(), &like) < 0) return Failed(SpawnStep::kFiles, "stat", errno, path);
+    if (!S_ISREG(like.st_mode)) return Failed(SpawnStep::kFiles, "read", EINVAL, path);
     std::string text;
     if (int error = sys::ReadAll(lower.get(), text, 16 << 20); error < 0)
-      return Failed(SpawnStage::kFiles, "read", error, path);
+      return Failed(SpawnStep::kFiles, "read", error, path);
     const std::string content = BlankHashes(text);
 
     sys::Fd file(
         openat(here, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.valid()) return Failed(SpawnStage::kFiles, "write", errno, path);
+    if (!file.valid()) return Failed(SpawnStep::kFiles, "write", errno, path);
     const ssize_t written = write(file.get(), content.data(), content.size());
     if (written != static_cast<ssize_t>(content.size()))
-      return Failed(SpawnStage::kFiles, "write", written < 0 ? errno : ENOSPC, path);
+      return Failed(SpawnStep::kFiles, "write", written < 0 ? errno : ENOSPC, path);
     if (fchown(file.get(), like.st_uid, like.st_gid) < 0 ||
         fchmod(file.get(), like.st_mode & 07777) < 0)
-      return Failed(SpawnStage::kFiles, "set owner", errno, path);
+      return Failed(SpawnStep::kFiles, "set owner", errno, path);
     return {};
   }
 
@@ -387,7 +387,7 @@ class MaskBuilder {
 
   // Comes after what hides: only in the place of a whiteout, or where the base has nothing. What is
   // visible stays as it is.
-  Outcome<void> LayDecoy(int mount, const std::string& rest, const FileRule& rule) {
+  OrFailure<void> LayDecoy(int mount, const std::string& rest, const FileRule& rule) {
     rule_path_ = rule.path;
     auto [parent, name] = SplitLast(rest);
     auto top = Descend(mount, "");
@@ -413,20 +413,20 @@ class MaskBuilder {
                       S_ISREG(replaced.st_mode);
     if (rule.kind == FileRuleKind::kDecoyInstead && !(hidden && file)) return {};
     if (hidden && unlinkat(here.get(), name.c_str(), 0) < 0)
-      return Failed(SpawnStage::kFiles, "replace whiteout", errno, rule.path);
+      return Failed(SpawnStep::kFiles, "replace whiteout", errno, rule.path);
     sys::Fd made(openat(here.get(), name.c_str(),
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!made.valid()) return Failed(SpawnStage::kFiles, "lay decoy", errno, rule.path);
+    if (!made.valid()) return Failed(SpawnStep::kFiles, "lay decoy", errno, rule.path);
     const ssize_t written = write(made.get(), rule.content.data(), rule.content.size());
     if (written != static_cast<ssize_t>(rule.content.size()))
-      return Failed(SpawnStage::kFiles, "write decoy", written < 0 ? errno : ENOSPC, rule.path);
+      return Failed(SpawnStep::kFiles, "write decoy", written < 0 ? errno : ENOSPC, rule.path);
     return GiveToCaller(made.get(), 0600, here.get());
   }
 
   // One directory further down on the way to a decoy: the base's own, or one of ours in the place
   // of a whiteout, which shows nothing that lies below it. False: something else is there.
-  Outcome<bool> EnterForDecoy(int mount, const std::string& path, const std::string& part,
-                              sys::Fd& here, sys::Fd& below) {
+  OrFailure<bool> EnterForDecoy(int mount, const std::string& path, const std::string& part,
+                                sys::Fd& here, sys::Fd& below) {
     const bool hidden = IsWhiteout(here.get(), part.c_str());
     sys::Fd lower;
     if (below.valid() && !hidden)
@@ -441,15 +441,15 @@ class MaskBuilder {
       if (!hidden && (IsThere(here.get(), part.c_str()) || IsThere(below.get(), part.c_str())))
         return false;
       if (hidden && unlinkat(here.get(), part.c_str(), 0) < 0)
-        return Failed(SpawnStage::kFiles, "replace whiteout", errno, rule_path_);
+        return Failed(SpawnStep::kFiles, "replace whiteout", errno, rule_path_);
       if (mkdirat(here.get(), part.c_str(), 0700) < 0)
-        return Failed(SpawnStage::kFiles, "make directory of decoys", errno, rule_path_);
+        return Failed(SpawnStep::kFiles, "make directory of decoys", errno, rule_path_);
     }
     sys::Fd next(openat(here.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!next.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, rule_path_);
+    if (!next.valid()) return Failed(SpawnStep::kFiles, "open mask", errno, rule_path_);
     if (!lower.valid() && !own) {
       if (int error = sys::MakeOpaque(next.get(), spec_.mode == Mode::kRootless); error < 0)
-        return Failed(SpawnStage::kFiles, "set overlay.opaque", error, rule_path_);
+        return Failed(SpawnStep::kFiles, "set overlay.opaque", error, rule_path_);
       if (auto given = GiveToCaller(next.get(), 0700, here.get()); !given)
         return std::unexpected(given.error());
       own_.insert(std::to_string(mount) + path);
@@ -461,11 +461,11 @@ class MaskBuilder {
   }
 
   // As old as its directory: what has just been made looks like it.
-  Outcome<void> GiveToCaller(int file, mode_t mode, int directory) {
+  OrFailure<void> GiveToCaller(int file, mode_t mode, int directory) {
     const bool owned =
         fchown(file, spec_.caller.uid, spec_.caller.gid) == 0 || spec_.mode == Mode::kRootless;
     if (!owned || fchmod(file, mode) < 0)
-      return Failed(SpawnStage::kFiles, "give decoy to its owner", errno, rule_path_);
+      return Failed(SpawnStep::kFiles, "give decoy to its owner", errno, rule_path_);
     struct stat info;
     if (fstat(directory, &info) == 0) {
       const timespec times[2] = {info.st_mtim, info.st_mtim};
@@ -480,8 +480,8 @@ class MaskBuilder {
   }
 
   // A link of the project that matches a pattern.
-  Outcome<void> HideTargetOf(int mount, const std::string& rest, const FileRule& hide,
-                             const std::vector<std::string>& patterns) {
+  OrFailure<void> HideTargetOf(int mount, const std::string& rest, const FileRule& hide,
+                               const std::vector<std::string>& patterns) {
     const std::string& top = spec_.mounts[static_cast<size_t>(mount)].target;
     const std::string path = (top == "/" ? "" : top) + "/" + rest;
     auto target = names_.Target(path);
@@ -492,7 +492,7 @@ class MaskBuilder {
   }
 
   // `top` is empty for the whole of a mount.
-  Outcome<void> Search(int mount, const FileRule& rule, const std::string& top) {
+  OrFailure<void> Search(int mount, const FileRule& rule, const std::string& top) {
     const std::vector<std::string> patterns = Lines(rule.content);
     std::deque<std::string> pending = {top};
     size_t entries = 0;
@@ -503,7 +503,7 @@ class MaskBuilder {
       int fd = sys::OpenBeneath(lowers_[static_cast<size_t>(mount)],
                                 where.empty() ? "." : where.c_str(), O_RDONLY | O_DIRECTORY, false);
       if (fd < 0 && NothingThere(-fd)) continue;
-      if (fd < 0) return Failed(SpawnStage::kFiles, "search", fd, where);
+      if (fd < 0) return Failed(SpawnStep::kFiles, "search", fd, where);
       mask_.watch_.AddDirectory(fd, HostPath(mount, where));
       sys::Directory list{sys::Fd(fd)};
       std::vector<std::string> found;
@@ -517,7 +517,7 @@ class MaskBuilder {
                  !SkippedDirectory(name))
           pending.push_back(path);
       }
-      if (list.error() != 0) return Failed(SpawnStage::kFiles, "search", list.error(), where);
+      if (list.error() != 0) return Failed(SpawnStep::kFiles, "search", list.error(), where);
       for (const std::string& path : found) {
         FileRule hide;
         hide.path = rule.path + "/...";
@@ -543,15 +543,15 @@ class MaskBuilder {
   std::vector<Passed> passed_;
 };
 
-Outcome<Mask> Mask::Build(int dir, const std::string& name, const SandboxSpec& spec,
-                          const std::vector<int>& lowers) {
+OrFailure<Mask> Mask::Build(int dir, const std::string& name, const SandboxSpec& spec,
+                            const std::vector<int>& lowers) {
   Mask mask;
   mask.name_ = name;
   mask.used_.assign(lowers.size(), false);
   if (mkdirat(dir, name.c_str(), 0755) < 0)
-    return Failed(SpawnStage::kFiles, "make mask", errno, name);
+    return Failed(SpawnStep::kFiles, "make mask", errno, name);
   mask.root_ = sys::Fd(openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!mask.root_.valid()) return Failed(SpawnStage::kFiles, "open mask", errno, name);
+  if (!mask.root_.valid()) return Failed(SpawnStep::kFiles, "open mask", errno, name);
   MaskBuilder builder(mask, spec, lowers);
   for (const FileRule& rule : spec.files)
     if (auto applied = builder.Apply(rule); !applied) return std::unexpected(applied.error());

@@ -18,8 +18,8 @@ class Mask {
  public:
   // Makes it below `dir`/`name`: one directory per overlay of the spec, "0", "1", ...
   // `lowers` are the overlays' lower directories, in the same order.
-  static Outcome<Mask> Build(int dir, const std::string& name, const SandboxSpec& spec,
-                             const std::vector<int>& lowers);
+  static OrFailure<Mask> Build(int dir, const std::string& name, const SandboxSpec& spec,
+                               const std::vector<int>& lowers);
 
   const std::string& name() const { return name_; }
   int root() const { return root_.get(); }

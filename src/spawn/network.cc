@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "spawn/beside.h"
+#include "spawn/become_program.h"
 #include "spawn/server.h"
 #include "sys/file_limit.h"
 #include "sys/message.h"
@@ -23,18 +23,19 @@ constexpr uint64_t kEgressFiles = 65536;  // 10,000 connections, six of them eac
 
 }  // namespace
 
-Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const {
-  const bool trust = request.op == SpawnOp::kTrust;
+OrFailure<void> Server::CheckNetworkJob(const SpawnRequest& request,
+                                        std::span<const int> fds) const {
+  const bool trust = request.op == SpawnOp::kInstallCa;
   if (fds.size() != (mode_ == Mode::kSystem ? 1u : 2u) + (trust ? 1u : 0u))
-    return Failed(SpawnStage::kPlan, "network needs its owner", EBADMSG);
+    return Failed(SpawnStep::kPlan, "network needs its owner", EBADMSG);
   auto found = ids_.find(request.sandbox);
-  if (found == ids_.end()) return Failed(SpawnStage::kPlan, "sandbox runs not", ESRCH);
+  if (found == ids_.end()) return Failed(SpawnStep::kPlan, "sandbox runs not", ESRCH);
   sys::PeerIdentity peer;
   if (auto known = IdentifyClient(fds[0], peer); !known) return known;
   if (peer.uid != alive_.at(found->second).owner)
-    return Failed(SpawnStage::kPlan, "sandbox of somebody else", EPERM);
-  if (request.op == SpawnOp::kConnect && (request.argument == 0 || request.argument > 65535))
-    return Failed(SpawnStage::kPlan, "port", EINVAL);
+    return Failed(SpawnStep::kPlan, "sandbox of somebody else", EPERM);
+  if (request.op == SpawnOp::kConnect && BodyOf<ask::Connect>(request).port == 0)
+    return Failed(SpawnStep::kPlan, "port", EINVAL);
   // A program inside may let those who connect or read a file wait: that is at the cost of its
   // owner alone.
   const bool connects = request.op == SpawnOp::kConnect || request.op == SpawnOp::kForget || trust;
@@ -45,7 +46,7 @@ Outcome<void> Server::CheckNetworkJob(const SpawnRequest& request, std::span<con
     return other != ids_.end() && alive_.at(other->second).owner == peer.uid;
   };
   if (std::ranges::count_if(jobs_, counts) >= (connects ? kMostConnectsOfOne : kMostAtOnce))
-    return Failed(SpawnStage::kNetwork, "too many at once", EAGAIN);
+    return Failed(SpawnStep::kNetwork, "too many at once", EAGAIN);
   return {};
 }
 
@@ -63,41 +64,42 @@ void Server::StartNetworkJob(const SpawnRequest& request, std::span<const int> f
   });
 }
 
-Outcome<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, int init,
-                                                   std::span<const int> fds) const {
-  const int witness = mode_ == Mode::kSystem ? -1 : fds.back();
+OrFailure<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, int init,
+                                                     std::span<const int> fds) const {
+  const int namespace_fd = mode_ == Mode::kSystem ? -1 : fds.back();
   std::vector<sys::Fd> made;
-  if (request.op == SpawnOp::kTrust) {
-    if (auto laid = LayTrust(mode_ == Mode::kSystem ? init : witness, fds[1]); !laid)
+  if (request.op == SpawnOp::kInstallCa) {
+    if (auto laid = InstallCa(mode_ == Mode::kSystem ? init : namespace_fd, fds[1]); !laid)
       return std::unexpected(laid.error());
     return made;
   }
   if (request.op == SpawnOp::kForget) {
-    if (auto done = ForgetBase(mode_ == Mode::kSystem ? init : witness); !done)
+    if (auto done = ForgetBase(mode_ == Mode::kSystem ? init : namespace_fd); !done)
       return std::unexpected(done.error());
     return made;
   }
   // Init's memory belongs to the user namespace that cloched was started in. Only root may look at
   // it through there: rootless a socket of init's shows the way.
-  if (int error =
-          mode_ == Mode::kSystem ? sys::EnterNetworkOf(init) : sys::EnterNetworkOfSocket(witness);
+  if (int error = mode_ == Mode::kSystem ? sys::EnterNetworkOf(init)
+                                         : sys::EnterNetworkOfSocket(namespace_fd);
       error < 0)
-    return Failed(SpawnStage::kNetwork, "enter network namespace", error);
+    return Failed(SpawnStep::kNetwork, "enter network namespace", error);
   if (request.op == SpawnOp::kConnect) {
-    sys::Fd connected(sys::ConnectToLoopback(static_cast<uint16_t>(request.argument)));
+    const uint16_t port = BodyOf<ask::Connect>(request).port;
+    sys::Fd connected(sys::ConnectToLoopback(port));
     if (!connected.valid())
-      return Failed(SpawnStage::kNetwork, "connect", connected.get(),
-                    "port " + std::to_string(request.argument));
+      return Failed(SpawnStep::kNetwork, "connect", connected.get(),
+                    "port " + std::to_string(port));
     made.push_back(std::move(connected));
     return made;
   }
   sys::BorderSockets sockets;
   if (int error = sys::OpenBorderSockets(sockets); error < 0)
-    return Failed(SpawnStage::kNetwork, "open sockets inside", error);
+    return Failed(SpawnStep::kNetwork, "open sockets inside", error);
   sys::Fd refusals;
   const char* step = "";
   if (int error = sys::CloseBorder(sys::PortsOf(sockets), refusals, step); error < 0)
-    return Failed(SpawnStage::kNetwork, step, error);
+    return Failed(SpawnStep::kNetwork, step, error);
   for (sys::Fd* each :
        {&sockets.tcp4, &sockets.dns4, &sockets.proxy4, &sockets.tcp6, &sockets.dns6, &refusals})
     if (each->valid()) made.push_back(std::move(*each));
@@ -105,41 +107,33 @@ Outcome<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request, 
 }
 
 void Server::StartEgress(const SpawnRequest& request, std::span<const int> fds) {
-  Outcome<void> checked;
-  if (fds.size() != 2) checked = Failed(SpawnStage::kPlan, "egress needs a socket", EBADMSG);
+  OrFailure<void> checked;
+  if (fds.size() != 2) checked = Failed(SpawnStep::kPlan, "egress needs a socket", EBADMSG);
   // It reads what the whole world sends: never as root.
   else if (mode_ == Mode::kSystem && daemon_uid_ == 0)
-    checked = Failed(SpawnStage::kPrivileges, "find the daemon's user", ENOENT);
+    checked = Failed(SpawnStep::kPrivileges, "find the daemon's user", ENOENT);
   else if (std::ranges::any_of(
                jobs_, [](const auto& job) { return job.second.request.op == SpawnOp::kEgress; }))
-    checked = Failed(SpawnStage::kNetwork, "cloche-egress runs", EBUSY);
+    checked = Failed(SpawnStep::kNetwork, "cloche-egress runs", EBUSY);
   if (!checked) return Answer(request, &checked.error());
   StartProcess(request, "", nullptr, std::nullopt, [&](int) { return BecomeEgress(fds); });
 }
 
-int Server::BecomeEgress(std::span<const int> fds) const {
-  const std::string program = ProgramBeside("cloche-egress");
-  const sys::Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (int fd : {STDIN_FILENO, STDOUT_FILENO})
-    if (dup2(null.get(), fd) < 0) return 1;
-  if (dup2(fds[1], STDERR_FILENO) < 0) return 1;
-  const auto failed = [](const char* what, int error) {
-    dprintf(STDERR_FILENO, "%s: %s\n", what, strerror(error));
-    return 1;
-  };
-  if (int error = ArrangeDescriptors({fds[0]}); error < 0)
-    return failed("arrange descriptors", -error);
+// Rootless there is nobody else to become.
+int Server::LoseAllRights(uid_t uid, gid_t gid) const {
   const bool privileged = mode_ == Mode::kSystem;
-  const uid_t uid = privileged ? daemon_uid_ : getuid();
-  const gid_t gid = privileged ? daemon_gid_ : getgid();
-  (void)sys::AllowFiles(kEgressFiles);  // it counts what it has
-  if (int error = sys::BecomePowerless(uid, gid, privileged); error < 0)
-    return failed("become the daemon's user", -error);
-  sys::DieWithParent();  // a change of user forgets it
-  const char* arguments[] = {"cloche-egress", nullptr};
-  const char* environment[] = {nullptr};
-  execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
-  return failed("start cloche-egress", errno);
+  if (int error = sys::BecomePowerless(privileged ? uid : getuid(), privileged ? gid : getgid(),
+                                       privileged);
+      error < 0)
+    return error;
+  return sys::DieWithParent();  // a change of user forgets it
+}
+
+int Server::BecomeEgress(std::span<const int> fds) const {
+  return BecomeProgram("cloche-egress", {fds[0]}, fds[1], [&] {
+    (void)sys::AllowFiles(kEgressFiles);  // it counts what it has
+    return LoseAllRights(daemon_uid_, daemon_gid_);
+  });
 }
 
 }  // namespace cloche::spawn

@@ -6,6 +6,7 @@
 
 #include <iterator>
 
+#include "base/ascii.h"
 #include "spawn/pause.h"
 
 namespace cloche::spawn {
@@ -17,12 +18,6 @@ pid_t processes[4096];
 pid_t descriptors[4096];
 
 bool IsBlank(char c) { return c == ' ' || c == '\n'; }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // One line of /proc/net/tcp and its kin: "sl local:PORT remote:PORT st a b c uid timeout INODE
 // ...". The inode if the local port is this one, else 0.

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -25,7 +24,7 @@ constexpr const char* kOperation = "copy renamed directory";
 constexpr const char* kPassing = ".cloche-renamed-0e5b1c6f9a2d4837";
 
 Failure Because(int error, const std::string& path) {
-  return {SpawnStage::kPool, kOperation, error < 0 ? -error : error, path};
+  return {SpawnStep::kPool, kOperation, error < 0 ? -error : error, path};
 }
 
 sys::Fd OpenBelow(int root, const std::string& path) {
@@ -36,11 +35,11 @@ sys::Fd OpenBelow(int root, const std::string& path) {
 // a file of the base makes overlayfs copy it, whatever kind it is.
 class Mirror {
  public:
-  explicit Mirror(int view) : view_(view) {}
+  Mirror(int view, LinkedFiles& linked) : view_(view), linked_(linked) {}
 
   // In the directory `parent`, which is at `above`.
-  Outcome<void> Make(int parent, const std::string& above, const std::string& from,
-                     const std::string& to, const volatile sig_atomic_t& cancelled);
+  OrFailure<void> Make(int parent, const std::string& above, const std::string& from,
+                       const std::string& to, const volatile sig_atomic_t& cancelled);
   const std::set<FileNumber>& directories() const { return directories_; }  // of the first
 
  private:
@@ -53,17 +52,17 @@ class Mirror {
     int from, to;  // the directories above
     std::string from_name, to_name;
   };
-  Outcome<void> Enter(const Step& step, std::string path, std::string made);
-  Outcome<void> Add(const Level& level, const std::string& name);
+  OrFailure<void> Enter(const Step& step, std::string path, std::string made);
+  OrFailure<void> Add(const Level& level, const std::string& name);
   int Link(const std::string& first, const Level& level, const std::string& name) const;
 
   int view_;
   std::vector<std::unique_ptr<Level>> stack_;
-  std::map<FileNumber, std::string> linked_;  // files with several names: the first that was made
+  LinkedFiles& linked_;
   std::set<FileNumber> directories_;
 };
 
-Outcome<void> Mirror::Enter(const Step& step, std::string path, std::string made) {
+OrFailure<void> Mirror::Enter(const Step& step, std::string path, std::string made) {
   if (mkdirat(step.to, step.to_name.c_str(), 0700) < 0)
     return std::unexpected(Because(errno, path));
   auto level = std::make_unique<Level>();
@@ -82,7 +81,7 @@ Outcome<void> Mirror::Enter(const Step& step, std::string path, std::string made
   return {};
 }
 
-Outcome<void> Mirror::Add(const Level& level, const std::string& name) {
+OrFailure<void> Mirror::Add(const Level& level, const std::string& name) {
   const std::string path = level.path + "/" + name, made = level.made + "/" + name;
   struct stat info;
   if (fstatat(level.from.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
@@ -108,12 +107,12 @@ int Mirror::Link(const std::string& first, const Level& level, const std::string
   return linkat(parent.get(), last.c_str(), level.to.get(), name.c_str(), 0) < 0 ? -errno : 0;
 }
 
-Outcome<void> Mirror::Make(int parent, const std::string& above, const std::string& from,
-                           const std::string& to, const volatile sig_atomic_t& cancelled) {
+OrFailure<void> Mirror::Make(int parent, const std::string& above, const std::string& from,
+                             const std::string& to, const volatile sig_atomic_t& cancelled) {
   const Step first{parent, parent, from, to};
   if (auto entered = Enter(first, above + "/" + from, above + "/" + to); !entered) return entered;
   while (!stack_.empty()) {
-    if (cancelled != 0) return Failed(SpawnStage::kPool, kOperation, ECANCELED, from);
+    if (cancelled != 0) return Failed(SpawnStep::kPool, kOperation, ECANCELED, from);
     Level& level = *stack_.back();
     if (level.names.empty()) {
       if (int error = sys::CopyDirectoryStatus(level.from.get(), level.to.get()); error < 0)
@@ -191,8 +190,8 @@ std::set<FileNumber> WorkingDirectories(pid_t init) {
 
 // Killed at any step it leaves the old directory or the new one, whole, and perhaps what is removed
 // when the next one begins.
-Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
-                          const volatile sig_atomic_t& cancelled) {
+OrFailure<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
+                            LinkedFiles& linked, const volatile sig_atomic_t& cancelled) {
   const size_t slash = path.rfind('/');
   const std::string above = slash == std::string::npos ? "." : path.substr(0, slash);
   const std::string name = path.substr(slash + 1);
@@ -203,14 +202,20 @@ Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const st
   const auto clear = [&] { return sys::RemoveTree(parent.get(), kPassing); };
   if (int error = clear(); error < 0 && error != -ENOENT)
     return std::unexpected(Because(error, path));
-  Mirror mirror(view);
-  Outcome<void> made = mirror.Make(parent.get(), above, name, kPassing, cancelled);
+  LinkedFiles now = linked;
+  Mirror mirror(view, now);
+  OrFailure<void> made = mirror.Make(parent.get(), above, name, kPassing, cancelled);
   // A process that works in one of them would be left in a removed directory.
   for (const FileNumber& each : mirror.directories())
     if (made && in_use.contains(each))
-      made = Failed(SpawnStage::kPool, "a process works in it", EBUSY, path);
+      made = Failed(SpawnStep::kPool, "a process works in it", EBUSY, path);
   if (made && renameat2(parent.get(), kPassing, parent.get(), name.c_str(), RENAME_EXCHANGE) < 0)
     made = std::unexpected(Because(errno, path));
+  // Those that were made just now have their place.
+  const std::string passing = above + "/" + kPassing + "/", place = above + "/" + name + "/";
+  for (auto& [number, first] : now)
+    if (first.starts_with(passing)) first = place + first.substr(passing.size());
+  if (made) linked = std::move(now);
   const int cleared = clear();
   const timespec times[2] = {was.st_atim, was.st_mtim};
   if (made && cleared < 0) made = std::unexpected(Because(cleared, path));

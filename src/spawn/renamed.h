@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,10 +32,13 @@ bool DependsOnBase(const StateLayout& layout, const std::vector<std::string>& as
 // Puts a directory that holds everything itself in the place of the renamed one at `path`. `view`
 // is the root of the overlay: what the kernel remembers of the old directory goes with it. Nobody
 // else may change anything in there meanwhile. `in_use`: working directories of processes, which
-// must not be among those that are replaced. When `cancelled` is set it stops and cleans up.
+// must not be among those that are replaced. `linked`: files with several names that were copied so
+// far, also out of other renamed directories of the view. When `cancelled` is set it stops and
+// cleans up.
 using FileNumber = std::pair<dev_t, ino_t>;
-Outcome<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
-                          const volatile sig_atomic_t& cancelled);
+using LinkedFiles = std::map<FileNumber, std::string>;  // the first name that was made
+OrFailure<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
+                            LinkedFiles& linked, const volatile sig_atomic_t& cancelled);
 
 // Of all processes in the mount namespace of `init`.
 std::set<FileNumber> WorkingDirectories(pid_t init);

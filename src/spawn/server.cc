@@ -23,9 +23,9 @@ namespace cloche::spawn {
 namespace {
 
 constexpr size_t kMaxPlan = 8 << 20;
-constexpr size_t kMostRequestFds = 6;  // kLook has them
+constexpr size_t kMostRequestFds = 6;  // of readers
 constexpr int kTrimMs = 1000;
-// epoll tokens that are no pid. (Pid 1 is never a child of ours.)
+// epoll tokens that are not pids. (Pid 1 is never a child of ours.)
 constexpr uint64_t kRequestToken = 0, kMountsToken = 1;
 
 template <size_t N>
@@ -56,12 +56,12 @@ uint32_t Since(uint64_t start, uint64_t end) { return static_cast<uint32_t>(end 
 
 }  // namespace
 
-Outcome<LaunchPlan> ReadPlan(int memfd) {
+OrFailure<LaunchPlan> ReadPlan(int memfd) {
   std::string bytes;
   if (int error = sys::ReadSealed(memfd, bytes, kMaxPlan); error < 0)
-    return Failed(SpawnStage::kPlan, "read plan", error);
+    return Failed(SpawnStep::kPlan, "read plan", error);
   auto plan = DecodePlan(bytes);
-  if (!plan) return Failed(SpawnStage::kPlan, plan.error().message, EBADMSG);
+  if (!plan) return Failed(SpawnStep::kPlan, plan.error().message, EBADMSG);
   return std::move(*plan);
 }
 
@@ -98,16 +98,16 @@ void Server::TakeInMounts() {
   mounts_changed_ = sys::MonotonicMicros();
 }
 
-// What lies below a mount that we do not see must not pass for it.
-Outcome<void> Server::CheckSources(const SandboxSpec& spec) const {
+// The directory below a mount that we do not see must not pass for the mount.
+OrFailure<void> Server::CheckSources(const SandboxSpec& spec) const {
   for (const MountOp& op : spec.mounts)
     if (const std::string* mount = op.source.empty() ? nullptr : host_.DiffersAt(op.source))
-      return Failed(SpawnStage::kMounts, "follow the host's mounts", ESTALE, *mount);
+      return Failed(SpawnStep::kMounts, "follow the host's mounts", ESTALE, *mount);
   return {};
 }
 
 // A sandbox whose end nobody would notice is ended at once.
-Outcome<void> Server::Watch(Sandbox& sandbox) {
+OrFailure<void> Server::Watch(Sandbox& sandbox) {
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(sandbox.pid)}};
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sandbox.pidfd.get(), &event) == 0) return {};
   const int error = errno;
@@ -116,7 +116,7 @@ Outcome<void> Server::Watch(Sandbox& sandbox) {
   }
   sandbox.discard = !sandbox.returning;
   CleanUp(sandbox);
-  return Failed(SpawnStage::kNamespaces, "watch init", error);
+  return Failed(SpawnStep::kNamespaces, "watch init", error);
 }
 
 int Server::Run() {
@@ -187,88 +187,101 @@ void Server::HandleRequest() {
     return;
   }
   NoticeMounts();
-  for (auto* text : {&request.sandbox, &request.snapshot, &request.other})
-    (*text)[sizeof *text - 1] = '\0';
-  if (got == static_cast<long>(sizeof request) && !IsSandboxId(request.sandbox)) {
-    Failure failure{SpawnStage::kPlan, "sandbox id", EINVAL, request.sandbox};
-    Answer(request, &failure);
-  } else if (got == static_cast<long>(sizeof request)) {
-    switch (request.op) {
-      case SpawnOp::kLaunch:
-        Launch(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kKill:
-        End(request, false);
-        break;
-      case SpawnOp::kDiscard:
-        End(request, true);
-        break;
-      case SpawnOp::kSnapshot:
-      case SpawnOp::kRollback:
-      case SpawnOp::kFork:
-      case SpawnOp::kDropSnapshot:
-        StartJob(request);
-        break;
-      case SpawnOp::kSettle:
-        Settle(request);
-        break;
-      case SpawnOp::kDivide:
-        Divide(request);
-        break;
-      case SpawnOp::kLook:
-        StartLook(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kFlatten:
-        StartFlatten(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kEndLook:
-        EndLook(request);
-        break;
-      case SpawnOp::kNetwork:
-      case SpawnOp::kConnect:
-      case SpawnOp::kTrust:
-      case SpawnOp::kForget:
-        StartNetworkJob(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kEgress:
-        StartEgress(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kSign:
-        StartSigner(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kRetain:
-        Retain(request, std::span<const int>(fds, static_cast<size_t>(fd_count)));
-        break;
-      case SpawnOp::kRoom: {
-        SpawnReply reply{};
-        reply.op = SpawnOp::kReply;
-        reply.number = request.number;
-        if (auto found = ids_.find(request.sandbox); found != ids_.end())
-          reply.flags = FullFlags(alive_[found->second]);
-        sys::SendMessage(daemon_.get(), &reply, sizeof reply);
-        break;
-      }
-      default: {
-        Failure failure{SpawnStage::kPlan, "unknown request", EINVAL, ""};
-        Answer(request, &failure);
-      }
-    }
+  request.sandbox[sizeof request.sandbox - 1] = '\0';
+  const std::span<const int> passed(fds, static_cast<size_t>(fd_count));
+  if (got == static_cast<long>(sizeof request)) {
+    if (IsSandboxId(request.sandbox))
+      Serve(request, passed);
+    else
+      Refuse(request, {SpawnStep::kPlan, "sandbox id", EINVAL, request.sandbox});
   }
-  for (int i = 0; i < fd_count; ++i) close(fds[i]);
+  for (const int each : passed) close(each);
+}
+
+// Which request goes where.
+void Server::Serve(const SpawnRequest& request, std::span<const int> fds) {
+  switch (request.op) {
+    case SpawnOp::kLaunch:
+      return Launch(request, fds);
+    case SpawnOp::kKill:
+      return Stop(request, BodyOf<ask::Kill>(request).brief != 0);
+    case SpawnOp::kDiscard:
+      return Discard(request, BodyOf<ask::Discard>(request).count != 0);
+    case SpawnOp::kRoom:
+      return TellRoom(request);
+    case SpawnOp::kDiskUsage:
+      return TellDiskUsage(request);
+    case SpawnOp::kSnapshot:
+    case SpawnOp::kRollback:
+    case SpawnOp::kFork:
+    case SpawnOp::kDropSnapshot:
+      return StartJob(request);
+    case SpawnOp::kRetain:
+      return Retain(request, fds);
+    case SpawnOp::kFlush:
+      return Flush(request);
+    case SpawnOp::kDivide:
+      return Divide(request);
+    case SpawnOp::kDiff: {
+      const auto asked = BodyOf<ask::Diff>(request);
+      return StartDiffOrPromote(
+          request, {Use::kDiff, asked.snapshot.str(), asked.against.str(), asked.live != 0}, fds);
+    }
+    case SpawnOp::kStaleness:
+      return StartDiffOrPromote(request, {Use::kDiff, "", "", true}, fds);
+    case SpawnOp::kPromote: {
+      const auto asked = BodyOf<ask::Promote>(request);
+      return StartDiffOrPromote(request,
+                                {Use::kPromote, asked.snapshot.str(), "", asked.live != 0,
+                                 asked.freeze != 0, asked.few != 0},
+                                fds);
+    }
+    case SpawnOp::kBirthNote:
+      return StartBirthNote(request, fds);
+    case SpawnOp::kFlatten:
+      return StartFlatten(request, fds);
+    case SpawnOp::kEndJob:
+      EndJob(BodyOf<ask::EndJob>(request).job);
+      return Answer(request, nullptr);
+    case SpawnOp::kThawJob:
+      ThawJob(BodyOf<ask::ThawJob>(request).job);
+      return Answer(request, nullptr);
+    case SpawnOp::kNetwork:
+    case SpawnOp::kConnect:
+    case SpawnOp::kInstallCa:
+    case SpawnOp::kForget:
+      return StartNetworkJob(request, fds);
+    case SpawnOp::kEgress:
+      return StartEgress(request, fds);
+    case SpawnOp::kSign:
+      return StartSigner(request, fds);
+    case SpawnOp::kReady:
+    case SpawnOp::kReply:
+    case SpawnOp::kExited:
+      break;
+  }
+  Refuse(request, {SpawnStep::kPlan, "unknown request", EINVAL, ""});
+}
+
+void Server::TellRoom(const SpawnRequest& request) {
+  SpawnReply reply = ReplyTo(request);
+  if (auto found = ids_.find(request.sandbox); found != ids_.end())
+    reply.flags = FullFlags(alive_[found->second]);
+  Tell(reply);
+}
+
+void Server::TellDiskUsage(const SpawnRequest& request) {
+  SpawnReply reply = ReplyTo(request);
+  if (auto found = ids_.find(request.sandbox); found != ids_.end()) {
+    const auto bytes = store_.BytesOf(alive_[found->second].upper.get());
+    reply.flags = bytes ? kFlagCounted : 0;
+    reply.changed_bytes = bytes.value_or(0);
+  }
+  Tell(reply);
 }
 
 void Server::Answer(const SpawnRequest& request, const Failure* failure) {
-  SpawnReply reply{};
-  reply.op = SpawnOp::kReply;
-  reply.number = request.number;
-  memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
-  if (failure) {
-    reply.value = failure->error == 0 ? EIO : failure->error;
-    reply.stage = failure->stage;
-    Fill(reply.operation, failure->operation);
-    Fill(reply.detail, failure->detail);
-  }
-  Tell(reply);
+  Tell(failure ? FailureReply(request, *failure) : ReplyTo(request));
 }
 
 // A daemon that misses an answer would wait for ever: it is rather told that we are gone.
@@ -280,27 +293,27 @@ bool Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
 }
 
 // Rootless there is nobody's right to borrow: cloched is the caller.
-Outcome<void> Server::IdentifyClient(int socket, sys::PeerIdentity& peer) const {
+OrFailure<void> Server::IdentifyClient(int socket, sys::PeerIdentity& peer) const {
   if (mode_ == Mode::kSystem)
     if (int error = sys::AcceptedAtFileOfRoot(socket); error < 0)
-      return Failed(SpawnStage::kPlan, "not a client's socket", error);
+      return Failed(SpawnStep::kPlan, "not a client's socket", error);
   if (int error = sys::PeerOf(socket, peer); error < 0)
-    return Failed(SpawnStage::kPlan, "read the client's credentials", error);
+    return Failed(SpawnStep::kPlan, "read the client's credentials", error);
   return {};
 }
 
 void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
   const uint64_t received = sys::MonotonicMicros();
-  auto outcome = [&]() -> Outcome<void> {
+  auto outcome = [&]() -> OrFailure<void> {
     if (fds.size() != 2 && fds.size() != 3)
-      return Failed(SpawnStage::kPlan, "launch needs a plan and a client", EBADMSG);
+      return Failed(SpawnStep::kPlan, "launch needs a plan and a client", EBADMSG);
     auto plan = ReadPlan(fds[0]);
     if (!plan) return std::unexpected(plan.error());
     sys::PeerIdentity peer;
     if (auto known = IdentifyClient(fds[1], peer); !known) return known;
     if (auto checked = CheckPlan(*plan, peer, mode_); !checked) return checked;
     if (auto seen = CheckSources(plan->spec); !seen) return seen;
-    if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStage::kPlan, "sandbox runs", EEXIST);
+    if (ids_.contains(plan->sandbox_id)) return Failed(SpawnStep::kPlan, "sandbox runs", EEXIST);
     auto choice = ChooseUpper(*plan, peer.uid);
     if (!choice) return std::unexpected(choice.error());
     bool from_shelf = false;
@@ -315,7 +328,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
 }
 
 // Nothing: an ordinary new upper, which the shelf has.
-Outcome<std::optional<UpperChoice>> Server::ChooseUpper(const LaunchPlan& plan, uint32_t owner) {
+OrFailure<std::optional<UpperChoice>> Server::ChooseUpper(const LaunchPlan& plan, uint32_t owner) {
   UpperChoice choice;
   if (plan.keep) {
     auto kept = store_.OpenKept(plan.sandbox_id, owner);
@@ -332,14 +345,14 @@ Outcome<std::optional<UpperChoice>> Server::ChooseUpper(const LaunchPlan& plan, 
   return choice;
 }
 
-Outcome<Sandbox> Server::BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice) {
+OrFailure<Sandbox> Server::BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice) {
   auto built = workshop_.Build(spec, choice);
   if (!built) return built;
   if (auto watched = Watch(*built); !watched) return std::unexpected(watched.error());
   return built;
 }
 
-Outcome<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
+OrFailure<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
   const std::string key = EncodeSpec(plan.spec);
   // One with decoys is the only one of its kind: nobody will ask for another.
   if (std::ranges::any_of(plan.spec.files, [](const FileRule& rule) {
@@ -361,29 +374,28 @@ Outcome<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
   return built;
 }
 
-Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
-                               int first_command, bool from_shelf, uint64_t received,
-                               uint64_t prepared) {
-  auto limit = [&]() -> Outcome<void> {
-    if (plan.keep && !sandbox.kept) {
-      auto kept = store_.Keep(sandbox.name, plan.sandbox_id, plan.spec.caller.uid);
-      if (!kept) return std::unexpected(kept.error());
-      sandbox.kept = true;
-    }
-    return sandbox.limits == plan.limits ? Outcome<void>() : SetLimits(sandbox, plan.limits);
-  };
+// Adds what a prepared sandbox does not have yet.
+OrFailure<void> Server::KeepAndLimit(Sandbox& sandbox, const LaunchPlan& plan) {
+  if (plan.keep && !sandbox.kept) {
+    auto kept = store_.Keep(sandbox.name, plan.sandbox_id, plan.spec.caller.uid);
+    if (!kept) return std::unexpected(kept.error());
+    sandbox.kept = true;
+  }
+  return sandbox.limits == plan.limits ? OrFailure<void>() : SetLimits(sandbox, plan.limits);
+}
+
+OrFailure<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& plan,
+                                 Sandbox sandbox, int first_command, bool from_shelf,
+                                 uint64_t received, uint64_t prepared) {
   sandbox.id = plan.sandbox_id;
   sandbox.owner = plan.spec.caller.uid;
-  if (auto limited = limit(); !limited) {
+  if (auto ready = KeepAndLimit(sandbox, plan); !ready) {
     Dispose(std::move(sandbox));
-    return limited;
+    return ready;
   }
-  uint64_t limited = sys::MonotonicMicros();
+  const uint64_t limited = sys::MonotonicMicros();
 
-  SpawnReply reply{};
-  reply.op = SpawnOp::kReply;
-  reply.number = request.number;
-  memcpy(reply.sandbox, request.sandbox, sizeof reply.sandbox);
+  SpawnReply reply = ReplyTo(request);
   reply.init_pid = sandbox.pid;
   reply.uid_base = sandbox.uid_base;
   reply.flags = AppArmorFlag(workshop_.apparmor()) | (from_shelf ? kFlagFromPool : 0);
@@ -406,12 +418,12 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
     if (long sent = sys::SendMessage(sandbox.control.get(), &start, sizeof start, image);
         sent < 0) {
       Dispose(std::move(sandbox));
-      return Failed(SpawnStage::kNamespaces, "hand over the command", static_cast<int>(sent));
+      return Failed(SpawnStep::kNamespaces, "hand over the command", static_cast<int>(sent));
     }
   }
   if (!Tell(reply, std::span<const int>(fds, fd_count))) {
     Dispose(std::move(sandbox));
-    return Failed(SpawnStage::kNamespaces, "hand over", ETOOMANYREFS);
+    return Failed(SpawnStep::kNamespaces, "hand over", ETOOMANYREFS);
   }
   sandbox.control.Reset();
   sandbox.listener.Reset();
@@ -422,17 +434,17 @@ Outcome<void> Server::HandOver(const SpawnRequest& request, const LaunchPlan& pl
   return {};
 }
 
-Outcome<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
+OrFailure<void> Server::SetLimits(Sandbox& sandbox, const KernelLimits& limits) {
   if (cgroups_.host().version != sys::CgroupVersion::kNone) {
     std::string failed;
     if (sandbox.limits)  // prepared for other limits
       if (int error = cgroups_.ClearLimits(sandbox.name, failed); error < 0)
-        return Failed(SpawnStage::kCgroup, "clear limit", error, failed);
+        return Failed(SpawnStep::kCgroup, "clear limit", error, failed);
     int error = cgroups_.SetLimits(sandbox.name, limits.cpu_millis, limits.memory_bytes,
                                    limits.pids, failed);
-    if (error < 0) return Failed(SpawnStage::kCgroup, "set limit", error, failed);
+    if (error < 0) return Failed(SpawnStep::kCgroup, "set limit", error, failed);
     if (!sandbox.oom.valid()) sandbox.oom = cgroups_.WatchOom(sandbox.name);
-    if (!sandbox.oom.valid()) return Failed(SpawnStage::kCgroup, "watch memory", errno);
+    if (!sandbox.oom.valid()) return Failed(SpawnStep::kCgroup, "watch memory", errno);
   }
   if (!sandbox.in_memory)
     if (auto set = store_.SetLimit(sandbox.upper.get(), limits.disk_bytes); !set) return set;
@@ -449,37 +461,45 @@ uint32_t Server::FullFlags(const Sandbox& sandbox) const {
   return flags | (share ? kFlagShareFull : 0);
 }
 
-void Server::End(const SpawnRequest& request, bool discard) {
-  auto found = ids_.find(request.sandbox);
-  if (found == ids_.end()) {
-    // Not running: its upper may still be there.
-    if (discard) {
-      auto removed = store_.Discard(request.sandbox, true);
-      Answer(request, removed ? nullptr : &removed.error());
-      Sweep("");
-    } else {
-      Answer(request, nullptr);
-    }
-    return;
-  }
+Sandbox* Server::TakeBack(const std::string& id) {
+  auto found = ids_.find(id);
+  if (found == ids_.end()) return nullptr;
   Sandbox& sandbox = alive_[found->second];
-  sandbox.discard = discard;
   ids_.erase(found);
-  sandbox.summary = discard && (request.flags & kFlagSummary) != 0;
-  // Whoever gets the answer may rely on it that the host's files change no more, and that what is
-  // kept is at rest.
-  if (!discard || sandbox.writes_outside) {
-    sandbox.number = request.number;
-    if ((request.flags & kFlagBrief) != 0) LeaveMounts(sandbox);
-    sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
-    return;
+  return &sandbox;
+}
+
+void Server::Stop(const SpawnRequest& request, bool brief) {
+  Sandbox* sandbox = TakeBack(request.sandbox);
+  if (!sandbox) return Answer(request, nullptr);
+  sandbox->discard = false;
+  AnswerAtRest(request, *sandbox, brief);
+}
+
+void Server::Discard(const SpawnRequest& request, bool count) {
+  Sandbox* sandbox = TakeBack(request.sandbox);
+  if (!sandbox) {  // its upper may still be there
+    auto removed = store_.Discard(request.sandbox, true);
+    Answer(request, removed ? nullptr : &removed.error());
+    return Sweep("");
   }
+  sandbox->discard = true;
+  sandbox->summary = count;
+  if (sandbox->writes_outside) return AnswerAtRest(request, *sandbox, false);
   // Most commands change nothing, and that is quickly seen. The person waits for the answer, not
   // for the kernel to take everything down: that begins a moment later.
-  const bool counted = sandbox.summary && !IsUntouched(sandbox.upper.get());
+  const bool counted = count && !IsUntouched(sandbox->upper.get());
   if (!counted) Answer(request, nullptr);
+  sys::PidfdSignal(sandbox->pidfd.get(), SIGKILL);
+  if (counted) AnswerWithCount(request, *sandbox);
+}
+
+// Whoever gets the answer may rely on it that the host's files change no more, and that what is
+// kept is at rest.
+void Server::AnswerAtRest(const SpawnRequest& request, Sandbox& sandbox, bool brief) {
+  sandbox.number = request.number;
+  if (brief) LeaveMounts(sandbox);
   sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
-  if (counted) AnswerWithCount(request, sandbox);
 }
 
 // Counting is the keeper's work.

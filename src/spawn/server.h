@@ -21,18 +21,19 @@ namespace cloche::spawn {
 inline constexpr uint64_t kReportBit = 1ull << 40;
 inline constexpr uint64_t kJobBit = 1ull << 41;  // the pidfd of a job
 
-Outcome<LaunchPlan> ReadPlan(int memfd);
+OrFailure<LaunchPlan> ReadPlan(int memfd);
 
 inline constexpr int kFreezeMs = 2000;
 SpawnReply ReplyTo(const SpawnRequest& request);
 SpawnReply FailureReply(const SpawnRequest& request, const Failure& failure);
 
-// Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill.
+// Spawn's loop: one request at a time from cloched, sandboxes that end, stock to refill. Its
+// methods are in several files, named below; those before the first name are in server.cc.
 class Server {
  public:
   Server(Mode mode, sys::Fd daemon, HostView host, Store& store, sys::CgroupTree& cgroups,
          Workshop& workshop);
-  // Who cloche-egress is to be.
+  // The user that cloche-egress runs as.
   void SetDaemonUser(uid_t uid, gid_t gid) {
     daemon_uid_ = uid;
     daemon_gid_ = gid;
@@ -41,21 +42,40 @@ class Server {
 
  private:
   void HandleRequest();
+  void Serve(const SpawnRequest& request, std::span<const int> fds);
   void NoticeMounts();  // of the host, if there are others than before
   void TakeInMounts();
-  Outcome<void> CheckSources(const SandboxSpec& spec) const;
+  OrFailure<void> CheckSources(const SandboxSpec& spec) const;
   void Launch(const SpawnRequest& request, std::span<const int> fds);
-  Outcome<std::optional<UpperChoice>> ChooseUpper(const LaunchPlan& plan, uint32_t owner);
-  Outcome<Sandbox> BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice);
-  Outcome<Sandbox> TakeOrBuild(const LaunchPlan& plan, bool& from_shelf);
-  Outcome<void> HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
-                         int first_command, bool from_shelf, uint64_t received, uint64_t prepared);
-  Outcome<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
+  OrFailure<std::optional<UpperChoice>> ChooseUpper(const LaunchPlan& plan, uint32_t owner);
+  OrFailure<Sandbox> BuildToOrder(const SandboxSpec& spec, const UpperChoice& choice);
+  OrFailure<Sandbox> TakeOrBuild(const LaunchPlan& plan, bool& from_shelf);
+  OrFailure<void> KeepAndLimit(Sandbox& sandbox, const LaunchPlan& plan);
+  OrFailure<void> HandOver(const SpawnRequest& request, const LaunchPlan& plan, Sandbox sandbox,
+                           int first_command, bool from_shelf, uint64_t received,
+                           uint64_t prepared);
+  OrFailure<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
   uint32_t FullFlags(const Sandbox& sandbox) const;
   void AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox);
-  void End(const SpawnRequest& request, bool discard);
+  Sandbox* TakeBack(const std::string& id);  // null: it does not run
+  void Stop(const SpawnRequest& request, bool brief);
+  void Discard(const SpawnRequest& request, bool count);
+  void AnswerAtRest(const SpawnRequest& request, Sandbox& sandbox, bool brief);
+  void TellRoom(const SpawnRequest& request);
+  void TellDiskUsage(const SpawnRequest& request);
   void Answer(const SpawnRequest& request, const Failure* failure);
+  void Refuse(const SpawnRequest& request, const Failure& failure) { Answer(request, &failure); }
   void InitEnded(pid_t pid);
+  OrFailure<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
+  void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
+  OrFailure<void> Watch(Sandbox& sandbox);
+  void CleanUp(Sandbox& sandbox);
+  void Sweep(const std::string& cgroup);
+  void LeaveMounts(const Sandbox& sandbox);
+  // False: the user has too many descriptors in flight, and it was not sent.
+  bool Tell(const SpawnReply& reply, std::span<const int> fds = {});
+  void RestartKeeper();
+  void Shutdown();  // nothing of ours is left when it returns
   // refill.cc
   int RefillDelay() const;       // ms, the longer the more is in stock; -1 = nothing to begin
   void Refill();                 // begins one
@@ -64,80 +84,99 @@ class Server {
   void FinishRefills();
   // jobs.cc
   void StartJob(const SpawnRequest& request);
-  void Settle(const SpawnRequest& request);
+  void EndJob(uint64_t number);
+  void ThawJob(uint64_t number);
+  void Flush(const SpawnRequest& request);
   void Divide(const SpawnRequest& request);
   // No job is at work on the same state.
-  Outcome<void> CheckUndisturbed(const SpawnRequest& request) const;
-  Outcome<void> CheckJob(const SpawnRequest& request) const;
+  OrFailure<void> CheckUndisturbed(const SpawnRequest& request) const;
+  OrFailure<void> CheckJob(const SpawnRequest& request) const;
   // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
-                    std::shared_ptr<Mask> mask, std::optional<uid_t> looker,
+                    std::shared_ptr<Mask> mask, std::optional<uid_t> reads_for,
                     const std::function<int(int answer)>& work);
-  Outcome<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
-  Outcome<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
-                           SpawnReply& reply);
+  OrFailure<void> DoJob(const SpawnRequest& request, const std::string& cgroup, SpawnReply& reply);
+  OrFailure<void> SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
+                             SpawnReply& reply);
   void JobEnded(pid_t pid);
   struct Job;
   void Conclude(const Job& job, int status);
+  static std::string HelperOf(SpawnOp op);
+  void ConcludeHelper(const Job& job, const std::string& program, int status);
   void Retain(const SpawnRequest& request, std::span<const int> fds);
-  // look.cc
-  struct Look {
+  // read_changes.cc
+  enum class Use { kDiff, kPromote, kFlatten };
+  struct Wanted {
+    Use use{};
+    std::string snapshot;  // "" = the sandbox as it is
+    std::string against;   // another snapshot; "" = the base
+    bool live = false;     // it may run
+    bool freeze = false;   // and stands still then
+    bool few = false;      // only if little changed
+  };
+  struct OpenedState {
     sys::PeerIdentity caller;
     StateLayout layout;
     std::vector<sys::Fd> fds;  // of the layout, from its first number on
     std::shared_ptr<Mask> mask;
-    bool promote = false;
-    bool few = false;
     std::vector<std::string> asked;  // what is promoted; none: everything
     std::string cgroup;              // that stands still meanwhile; "" = none
-    pid_t init = 0;                  // of the state that is looked at, if it runs
-    std::vector<sys::Fd> homes;      // of flatten: the directory of each slot of the layout
+    pid_t init = 0;                  // of this state, if it runs
+    std::vector<sys::Fd> homes;      // to flatten: the directory of each slot of the layout
     // The present uppers of a sandbox of which a snapshot is promoted, and their bases.
     struct Present {
       sys::Fd upper;
       int32_t base = -1;
     };
     std::vector<Present> present;
+  };
+  // The descriptors by which a helper talks with cloched.
+  struct Talk {
     int answer = -1, question = -1, complaint = -1;
   };
-  void StartLook(const SpawnRequest& request, std::span<const int> fds);
-  Outcome<Look> PrepareLook(const SpawnRequest& request, std::span<const int> fds);
-  static constexpr int kTooMuch = 75;                 // how it ends when more than a few changed
-  static constexpr int kRenamed = 76;                 // how it ends when kFlatten is needed first
-  static int FdOf(const Look& look, int32_t number);  // of its layout
-  Outcome<void> FindAllSpecial(Look& look, bool copied) const;
-  Outcome<void> MarkAllMade(const Look& look) const;  // rootless, before it is promoted
-  int BecomeDiffer(Look& look);  // returns only when it failed, and has said why
-  void EndLook(const SpawnRequest& request);
+  // Starts cloche-diff or cloche-promote.
+  void StartDiffOrPromote(const SpawnRequest& request, const Wanted& wanted,
+                          std::span<const int> fds);
+  void StartBirthNote(const SpawnRequest& request, std::span<const int> fds);
+  bool HasTooManyReaders(uid_t uid) const;
+  // Of the fds of ask::Diff and ask::Promote it uses plan, client and paths.
+  OrFailure<OpenedState> OpenState(const SpawnRequest& request, const Wanted& wanted,
+                                   std::span<const int> fds);
+  static constexpr int kTooMuch = 75;  // how it ends when more than a few changed
+  static constexpr int kRenamed = 76;  // how it ends when ask::Flatten is needed first
+  static int FdOf(const OpenedState& opened, int32_t number);  // of its layout
+  OrFailure<void> FindAllSpecial(OpenedState& opened, bool copied, bool few_only) const;
+  // Rootless, before a promotion.
+  OrFailure<void> MarkAllNew(const OpenedState& opened) const;
+  // These return only when they failed, and have said why.
+  int BecomeDiffOrPromote(OpenedState& opened, const Wanted& wanted, const Talk& talk);
+  int BecomeHelper(const char* name, const sys::PeerIdentity& caller, const Talk& talk,
+                   std::span<const int> passed) const;
   // flatten.cc
   void StartFlatten(const SpawnRequest& request, std::span<const int> fds);
-  Outcome<void> Flatten(Look& look) const;
+  OrFailure<void> Flatten(OpenedState& opened) const;
   // network.cc
   void StartNetworkJob(const SpawnRequest& request, std::span<const int> fds);
-  Outcome<void> CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const;
-  Outcome<std::vector<sys::Fd>> DoNetworkJob(const SpawnRequest& request, int init,
-                                             std::span<const int> fds) const;
-  // trust.cc
-  Outcome<void> LayTrust(int mounts, int certificates) const;
-  // forget.cc
-  static Outcome<void> ForgetBase(int mounts);
+  OrFailure<void> CheckNetworkJob(const SpawnRequest& request, std::span<const int> fds) const;
+  OrFailure<std::vector<sys::Fd>> DoNetworkJob(const SpawnRequest& request, int init,
+                                               std::span<const int> fds) const;
   void StartEgress(const SpawnRequest& request, std::span<const int> fds);
+  int LoseAllRights(uid_t uid, gid_t gid) const;     // of a helper; 0 or -errno
   int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
+  // install_ca.cc
+  struct CaFiles {
+    sys::Fd own, all, java;  // memory
+  };
+  OrFailure<void> ReadBundle(int mounts, int bundle) const;
+  OrFailure<CaFiles> MakeCaFiles(int certificates, int bundle) const;
+  OrFailure<void> InstallCa(int mounts, int certificates) const;
+  // forget.cc
+  static OrFailure<void> ForgetBase(int mounts);
   // sign.cc
   void StartSigner(const SpawnRequest& request, std::span<const int> fds);
-  Outcome<sys::PeerIdentity> CheckSigner(const SpawnRequest& request,
-                                         std::span<const int> fds) const;
+  OrFailure<sys::PeerIdentity> CheckSigner(const SpawnRequest& request,
+                                           std::span<const int> fds) const;
   int BecomeSigner(const sys::PeerIdentity& owner, std::span<const int> fds) const;
-  Outcome<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
-  void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
-  Outcome<void> Watch(Sandbox& sandbox);
-  void CleanUp(Sandbox& sandbox);
-  void Sweep(const std::string& cgroup);
-  void LeaveMounts(const Sandbox& sandbox);
-  // False: the user has too many descriptors on their way, and it was not sent.
-  bool Tell(const SpawnReply& reply, std::span<const int> fds = {});
-  void RestartKeeper();
-  void Shutdown();  // nothing of ours is left when it returns
 
   Mode mode_;
   sys::Fd daemon_;
@@ -158,10 +197,10 @@ class Server {
     SpawnRequest request;
     std::string cgroup;  // that it freezes; "" = none
     sys::Fd pidfd, answer;
-    std::shared_ptr<Mask> mask;  // that it looks at
+    std::shared_ptr<Mask> mask;  // that it reads
   };
   std::map<pid_t, Job> jobs_;
-  std::map<pid_t, uid_t> looks_;            // those of them that only look, and for whom
+  std::map<pid_t, uid_t> readers_;          // those of them that read for somebody
   std::deque<SpawnRequest> queued_;         // jobs that take turns
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid

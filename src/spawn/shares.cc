@@ -11,12 +11,12 @@
 // the quota group 2/UID, whose limit is half of what the pool can become. Root has no such limit.
 namespace cloche::spawn {
 
-Outcome<void> Store::Charge(int upper, uint32_t owner) {
+OrFailure<void> Store::Charge(int upper, uint32_t owner) {
   if (!groups_ || owner == 0) return {};
   const int64_t subvolume = sys::SubvolumeId(upper);
   const std::string text = std::to_string(owner);
   if (subvolume < 0)
-    return Failed(SpawnStage::kPool, "find subvolume", static_cast<int>(subvolume), text);
+    return Failed(SpawnStep::kPool, "find subvolume", static_cast<int>(subvolume), text);
   const uint64_t group = sys::UserGroupId(owner), share = ShareOfOne();
   int error = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -24,7 +24,7 @@ Outcome<void> Store::Charge(int upper, uint32_t owner) {
     if (limit == 0) {
       error = sys::CreateQuotaGroup(root_.get(), group);
       if (error < 0 && error != -EEXIST)
-        return Failed(SpawnStage::kPool, "make quota group of user", error, text);
+        return Failed(SpawnStep::kPool, "make quota group of user", error, text);
     }
     if (std::max(limit, share) - std::min(limit, share) > share / 16) {
       error = sys::LimitQuotaGroup(root_.get(), group, share);
@@ -37,7 +37,7 @@ Outcome<void> Store::Charge(int upper, uint32_t owner) {
     if (error != -ENOENT && error != -EINVAL) break;
     shares_.erase(owner);
   }
-  return Failed(SpawnStage::kPool, "join quota group of user", error, text);
+  return Failed(SpawnStep::kPool, "join quota group of user", error, text);
 }
 
 bool Store::ShareIsFull(uint32_t owner) const {

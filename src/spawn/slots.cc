@@ -34,7 +34,7 @@ bool HasChanges(int upper, const std::string& path) {
   return !sys::IsEmptyDirectory(found.get(), ".");
 }
 
-Outcome<std::vector<Known>> ReadSlots(int upper) {
+OrFailure<std::vector<Known>> ReadSlots(int upper) {
   std::vector<Known> found;
   sys::Directory list(upper, ".");
   while (const dirent* entry = list.Next()) {
@@ -44,11 +44,11 @@ Outcome<std::vector<Known>> ReadSlots(int upper) {
     if (error != std::errc() || end != name.data() + name.size()) continue;
     char target[PATH_MAX] = {};
     if (readlinkat(upper, (name + "/t").c_str(), target, sizeof target - 1) < 0 && errno != ENOENT)
-      return Failed(SpawnStage::kPool, "read upper slot", errno, name);
+      return Failed(SpawnStep::kPool, "read upper slot", errno, name);
     slot.target = target;
     found.push_back(std::move(slot));
   }
-  if (list.error() != 0) return Failed(SpawnStage::kPool, "list upper", list.error());
+  if (list.error() != 0) return Failed(SpawnStep::kPool, "list upper", list.error());
   // Those with a name first: they are certain.
   std::ranges::sort(found, {},
                     [](const Known& slot) { return std::pair(slot.target.empty(), slot.number); });
@@ -61,7 +61,7 @@ bool IsBelow(const std::string& path, const std::string& parent) {
 
 }  // namespace
 
-Outcome<Slots> Slots::Of(int upper, const SandboxSpec& spec, const std::vector<Source>& sources) {
+OrFailure<Slots> Slots::Of(int upper, const SandboxSpec& spec, const std::vector<Source>& sources) {
   auto known = ReadSlots(upper);
   if (!known) return std::unexpected(known.error());
   Slots slots;
@@ -99,8 +99,8 @@ Outcome<Slots> Slots::Of(int upper, const SandboxSpec& spec, const std::vector<S
   return slots;
 }
 
-Outcome<void> Slots::Complete(int upper, const SandboxSpec& spec,
-                              const std::vector<Source>& sources) {
+OrFailure<void> Slots::Complete(int upper, const SandboxSpec& spec,
+                                const std::vector<Source>& sources) {
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
     const MountOp& op = spec.mounts[i];
     if (op.kind != MountKind::kOverlay) continue;
@@ -109,11 +109,11 @@ Outcome<void> Slots::Complete(int upper, const SandboxSpec& spec,
     if (name.empty()) {
       name = std::to_string(next_++);
       if (mkdirat(upper, name.c_str(), 0700) < 0)
-        return Failed(SpawnStage::kPool, "make upper slot", errno, name);
+        return Failed(SpawnStep::kPool, "make upper slot", errno, name);
     }
     // One of a time before slots had names was found by its number, and keeps what it was.
     if (symlinkat(op.target.c_str(), upper, (name + "/t").c_str()) < 0 && errno != EEXIST)
-      return Failed(SpawnStage::kPool, "name upper slot", errno, op.target);
+      return Failed(SpawnStep::kPool, "name upper slot", errno, op.target);
   }
   return {};
 }

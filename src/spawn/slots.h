@@ -15,7 +15,8 @@ namespace cloche::spawn {
 class Slots {
  public:
   // `sources`: by mount; an overlay without a directory below it is not mounted.
-  static Outcome<Slots> Of(int upper, const SandboxSpec& spec, const std::vector<Source>& sources);
+  static OrFailure<Slots> Of(int upper, const SandboxSpec& spec,
+                             const std::vector<Source>& sources);
 
   // By overlay of the spec; "" = it has none.
   const std::vector<std::string>& names() const { return names_; }
@@ -23,7 +24,7 @@ class Slots {
   // something that was not there when it was changed.
   const std::vector<std::string>& away() const { return away_; }
   // Makes a slot for every overlay that is mounted, but for those that are only looked at.
-  Outcome<void> Complete(int upper, const SandboxSpec& spec, const std::vector<Source>& sources);
+  OrFailure<void> Complete(int upper, const SandboxSpec& spec, const std::vector<Source>& sources);
 
  private:
   std::vector<std::string> names_, away_;

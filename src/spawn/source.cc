@@ -26,10 +26,10 @@ bool IsReachedAsOnTheHost(const SandboxSpec& spec, const MountOp& op) {
 }
 
 // A directory that passed for a file would be shown as it is, without copy and without mask.
-Outcome<Source> Examined(sys::Fd fd, const MountOp& op) {
+OrFailure<Source> Examined(sys::Fd fd, const MountOp& op) {
   struct stat info;
   if (fstat(fd.get(), &info) < 0)
-    return Failed(SpawnStage::kMounts, "stat source", errno, op.source);
+    return Failed(SpawnStep::kMounts, "stat source", errno, op.source);
   SourceIdentity identity;
   identity.device = info.st_dev;
   identity.inode = info.st_ino;
@@ -69,18 +69,18 @@ std::string PathOf(int fd) {
 
 // Policy has judged the path that was named. Where it led by links is judged here, by what was
 // opened; a base is never the host's own root, whatever it is called.
-Outcome<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd) {
+OrFailure<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd) {
   struct stat opened, root;
   if (fstat(fd, &opened) < 0 || stat("/", &root) < 0)
-    return Failed(SpawnStage::kPlan, "stat source", errno, op.source);
+    return Failed(SpawnStep::kPlan, "stat source", errno, op.source);
   const bool is_base = !spec.base_is_host && op.target == "/";
   const bool is_root = opened.st_dev == root.st_dev && opened.st_ino == root.st_ino;
   if (is_root && (is_base || op.source != "/"))
-    return Failed(SpawnStage::kPlan, "source is the host's root", EPERM, op.source);
+    return Failed(SpawnStep::kPlan, "source is the host's root", EPERM, op.source);
   const std::string led = PathOf(fd);
   if (led == op.source) return {};
   // What is hidden in a base is known by the base's own path.
-  if (is_base) return Failed(SpawnStage::kPlan, "base is a link", EPERM, op.source);
+  if (is_base) return Failed(SpawnStep::kPlan, "base is a link", EPERM, op.source);
   const auto of_the_system = [&](const char* directory) {
     return led == directory || IsBelow(led, directory);
   };
@@ -90,13 +90,13 @@ Outcome<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd
                           of_the_system) ||
       // Beside a base of its own, nothing tells what the host hides.
       !spec.base_is_host || IsClosed(spec, op, led);
-  if (refused) return Failed(SpawnStage::kPlan, "source is a link", EPERM, op.source);
+  if (refused) return Failed(SpawnStep::kPlan, "source is a link", EPERM, op.source);
   return {};
 }
 
 }  // namespace
 
-Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
+OrFailure<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   // A file system of the host at its own place: the directories that lead there inside are the same
   // ones with the same permissions, so it gives nothing away.
   if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target &&
@@ -113,7 +113,7 @@ Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
   const bool borrow = spec.mode == Mode::kSystem && spec.caller.uid != 0;
   if (borrow)
     if (int error = sys::SeeAs(spec.caller.uid, spec.caller.gid, spec.caller.groups); error < 0)
-      return Failed(SpawnStage::kMounts, "take the caller's rights", error);
+      return Failed(SpawnStep::kMounts, "take the caller's rights", error);
   int fd = follow ? open(op.source.c_str(), O_PATH | O_CLOEXEC)
                   : sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH);
   int error = fd < 0 ? (follow ? errno : -fd) : 0;
@@ -134,7 +134,7 @@ Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
     return Examined(std::move(source), op);
   }
   if (op.optional && (error == ENOENT || error == ENOTDIR || error == EACCES)) return Source{};
-  return Failed(SpawnStage::kPlan, "open source", error, op.source);
+  return Failed(SpawnStep::kPlan, "open source", error, op.source);
 }
 
 bool SourcesAreTheSame(const SandboxSpec& spec, const std::vector<SourceIdentity>& earlier) {

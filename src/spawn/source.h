@@ -27,7 +27,7 @@ struct Source {
   bool valid() const { return fd.valid(); }
   int get() const { return fd.get(); }
 };
-Outcome<Source> OpenSource(const SandboxSpec& spec, const MountOp& op);
+OrFailure<Source> OpenSource(const SandboxSpec& spec, const MountOp& op);
 
 // Whether the caller would be given the very same sources now: what was opened for him earlier may
 // have been replaced, or closed to him, since. `earlier` is by mount.

@@ -79,15 +79,15 @@ bool Take(Few& few, int directory, const dirent& entry) {
 
 }  // namespace
 
-Outcome<void> MarkBlank(int slot, bool user_xattr) {
+OrFailure<void> MarkBlank(int slot, bool user_xattr) {
   const sys::Fd upper(openat(slot, "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!upper.valid() || fsetxattr(upper.get(), OpaqueName(user_xattr), kOpaque, 1, 0) < 0)
-    return Failed(SpawnStage::kPool, "mark upper", errno, "");
+    return Failed(SpawnStep::kPool, "mark upper", errno, "");
   return {};
 }
 
-Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
-                          StateLayout& layout, Few* few) {
+OrFailure<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xattr, bool copied,
+                            StateLayout& layout, Few* few) {
   const char* opaque = OpaqueName(user_xattr);
   const char* origin = user_xattr ? "user.overlay.origin" : "trusted.overlay.origin";
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
@@ -105,12 +105,12 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     const dirent* entry = level.list->Next();
     if (!entry) {
       if (level.list->error() != 0)
-        return Failed(SpawnStage::kPool, "read upper", level.list->error(), "");
+        return Failed(SpawnStep::kPool, "read upper", level.list->error(), "");
       stack.pop_back();
       continue;
     }
     if (few && !Take(*few, level.list->fd(), *entry))
-      return Failed(SpawnStage::kPool, "read upper", E2BIG);
+      return Failed(SpawnStep::kPool, "read upper", E2BIG);
     uint64_t inode = 0;
     if (copied && (entry->d_type == DT_REG || entry->d_type == DT_DIR))
       inode = OriginOf(level.list->fd(), entry->d_name, origin);
@@ -120,7 +120,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
           {slot, above.empty() ? entry->d_name : above + "/" + entry->d_name, inode});
       bytes += layout.copied.back().path.size();
       if (layout.copied.size() >= kMostSpecial || bytes > kMostBytes)
-        return Failed(SpawnStage::kPool, "read upper", E2BIG);
+        return Failed(SpawnStep::kPool, "read upper", E2BIG);
     }
     if (entry->d_type != DT_DIR) continue;
     path.resize(level.path);
@@ -130,7 +130,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     sys::Fd child(
         openat(level.list->fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!child.valid() && errno == ENOENT) continue;  // removed meanwhile
-    if (!child.valid()) return Failed(SpawnStage::kPool, "open upper", errno, entry->d_name);
+    if (!child.valid()) return Failed(SpawnStep::kPool, "open upper", errno, entry->d_name);
     // Few have one of the two: one call tells that most have neither.
     const bool marked = HasAny(child.get(), {opaque, redirect});
     SpecialDirectory special{of_other, slot, path,
@@ -142,7 +142,7 @@ Outcome<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_xat
     if (special.opaque || !special.redirect.empty()) {
       bytes += special.path.size() + special.redirect.size();
       if (layout.special.size() >= kMostSpecial || bytes > kMostBytes)
-        return Failed(SpawnStage::kPool, "read upper", E2BIG);
+        return Failed(SpawnStep::kPool, "read upper", E2BIG);
       layout.special.push_back(std::move(special));
     }
     stack.push_back({std::make_unique<sys::Directory>(std::move(child)), path.size()});

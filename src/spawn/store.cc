@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -95,11 +96,11 @@ int MakeFileSystem(const std::string& path) {
 
 // A hole is room that somebody else can take: a write into it then succeeds, and is lost. Earlier
 // versions mounted the pool with discard, which made them; copying an image may, too.
-Outcome<void> FillHoles(int image, const std::string& path) {
+OrFailure<void> FillHoles(int image, const std::string& path) {
   struct stat info;
-  if (fstat(image, &info) < 0) return Failed(SpawnStage::kPool, "stat pool image", errno, path);
+  if (fstat(image, &info) < 0) return Failed(SpawnStep::kPool, "stat pool image", errno, path);
   if (int error = sys::Allocate(image, static_cast<uint64_t>(info.st_size)); error < 0)
-    return Failed(SpawnStage::kPool, "fill holes of pool image", error, path);
+    return Failed(SpawnStep::kPool, "fill holes of pool image", error, path);
   return {};
 }
 
@@ -116,68 +117,67 @@ uint64_t Store::ShareOfOne() const {
 
 // Under another name until it is a file system: a crash in between leaves no half-made pool. The
 // name is used once: mkfs.btrfs opens it several times, and may outlive whoever started it.
-Outcome<void> Store::MakeImage(int state_dir, const std::string& state_path) {
+OrFailure<void> Store::MakeImage(int state_dir, const std::string& state_path) {
   constexpr std::string_view kDraft = "pool.img.new.";
   for (const std::string& each : NamesIn(state_dir))
     if (each.starts_with(kDraft)) unlinkat(state_dir, each.c_str(), 0);
   const std::string name = std::string(kDraft) + std::to_string(sys::MonotonicMicros());
-  const auto made = [&]() -> Outcome<void> {
+  const auto made = [&]() -> OrFailure<void> {
     const sys::Fd draft(
         openat(state_dir, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!draft.valid()) return Failed(SpawnStage::kPool, "create pool image", errno, state_path);
+    if (!draft.valid()) return Failed(SpawnStep::kPool, "create pool image", errno, state_path);
     const uint64_t room = FreeBytes(draft.get()), reserve = HostReserve(draft.get());
     const uint64_t size = std::min(kFirstSize, room > reserve ? (room - reserve) / 2 : 0);
-    if (size < kLeastSize)
-      return Failed(SpawnStage::kPool, "create pool image", ENOSPC, state_path);
+    if (size < kLeastSize) return Failed(SpawnStep::kPool, "create pool image", ENOSPC, state_path);
     (void)sys::OverwriteInPlace(draft.get());
     if (int error = sys::Allocate(draft.get(), size); error < 0)
-      return Failed(SpawnStage::kPool, "allocate pool image", error, state_path);
+      return Failed(SpawnStep::kPool, "allocate pool image", error, state_path);
     if (int error = MakeFileSystem(state_path + "/" + name); error < 0)
-      return Failed(SpawnStage::kPool, "mkfs.btrfs", error, state_path);
+      return Failed(SpawnStep::kPool, "mkfs.btrfs", error, state_path);
     // Somebody else may have made one meanwhile: then that is it.
     if (renameat2(state_dir, name.c_str(), state_dir, kImage, RENAME_NOREPLACE) < 0 &&
         errno != EEXIST)
-      return Failed(SpawnStage::kPool, "rename pool image", errno, state_path);
+      return Failed(SpawnStep::kPool, "rename pool image", errno, state_path);
     return {};
   }();
   unlinkat(state_dir, name.c_str(), 0);
   return made;
 }
 
-Outcome<void> Store::OpenImage(int state_dir, const std::string& state_path) {
+OrFailure<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   if (faccessat(state_dir, kImage, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
     if (auto made = MakeImage(state_dir, state_path); !made) return made;
   image_ = sys::Fd(openat(state_dir, kImage, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!image_.valid()) return Failed(SpawnStage::kPool, "open pool image", errno, state_path);
+  if (!image_.valid()) return Failed(SpawnStep::kPool, "open pool image", errno, state_path);
   if (int error = Lock(image_.get()); error < 0)
-    return Failed(SpawnStage::kPool, "lock pool", error, state_path);
+    return Failed(SpawnStep::kPool, "lock pool", error, state_path);
   if (auto filled = FillHoles(image_.get(), state_path + "/" + kImage); !filled) return filled;
 
   char device[32];
   if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)
-    return Failed(SpawnStage::kPool, "attach loop device", error, state_path + "/pool.img");
+    return Failed(SpawnStep::kPool, "attach loop device", error, state_path + "/pool.img");
   sys::FsContext pool("btrfs");
   // Blocks of the trees side by side: among fragments of freed ones a commit takes twice as long.
   // Without discard, which is on by default where the disk is not a rotating one: it makes holes.
   pool.Source(device).Flag("ssd_spread").Flag("nodiscard");
   int mount = pool.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoAtime);
-  if (mount < 0) return Failed(SpawnStage::kPool, "mount pool", mount, pool.failed());
+  if (mount < 0) return Failed(SpawnStep::kPool, "mount pool", mount, pool.failed());
   sys::Fd mounted(mount);
   root_ = sys::Fd(openat(mounted.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Attached (only in our own mount namespace), because idmapped clones of a detached mount are
   // refused before 6.15.
   OpenDirectory(state_dir, "pool");
   if (int error = sys::AttachMount(mounted.get(), state_dir, "pool"); error < 0)
-    return Failed(SpawnStage::kPool, "attach pool", error, state_path);
+    return Failed(SpawnStep::kPool, "attach pool", error, state_path);
   if (int error = sys::EnableQuota(root_.get()); error < 0)
-    return Failed(SpawnStage::kPool, "enable quota", error);
+    return Failed(SpawnStep::kPool, "enable quota", error);
   btrfs_ = true;
   groups_ = sys::HasSimpleQuota(root_.get());
   return {};
 }
 
-Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scratch,
-                           bool privileged) {
+OrFailure<Store> Store::Open(int state_dir, const std::string& state_path, int scratch,
+                             bool privileged) {
   Store store;
   store.path_ = state_path + "/pool";
   if (privileged) {
@@ -185,9 +185,9 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
       return std::unexpected(opened.error());
   } else {
     store.root_ = OpenDirectory(state_dir, "pool");
-    if (!store.root_.valid()) return Failed(SpawnStage::kPool, "open pool", errno, state_path);
+    if (!store.root_.valid()) return Failed(SpawnStep::kPool, "open pool", errno, state_path);
     if (int error = Lock(store.root_.get()); error < 0)
-      return Failed(SpawnStage::kPool, "lock pool", error, state_path);
+      return Failed(SpawnStep::kPool, "lock pool", error, state_path);
   }
   int root = store.root_.get();
   store.once_ = OpenDirectory(root, "once");
@@ -198,7 +198,7 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
   store.trash_ = OpenDirectory(root, "trash");
   for (const sys::Fd* dir :
        {&store.once_, &store.kept_, &store.snaps_, &store.masks_, &store.trash_, &store.empty_})
-    if (!dir->valid()) return Failed(SpawnStage::kPool, "open pool directories", errno, state_path);
+    if (!dir->valid()) return Failed(SpawnStep::kPool, "open pool directories", errno, state_path);
   for (int dir : {store.once_.get(), store.masks_.get()}) {
     for (const std::string& name : NamesIn(dir))
       if (auto moved = store.MoveToTrash(dir, name); !moved) return std::unexpected(moved.error());
@@ -208,29 +208,29 @@ Outcome<Store> Store::Open(int state_dir, const std::string& state_path, int scr
   return store;
 }
 
-Outcome<sys::Fd> Store::Create(const std::string& name) {
+OrFailure<sys::Fd> Store::Create(const std::string& name) {
   int error = btrfs_ ? sys::CreateSubvolume(once_.get(), name.c_str())
                      : (mkdirat(once_.get(), name.c_str(), 0700) < 0 ? -errno : 0);
-  if (error < 0) return Failed(SpawnStage::kPool, "create upper", error, name);
+  if (error < 0) return Failed(SpawnStep::kPool, "create upper", error, name);
   sys::Fd upper(openat(once_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (upper.valid()) return upper;
   error = errno;
   (void)Discard(name, false);
-  return Failed(SpawnStage::kPool, "open upper", error, name);
+  return Failed(SpawnStep::kPool, "open upper", error, name);
 }
 
-Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::string& kept_id,
-                                       uint32_t owner, uint64_t bytes, uint64_t inodes) {
+OrFailure<sys::Fd> Store::CreateInMemory(const std::string& name, const std::string& kept_id,
+                                         uint32_t owner, uint64_t bytes, uint64_t inodes) {
   int dir = kept_id.empty() ? once_.get() : kept_.get();
   const std::string& entry = kept_id.empty() ? name : kept_id;
   if (mkdirat(dir, entry.c_str(), 0700) < 0)
-    return Failed(SpawnStage::kPool, "create upper", errno, entry);
+    return Failed(SpawnStep::kPool, "create upper", errno, entry);
   sys::FsContext tmpfs("tmpfs");
   tmpfs.String("source", "cloche").Number("mode", 0700, 8).Number("size", bytes);
   if (inodes != 0) tmpfs.Number("nr_inodes", inodes);
   const auto failed = [&](const char* operation, int error, const char* detail) {
     (void)Discard(entry, !kept_id.empty());
-    return Failed(SpawnStage::kPool, operation, error, detail);
+    return Failed(SpawnStep::kPool, operation, error, detail);
   };
   sys::Fd mount(tmpfs.Mount(sys::kMountNoSuid | sys::kMountNoDev));
   if (!mount.valid()) return failed("mount upper", mount.get(), tmpfs.failed());
@@ -244,12 +244,12 @@ Outcome<sys::Fd> Store::CreateInMemory(const std::string& name, const std::strin
   return upper;
 }
 
-Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uint32_t owner) {
+OrFailure<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uint32_t owner) {
   if (fchownat(once_.get(), name.c_str(), owner, static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) < 0)
-    return Failed(SpawnStage::kPool, "keep upper", errno, id);
+    return Failed(SpawnStep::kPool, "keep upper", errno, id);
   if (renameat2(once_.get(), name.c_str(), kept_.get(), id.c_str(), RENAME_NOREPLACE) < 0)
-    return Failed(SpawnStage::kPool, "keep upper", errno, id);
-  if (fsync(kept_.get()) < 0) return Failed(SpawnStage::kPool, "keep upper", errno, id);
+    return Failed(SpawnStep::kPool, "keep upper", errno, id);
+  if (fsync(kept_.get()) < 0) return Failed(SpawnStep::kPool, "keep upper", errno, id);
   if (auto grouped =
           Group(sys::Fd(openat(kept_.get(), id.c_str(), O_RDONLY | O_CLOEXEC)), Limit::kOwn);
       !grouped)
@@ -257,59 +257,59 @@ Outcome<sys::Fd> Store::Keep(const std::string& name, const std::string& id, uin
   return OpenKept(id, owner);
 }
 
-Outcome<sys::Fd> Store::OpenKept(const std::string& id, uint32_t owner) {
+OrFailure<sys::Fd> Store::OpenKept(const std::string& id, uint32_t owner) {
   sys::Fd upper(openat(kept_.get(), id.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!upper.valid()) return Failed(SpawnStage::kPool, "open kept upper", errno, id);
+  if (!upper.valid()) return Failed(SpawnStep::kPool, "open kept upper", errno, id);
   struct stat info;
   if (fstat(upper.get(), &info) < 0 || info.st_uid != owner)
-    return Failed(SpawnStage::kPool, "open somebody else's upper", EPERM, id);
+    return Failed(SpawnStep::kPool, "open somebody else's upper", EPERM, id);
   return upper;
 }
 
-Outcome<void> Store::MoveToTrash(int dir, const std::string& name) {
+OrFailure<void> Store::MoveToTrash(int dir, const std::string& name) {
   for (;;) {
     std::string target = name + "." + std::to_string(++serial_);
     if (renameat2(dir, name.c_str(), trash_.get(), target.c_str(), RENAME_NOREPLACE) == 0)
       return {};
     if (errno == ENOENT) return {};
-    if (errno != EEXIST) return Failed(SpawnStage::kPool, "discard upper", errno, name);
+    if (errno != EEXIST) return Failed(SpawnStep::kPool, "discard upper", errno, name);
   }
 }
 
-Outcome<void> Store::Discard(const std::string& name, bool kept) {
+OrFailure<void> Store::Discard(const std::string& name, bool kept) {
   sys::DetachMount((path_ + (kept ? "/kept/" : "/once/") + name).c_str());  // if in memory
   return MoveToTrash(kept ? kept_.get() : once_.get(), name);
 }
 
-Outcome<void> Store::DiscardMask(const std::string& name) {
+OrFailure<void> Store::DiscardMask(const std::string& name) {
   if (btrfs_) return MoveToTrash(masks_.get(), name);
   if (int error = sys::RemoveTree(masks_.get(), name.c_str()); error < 0)
-    return Failed(SpawnStage::kPool, "remove mask", error, name);
+    return Failed(SpawnStep::kPool, "remove mask", error, name);
   return {};
 }
 
-Outcome<void> Store::SetLimit(int upper, uint64_t bytes) {
+OrFailure<void> Store::SetLimit(int upper, uint64_t bytes) {
   if (!btrfs_) return {};
   if (uint64_t group = GroupOf(upper); group != 0) {
     if (int error = sys::LimitQuotaGroup(root_.get(), group, bytes); error < 0)
-      return Failed(SpawnStage::kPool, "set disk limit", error);
+      return Failed(SpawnStep::kPool, "set disk limit", error);
     bytes = 0;  // not in addition
   }
   // By the pool's own root: a subvolume at its limit has no room to note another.
   const int64_t id = sys::SubvolumeId(upper);
-  if (id < 0) return Failed(SpawnStage::kPool, "find subvolume", static_cast<int>(id));
+  if (id < 0) return Failed(SpawnStep::kPool, "find subvolume", static_cast<int>(id));
   if (int error = sys::LimitQuotaGroup(root_.get(), static_cast<uint64_t>(id), bytes); error < 0)
-    return Failed(SpawnStage::kPool, "set disk limit", error);
+    return Failed(SpawnStep::kPool, "set disk limit", error);
   return {};
 }
 
-Outcome<void> Store::LeaveRoom(int upper, const std::string& kept_id) {
+OrFailure<void> Store::LeaveRoom(int upper, const std::string& kept_id) {
   struct statfs info;
-  if (fstatfs(upper, &info) < 0) return Failed(SpawnStage::kPool, "stat upper", errno, kept_id);
+  if (fstatfs(upper, &info) < 0) return Failed(SpawnStep::kPool, "stat upper", errno, kept_id);
   if (info.f_files == 0 || info.f_ffree >= kOwnFiles) return {};
   const uint64_t files = info.f_files + kOwnFiles - info.f_ffree;
   if (int error = sys::SetTmpfsFiles((path_ + "/kept/" + kept_id).c_str(), files); error < 0)
-    return Failed(SpawnStage::kPool, "enlarge upper", error, kept_id);
+    return Failed(SpawnStep::kPool, "enlarge upper", error, kept_id);
   return {};
 }
 
@@ -329,8 +329,22 @@ uint32_t Store::FullFlags(int upper, const KernelLimits& limits) {
   return !got && errno == EDQUOT ? kFlagDiskFull : 0;
 }
 
-void Store::EmptyTrash() {
-  for (const std::string& name : NamesIn(trash_.get())) {
+std::optional<uint64_t> Store::BytesOf(int upper) const {
+  struct statfs info;
+  if (fstatfs(upper, &info) < 0) return std::nullopt;
+  if (info.f_type == TMPFS_MAGIC)
+    return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+  if (!btrfs_) return std::nullopt;
+  const uint64_t group = GroupOf(upper);
+  const int64_t id = group != 0 ? 0 : sys::SubvolumeId(upper);
+  if (id < 0) return std::nullopt;
+  return sys::QuotaGroupBytes(root_.get(), group != 0 ? group : static_cast<uint64_t>(id));
+}
+
+bool Store::EmptyTrash(int tasks) {
+  const std::vector<std::string> names = NamesIn(trash_.get());
+  if (pollfd more{tasks, POLLIN, 0}; poll(&more, 1, 0) > 0) return false;
+  for (const std::string& name : names) {
     int64_t id = -1;
     uint64_t group = 0;
     if (btrfs_) {
@@ -347,6 +361,7 @@ void Store::EmptyTrash() {
     sys::RemoveTree(trash_.get(), name.c_str());
   }
   DropStaleGroups();
+  return true;
 }
 
 void Store::FindStaleGroups() {
@@ -368,13 +383,13 @@ void Store::DropStaleGroups() {
   }
 }
 
-Outcome<void> Store::Grow(uint64_t to_bytes) {
+OrFailure<void> Store::Grow(uint64_t to_bytes) {
   if (int error = sys::Allocate(image_.get(), to_bytes); error < 0)
-    return Failed(SpawnStage::kPool, "grow pool image", error);
+    return Failed(SpawnStep::kPool, "grow pool image", error);
   if (int error = sys::RefreshLoopSize(loop_.get()); error < 0)
-    return Failed(SpawnStage::kPool, "grow loop device", error);
+    return Failed(SpawnStep::kPool, "grow loop device", error);
   if (int error = sys::ResizeToDevice(root_.get()); error < 0)
-    return Failed(SpawnStage::kPool, "grow pool", error);
+    return Failed(SpawnStep::kPool, "grow pool", error);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,66 +21,69 @@ class Store {
  public:
   // `scratch`: a tmpfs of our own. Without privileges masks live there, because the pool may lie in
   // the very home directory that a mask covers, and a layer may not contain another.
-  static Outcome<Store> Open(int state_dir, const std::string& state_path, int scratch,
-                             bool privileged);
+  static OrFailure<Store> Open(int state_dir, const std::string& state_path, int scratch,
+                               bool privileged);
 
   int root() const { return root_.get(); }
   int masks() const { return masks_.get(); }
   int empty() const { return empty_.get(); }  // a directory with nothing in it
-  int trash() const { return trash_.get(); }
 
-  Outcome<sys::Fd> Create(const std::string& name);  // once/name
+  OrFailure<sys::Fd> Create(const std::string& name);  // once/name
   // A sized tmpfs in place of once/name or, with an id, kept/id: the only limit without privileges,
   // and the only one of files. It lives as long as this daemon.
-  Outcome<sys::Fd> CreateInMemory(const std::string& name, const std::string& kept_id,
-                                  uint32_t owner, uint64_t bytes, uint64_t inodes);
+  OrFailure<sys::Fd> CreateInMemory(const std::string& name, const std::string& kept_id,
+                                    uint32_t owner, uint64_t bytes, uint64_t inodes);
   // once -> kept. The directory's owner says whose it is: ids come from cloched.
-  Outcome<sys::Fd> Keep(const std::string& name, const std::string& id, uint32_t owner);
-  Outcome<sys::Fd> OpenKept(const std::string& id, uint32_t owner);
-  Outcome<void> Discard(const std::string& name, bool kept);  // -> trash
-  Outcome<void> DiscardMask(const std::string& name);
-  Outcome<void> SetLimit(int upper, uint64_t bytes);
+  OrFailure<sys::Fd> Keep(const std::string& name, const std::string& id, uint32_t owner);
+  OrFailure<sys::Fd> OpenKept(const std::string& id, uint32_t owner);
+  OrFailure<void> Discard(const std::string& name, bool kept);  // -> trash
+  OrFailure<void> DiscardMask(const std::string& name);
+  OrFailure<void> SetLimit(int upper, uint64_t bytes);
   // An overlay needs a few files of its own to be mounted: a full tmpfs gets so many more.
-  Outcome<void> LeaveRoom(int upper, const std::string& kept_id);
+  OrFailure<void> LeaveRoom(int upper, const std::string& kept_id);
   // Counts the upper in what its owner has of the pool, which is bounded (shares.cc).
-  Outcome<void> Charge(int upper, uint32_t owner);
+  OrFailure<void> Charge(int upper, uint32_t owner);
   bool ShareIsFull(uint32_t owner) const;
   static uint32_t FullFlags(int upper, const KernelLimits& limits);  // kFlagDiskFull ...
+  // What the upper takes, with its snapshots; of the pool as of its last commit.
+  std::optional<uint64_t> BytesOf(int upper) const;
 
-  // Saved states (snapshots.cc). Each takes its time and is called by a process of its own. Owners
-  // are those of what is copied: nobody gets another's files.
-  Outcome<void> Snapshot(const std::string& id, const std::string& snapshot);
+  // Saved states (state_copies.cc). Each of these may take long and runs in a job, a process of its
+  // own. A copy keeps the owner of its original, so nobody gets another user's files.
+  OrFailure<void> Snapshot(const std::string& id, const std::string& snapshot);
   // kept/id becomes a copy of the snapshot; what it was is kept as snapshot `abandoned`. After a
   // crash at any point it is either of the two, whole.
-  Outcome<void> Rollback(const std::string& id, const std::string& snapshot,
-                         const std::string& abandoned);
-  Outcome<void> Fork(const std::string& snapshot, const std::string& new_id);
-  Outcome<void> DropSnapshot(const std::string& snapshot);
-  Outcome<sys::Fd> OpenSnapshot(const std::string& snapshot, uint32_t owner);
+  OrFailure<void> Rollback(const std::string& id, const std::string& snapshot,
+                           const std::string& abandoned);
+  OrFailure<void> Fork(const std::string& snapshot, const std::string& new_id);
+  OrFailure<void> DropSnapshot(const std::string& snapshot);
+  OrFailure<sys::Fd> OpenSnapshot(const std::string& snapshot, uint32_t owner);
   // The process that did it was killed: as if it had not begun. Renames only.
-  Outcome<void> RevertSnapshot(const std::string& snapshot);
-  Outcome<void> RevertRollback(const std::string& id, const std::string& abandoned);
-  Outcome<void> RevertFork(const std::string& new_id);
+  OrFailure<void> RevertSnapshot(const std::string& snapshot);
+  OrFailure<void> RevertRollback(const std::string& id, const std::string& abandoned);
+  OrFailure<void> RevertFork(const std::string& new_id);
   // Everything else in snaps/ is rubbish of a crash. Returns those of `known` that do not exist.
-  Outcome<std::vector<std::string>> Retain(std::vector<std::string> known);
+  OrFailure<std::vector<std::string>> Retain(std::vector<std::string> known);
 
   // Called by the keeper process, never in spawn's loop.
-  void EmptyTrash();
+  // False: something is to be done first, read from `tasks`. An upper is to be counted before it is
+  // removed, and was sent there before it came into the trash.
+  bool EmptyTrash(int tasks);
   void FindStaleGroups();  // that an earlier run left
   void DropStaleGroups();
   void GrowIfNeeded();
 
  private:
-  Outcome<void> MakeImage(int state_dir, const std::string& state_path);
-  Outcome<void> OpenImage(int state_dir, const std::string& state_path);
-  Outcome<void> MoveToTrash(int dir, const std::string& name);
-  Outcome<void> Grow(uint64_t to_bytes);
+  OrFailure<void> MakeImage(int state_dir, const std::string& state_path);
+  OrFailure<void> OpenImage(int state_dir, const std::string& state_path);
+  OrFailure<void> MoveToTrash(int dir, const std::string& name);
+  OrFailure<void> Grow(uint64_t to_bytes);
   enum class Limit { kShared, kOwn };  // with what it was copied from
-  Outcome<void> Duplicate(int from_dir, const std::string& from, int to_dir, const std::string& to,
-                          Limit limit);
-  Outcome<void> Group(sys::Fd upper, Limit limit);
-  Outcome<void> CompleteRollbacks();
-  Outcome<void> CompleteRollback(const std::string& id, const std::string& note);
+  OrFailure<void> Duplicate(int from_dir, const std::string& from, int to_dir,
+                            const std::string& to, Limit limit);
+  OrFailure<void> Group(sys::Fd upper, Limit limit);
+  OrFailure<void> CompleteRollbacks();
+  OrFailure<void> CompleteRollback(const std::string& id, const std::string& note);
   uint64_t ShareOfOne() const;
   static uint64_t GroupOf(int upper);  // the quota group that holds its limit, 0 = none
   sys::Fd root_, once_, kept_, snaps_, masks_, trash_, empty_;

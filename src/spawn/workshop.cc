@@ -73,7 +73,7 @@ Workshop::Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_p
   ReadDelegated("/etc/subgid", delegated_);
 }
 
-Outcome<uint32_t> Workshop::TakeSlot() {
+OrFailure<uint32_t> Workshop::TakeSlot() {
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     uint64_t first = kFirstId + uint64_t{slot} * kSlotSize;
     bool taken = std::ranges::any_of(delegated_, [&](const auto& range) {
@@ -81,7 +81,7 @@ Outcome<uint32_t> Workshop::TakeSlot() {
     });
     if (!taken && slots_.insert(slot).second) return slot;
   }
-  return Failed(SpawnStage::kNamespaces, "find a free id range", EAGAIN);
+  return Failed(SpawnStep::kNamespaces, "find a free id range", EAGAIN);
 }
 
 void Workshop::Release(Sandbox& sandbox) {
@@ -95,7 +95,7 @@ void Workshop::ReleaseMask(std::shared_ptr<Mask> mask) {
   std::erase_if(masks_, [](const auto& entry) { return entry.second.expired(); });
 }
 
-Outcome<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
+OrFailure<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
   BaseView view;
   for (const MountOp& op : spec.mounts) {
     Source source;
@@ -113,8 +113,8 @@ Outcome<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
   return view;
 }
 
-Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
-                                                 const std::vector<Source>& sources) {
+OrFailure<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
+                                                   const std::vector<Source>& sources) {
   // Of these very directories: one that took another's place may hold what the other did not.
   std::string key = EncodeSpec(spec);
   for (const Source& source : sources)
@@ -131,7 +131,7 @@ Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
     clones.emplace_back(sources[i].valid() ? sys::OpenTree(sources[i].get(), "", false) : -1);
     lowers.push_back(clones.back().get());
     if (sources[i].valid() && !clones.back().valid())
-      return Failed(SpawnStage::kMounts, "open_tree", lowers.back(), spec.mounts[i].source);
+      return Failed(SpawnStep::kMounts, "open_tree", lowers.back(), spec.mounts[i].source);
   }
   const std::string name = "m" + std::to_string(++serial_);
   auto built = Mask::Build(store_.masks(), name, spec, lowers);
@@ -144,7 +144,7 @@ Outcome<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
   return mask;
 }
 
-Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox) {
+OrFailure<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox) {
   std::string proc = "/proc/" + std::to_string(sandbox.pid);
   std::string uids, gids;
   if (spec.mode == Mode::kSystem) {
@@ -157,19 +157,19 @@ Outcome<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sand
     uids = (spec.map_root ? "0" : uid) + " " + uid + " 1\n";
     gids = (spec.map_root ? "0" : gid) + " " + gid + " 1\n";
     if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/setgroups").c_str(), "deny"); error < 0)
-      return Failed(SpawnStage::kNamespaces, "write setgroups", error);
+      return Failed(SpawnStep::kNamespaces, "write setgroups", error);
   }
   if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/uid_map").c_str(), uids); error < 0)
-    return Failed(SpawnStage::kNamespaces, "write uid_map", error, uids);
+    return Failed(SpawnStep::kNamespaces, "write uid_map", error, uids);
   if (int error = sys::WriteFileAt(AT_FDCWD, (proc + "/gid_map").c_str(), gids); error < 0)
-    return Failed(SpawnStage::kNamespaces, "write gid_map", error, gids);
+    return Failed(SpawnStep::kNamespaces, "write gid_map", error, gids);
   return {};
 }
 
 // Per overlay a slot with "u" and "w". The root of the merged view shows u's attributes: they are
 // the lower root's. The work directory is always new: a volatile mount refuses one that was used.
-Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
-                                             const std::vector<Source>& sources) {
+OrFailure<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
+                                               const std::vector<Source>& sources) {
   const int upper = sandbox.upper.get();
   auto slots = Slots::Of(upper, spec, sources);
   if (!slots) return std::unexpected(slots.error());
@@ -180,23 +180,23 @@ Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& s
     const std::string& name = sandbox.slots[index++];
     if (spec.mounts[i].read_only || name.empty()) continue;
     sys::Fd slot(openat(upper, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!slot.valid()) return Failed(SpawnStage::kPool, "open upper slot", errno, name);
+    if (!slot.valid()) return Failed(SpawnStep::kPool, "open upper slot", errno, name);
     if (int error = sys::RemoveTree(slot.get(), "w"); error < 0)
-      return Failed(SpawnStage::kPool, "clear work directory", error, name);
+      return Failed(SpawnStep::kPool, "clear work directory", error, name);
     if (mkdirat(slot.get(), "w", 0700) < 0)
-      return Failed(SpawnStage::kPool, "make work directory", errno, name);
+      return Failed(SpawnStep::kPool, "make work directory", errno, name);
     const bool made = mkdirat(slot.get(), "u", 0700) == 0;
     if (!made && errno != EEXIST)
-      return Failed(SpawnStage::kPool, "make upper directory", errno, name);
+      return Failed(SpawnStep::kPool, "make upper directory", errno, name);
     if (spec.mounts[i].blank)
       if (auto marked = MarkBlank(slot.get(), spec.mode == Mode::kRootless); !marked) return marked;
     if (!made) continue;
     struct stat like;
-    if (fstat(sources[i].get(), &like) < 0) return Failed(SpawnStage::kPool, "stat lower", errno);
+    if (fstat(sources[i].get(), &like) < 0) return Failed(SpawnStep::kPool, "stat lower", errno);
     bool owned =
         fchownat(slot.get(), "u", like.st_uid, like.st_gid, 0) == 0 || spec.mode == Mode::kRootless;
     if (!owned || fchmodat(slot.get(), "u", like.st_mode & 07777, 0) < 0)
-      return Failed(SpawnStage::kPool, "set upper attributes", errno, name);
+      return Failed(SpawnStep::kPool, "set upper attributes", errno, name);
     timespec times[2] = {like.st_atim, like.st_mtim};
     utimensat(slot.get(), "u", times, 0);
   }
@@ -205,20 +205,20 @@ Outcome<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& s
 
 // A clone of `directory`'s mount, idmapped (system mode), attached at scratch/slot until detached
 // by the caller: kernels before 6.15 refuse an overlay over detached mounts.
-Outcome<sys::Fd> Workshop::AttachedClone(int directory, const char* slot, int user_namespace) {
+OrFailure<sys::Fd> Workshop::AttachedClone(int directory, const char* slot, int user_namespace) {
   sys::Fd clone(sys::OpenTree(directory, "", false));
-  if (!clone.valid()) return Failed(SpawnStage::kIdmap, "open_tree", clone.get(), slot);
+  if (!clone.valid()) return Failed(SpawnStep::kIdmap, "open_tree", clone.get(), slot);
   if (user_namespace >= 0)
     if (int error = sys::IdmapMount(clone.get(), user_namespace); error < 0)
-      return Failed(SpawnStage::kIdmap, "mount_setattr", error, slot);
+      return Failed(SpawnStep::kIdmap, "mount_setattr", error, slot);
   if (int error = sys::AttachMount(clone.get(), AT_FDCWD, (scratch_path_ + "/" + slot).c_str());
       error < 0)
-    return Failed(SpawnStage::kIdmap, "move_mount", error, slot);
+    return Failed(SpawnStep::kIdmap, "move_mount", error, slot);
   return clone;
 }
 
-Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index,
-                                       int source, const Sandbox& sandbox, int user_namespace) {
+OrFailure<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index,
+                                         int source, const Sandbox& sandbox, int user_namespace) {
   struct Detach {
     const std::string& path;
     // What stayed attached would show in a later sandbox.
@@ -240,7 +240,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
     auto clone = AttachedClone(sandbox.mask->root(), "mask", user_namespace);
     if (!clone) return std::unexpected(clone.error());
     mask = sys::Fd(openat(clone->get(), layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!mask.valid()) return Failed(SpawnStage::kOverlay, "open mask", errno, op.target);
+    if (!mask.valid()) return Failed(SpawnStep::kOverlay, "open mask", errno, op.target);
   }
   // What is only looked at has no upper: the mask, or an empty directory, is its second layer.
   const int top = op.read_only ? store_.empty() : sandbox.upper.get();
@@ -256,7 +256,7 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
     up = sys::Fd(openat(upper->get(), (slot + "/u").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     work = sys::Fd(openat(upper->get(), (slot + "/w").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!up.valid() || !work.valid())
-      return Failed(SpawnStage::kOverlay, "open upper", errno, op.target);
+      return Failed(SpawnStep::kOverlay, "open upper", errno, op.target);
     layers.upper = up.get();
     layers.work = work.get();
   }
@@ -272,18 +272,19 @@ Outcome<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp& o
   else
     failed = "take the sandbox's id";
   if (own_id && sys::SetFsIds(0, 0) < 0) abort();
-  if (mount < 0) return Failed(SpawnStage::kOverlay, failed, mount, op.source);
+  if (mount < 0) return Failed(SpawnStep::kOverlay, failed, mount, op.source);
   return sys::Fd(mount);
 }
 
-Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
-                                                   const std::vector<Source>& sources) {
+OrFailure<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec,
+                                                     const Sandbox& sandbox,
+                                                     const std::vector<Source>& sources) {
   sys::Fd user_namespace;
   if (spec.mode == Mode::kSystem) {
     std::string path = "/proc/" + std::to_string(sandbox.pid) + "/ns/user";
     user_namespace = sys::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!user_namespace.valid())
-      return Failed(SpawnStage::kNamespaces, "open user namespace", errno);
+      return Failed(SpawnStep::kNamespaces, "open user namespace", errno);
   }
   std::vector<sys::Fd> mounts;
   for (size_t i = 0, index = 0; i < spec.mounts.size(); ++i) {
@@ -300,20 +301,20 @@ Outcome<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec, cons
     // A bind, or a single file: there is no overlay of a file, so it is shown read-only.
     bool read_only = op.read_only || op.kind == MountKind::kOverlay;
     sys::Fd clone(sys::OpenTree(sources[i].get(), "", op.recursive));
-    if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), op.source);
+    if (!clone.valid()) return Failed(SpawnStep::kMounts, "open_tree", clone.get(), op.source);
     if (user_namespace.valid())
       if (int error = sys::IdmapMount(clone.get(), user_namespace.get(), op.recursive); error < 0)
-        return Failed(SpawnStage::kIdmap, "mount_setattr", error, op.source);
+        return Failed(SpawnStep::kIdmap, "mount_setattr", error, op.source);
     uint64_t flags = sys::kMountNoSuid | sys::kMountNoDev | (read_only ? sys::kMountReadOnly : 0);
     if (int error = sys::SetMountFlags(clone.get(), flags, op.recursive); error < 0)
-      return Failed(SpawnStage::kMounts, "mount_setattr", error, op.source);
+      return Failed(SpawnStep::kMounts, "mount_setattr", error, op.source);
     mounts.push_back(std::move(clone));
   }
   return mounts;
 }
 
-Outcome<std::vector<Workshop::SysPart>> Workshop::SysParts(const Sandbox& sandbox,
-                                                           const CpuSet& cpus) {
+OrFailure<std::vector<Workshop::SysPart>> Workshop::SysParts(const Sandbox& sandbox,
+                                                             const CpuSet& cpus) {
   std::vector<SysPart> parts;
   for (sys::CgroupTree::View& view : cgroups_.Views(sandbox.name))
     parts.push_back({std::move(view.directory), "fs/cgroup" + view.target});
@@ -328,25 +329,26 @@ Outcome<std::vector<Workshop::SysPart>> Workshop::SysParts(const Sandbox& sandbo
 }
 
 // By the directories themselves: what they show of a group is what its own namespace has of it.
-Outcome<void> Workshop::OpenParts(const std::vector<SysPart>& parts, std::vector<sys::Fd>& mounts) {
+OrFailure<void> Workshop::OpenParts(const std::vector<SysPart>& parts,
+                                    std::vector<sys::Fd>& mounts) {
   for (const SysPart& part : parts) {
     sys::Fd clone(sys::OpenTree(AT_FDCWD, part.source.c_str(), false));
-    if (!clone.valid()) return Failed(SpawnStage::kMounts, "open_tree", clone.get(), part.source);
+    if (!clone.valid()) return Failed(SpawnStep::kMounts, "open_tree", clone.get(), part.source);
     if (int error = sys::SetMountFlags(
             clone.get(),
             sys::kMountReadOnly | sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoExec, false);
         error < 0)
-      return Failed(SpawnStage::kMounts, "mount_setattr", error, part.source);
+      return Failed(SpawnStep::kMounts, "mount_setattr", error, part.source);
     mounts.push_back(std::move(clone));
   }
   return {};
 }
 
-Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
-                              const std::vector<Source>& sources) {
+OrFailure<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
+                                const std::vector<Source>& sources) {
   sys::Fd theirs;
   if (int error = sys::MakeSocketPair(sandbox.control, theirs); error < 0)
-    return Failed(SpawnStage::kNamespaces, "socketpair", error);
+    return Failed(SpawnStep::kNamespaces, "socketpair", error);
 
   const CpuSet cpus = Cpus::Choose(spec.cpus, sandbox.slot);
   auto parts = SysParts(sandbox, cpus);
@@ -367,7 +369,7 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
     fd_count += parts->size();
   }
   if (mounts.empty() || fd_count + 8 > sys::kMaxMessageFds)
-    return Failed(SpawnStage::kPlan, "count mounts", E2BIG);
+    return Failed(SpawnStep::kPlan, "count mounts", E2BIG);
   const bool real_paths = spec.WritesOutside();
   sys::SeccompProgram& filter = real_paths ? real_filter_ : filter_;
   sock_fprog program{static_cast<unsigned short>(filter.code.size()), filter.code.data()};
@@ -397,12 +399,12 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   std::string failed;
   if (grouped)
     if (int error = cgroups_.Create(sandbox.name, failed); error < 0)
-      return Failed(SpawnStage::kCgroup, "make cgroup", error, failed);
+      return Failed(SpawnStep::kCgroup, "make cgroup", error, failed);
   sys::Fd group = grouped ? cgroups_.Open(sandbox.name) : sys::Fd();
   std::vector<sys::Fd> procs;
   if (grouped && !group.valid())
     if (int error = cgroups_.OpenProcs(sandbox.name, procs, failed); error < 0)
-      return Failed(SpawnStage::kCgroup, "enter cgroup", error, failed);
+      return Failed(SpawnStep::kCgroup, "enter cgroup", error, failed);
   plan.procs_count = procs.size();
 
   int pidfd = -1;
@@ -410,11 +412,11 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   // signals, keys) is charged there and starves nobody else.
   const bool own_id = spec.mode == Mode::kSystem;
   if (own_id && sys::SetEffectiveUid(sandbox.uid_base) < 0)
-    return Failed(SpawnStage::kNamespaces, "take the sandbox's id", errno);
+    return Failed(SpawnStep::kNamespaces, "take the sandbox's id", errno);
   long pid = sys::CloneSandbox(group.get(), pidfd);
   if (pid == 0) RunChild(plan);
   if (own_id && sys::SetEffectiveUid(0) < 0) abort();
-  if (pid < 0) return Failed(SpawnStage::kNamespaces, "clone3", static_cast<int>(pid));
+  if (pid < 0) return Failed(SpawnStep::kNamespaces, "clone3", static_cast<int>(pid));
   sandbox.pid = static_cast<pid_t>(pid);
   sandbox.pidfd = sys::Fd(pidfd);
   theirs.Reset();
@@ -430,14 +432,14 @@ Outcome<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   for (const sys::Fd& mount : *made) fds.push_back(mount.get());
   for (const sys::Fd& file : procs) fds.push_back(file.get());
   if (long sent = sys::SendMessage(sandbox.control.get(), "g", 1, fds); sent < 0)
-    return Failed(SpawnStage::kNamespaces, "start child", static_cast<int>(sent));
+    return Failed(SpawnStep::kNamespaces, "start child", static_cast<int>(sent));
   return {};
 }
 
-Outcome<void> Workshop::ReadReport(Sandbox& sandbox) {
+OrFailure<void> Workshop::ReadReport(Sandbox& sandbox) {
   pollfd wait{sandbox.control.get(), POLLIN, 0};
   if (poll(&wait, 1, kReportTimeoutMs) <= 0)
-    return Failed(SpawnStage::kNamespaces, "wait for child", ETIMEDOUT);
+    return Failed(SpawnStep::kNamespaces, "wait for child", ETIMEDOUT);
   ChildReport report{};
   int received[1];
   int received_count = 0;
@@ -445,17 +447,17 @@ Outcome<void> Workshop::ReadReport(Sandbox& sandbox) {
       sys::ReceiveMessage(sandbox.control.get(), &report, sizeof report, received, received_count);
   if (received_count == 1) sandbox.listener = sys::Fd(received[0]);
   if (got != static_cast<long>(sizeof report))
-    return Failed(SpawnStage::kNamespaces, "child died", ECHILD);
+    return Failed(SpawnStep::kNamespaces, "child died", ECHILD);
   if (report.error != 0) {
     report.operation[sizeof report.operation - 1] = report.detail[sizeof report.detail - 1] = '\0';
-    return Failed(report.stage, report.operation, report.error, report.detail);
+    return Failed(report.step, report.operation, report.error, report.detail);
   }
-  if (!sandbox.listener.valid()) return Failed(SpawnStage::kVerify, "seccomp listener", EPERM);
+  if (!sandbox.listener.valid()) return Failed(SpawnStep::kVerify, "seccomp listener", EPERM);
   return {};
 }
 
-Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& choice,
-                                  Sandbox& sandbox) {
+OrFailure<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& choice,
+                                    Sandbox& sandbox) {
   auto slot = TakeSlot();
   if (!slot) return std::unexpected(slot.error());
   sandbox.slot = *slot;
@@ -489,31 +491,29 @@ Outcome<void> Workshop::BuildInto(const SandboxSpec& spec, const UpperChoice& ch
   return Clone(spec, sandbox, sources);
 }
 
-Outcome<Sandbox> Workshop::Begin(const SandboxSpec& spec, const UpperChoice& choice) {
+OrFailure<Sandbox> Workshop::Begin(const SandboxSpec& spec, const UpperChoice& choice) {
   Sandbox sandbox;
   sandbox.caller = spec.caller.uid;
-  auto built = BuildInto(spec, choice, sandbox);
-  if (built) return sandbox;
-  CleanUpFailed(sandbox, choice.kept_id.empty());
-  return std::unexpected(built.error());
+  auto begun = BuildInto(spec, choice, sandbox);
+  if (begun) return sandbox;
+  CleanUpFailed(sandbox);
+  return std::unexpected(begun.error());
 }
 
-Outcome<void> Workshop::Finish(Sandbox& sandbox) {
+OrFailure<void> Workshop::Finish(Sandbox& sandbox) {
   auto reported = ReadReport(sandbox);
-  if (!reported) CleanUpFailed(sandbox, !sandbox.kept);
+  if (!reported) CleanUpFailed(sandbox);
   return reported;
 }
 
-Outcome<Sandbox> Workshop::Build(const SandboxSpec& spec, const UpperChoice& choice) {
+OrFailure<Sandbox> Workshop::Build(const SandboxSpec& spec, const UpperChoice& choice) {
   auto sandbox = Begin(spec, choice);
   if (!sandbox) return sandbox;
-  auto reported = ReadReport(*sandbox);
-  if (reported) return sandbox;
-  CleanUpFailed(*sandbox, choice.kept_id.empty());
-  return std::unexpected(reported.error());
+  if (auto finished = Finish(*sandbox); !finished) return std::unexpected(finished.error());
+  return sandbox;
 }
 
-void Workshop::CleanUpFailed(Sandbox& sandbox, bool own_upper) {
+void Workshop::CleanUpFailed(Sandbox& sandbox) {
   if (sandbox.pid > 0) {
     sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
     while (waitpid(sandbox.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -521,7 +521,7 @@ void Workshop::CleanUpFailed(Sandbox& sandbox, bool own_upper) {
   }
   if (sandbox.name.empty()) return;
   cgroups_.Remove(sandbox.name);
-  if (sandbox.upper.valid() && own_upper)
+  if (sandbox.upper.valid() && !sandbox.returning)
     (void)store_.Discard(sandbox.kept ? sandbox.id : sandbox.name, sandbox.kept);
   Release(sandbox);
 }

@@ -31,17 +31,17 @@ class Workshop {
   // `scratch` is a directory of our own mount namespace where layers are attached for a moment.
   Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path);
 
-  Outcome<Sandbox> Build(const SandboxSpec& spec, const UpperChoice& choice = {});
-  // The same in two steps: everything up to the child's own work, which takes the longest, and,
-  // when its control socket is readable, its report. A failed one is cleaned up.
-  Outcome<Sandbox> Begin(const SandboxSpec& spec, const UpperChoice& choice = {});
-  Outcome<void> Finish(Sandbox& sandbox);
+  OrFailure<Sandbox> Build(const SandboxSpec& spec, const UpperChoice& choice = {});
+  // Build in two steps: everything up to the child's own work, which takes the longest, and, when
+  // its control socket is readable, its report. If a step fails, the sandbox is cleaned up.
+  OrFailure<Sandbox> Begin(const SandboxSpec& spec, const UpperChoice& choice = {});
+  OrFailure<void> Finish(Sandbox& sandbox);
   // The base of a sandbox of this spec as the caller would be given it now.
   struct BaseView {
     std::vector<Source> sources;  // by mount
     std::shared_ptr<Mask> mask;
   };
-  Outcome<BaseView> View(const SandboxSpec& spec);
+  OrFailure<BaseView> View(const SandboxSpec& spec);
   void ReleaseMask(std::shared_ptr<Mask> mask);
   // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
   void Release(Sandbox& sandbox);
@@ -49,28 +49,28 @@ class Workshop {
   sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
 
  private:
-  void CleanUpFailed(Sandbox& sandbox, bool own_upper);
-  Outcome<void> ReadReport(Sandbox& sandbox);
-  Outcome<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
-  Outcome<void> Clone(const SandboxSpec& spec, Sandbox& sandbox,
-                      const std::vector<Source>& sources);
-  Outcome<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
-  Outcome<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec,
-                                         const std::vector<Source>& sources);
-  Outcome<void> MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
-                                     const std::vector<Source>& sources);
-  Outcome<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
+  void CleanUpFailed(Sandbox& sandbox);
+  OrFailure<void> ReadReport(Sandbox& sandbox);
+  OrFailure<void> BuildInto(const SandboxSpec& spec, const UpperChoice& choice, Sandbox& sandbox);
+  OrFailure<void> Clone(const SandboxSpec& spec, Sandbox& sandbox,
+                        const std::vector<Source>& sources);
+  OrFailure<void> WriteIdMaps(const SandboxSpec& spec, const Sandbox& sandbox);
+  OrFailure<std::shared_ptr<Mask>> MaskFor(const SandboxSpec& spec,
                                            const std::vector<Source>& sources);
-  Outcome<sys::Fd> MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index, int source,
-                               const Sandbox& sandbox, int user_namespace);
-  Outcome<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
-  Outcome<uint32_t> TakeSlot();
+  OrFailure<void> MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
+                                       const std::vector<Source>& sources);
+  OrFailure<std::vector<sys::Fd>> MakeMounts(const SandboxSpec& spec, const Sandbox& sandbox,
+                                             const std::vector<Source>& sources);
+  OrFailure<sys::Fd> MakeOverlay(const SandboxSpec& spec, const MountOp& op, size_t index,
+                                 int source, const Sandbox& sandbox, int user_namespace);
+  OrFailure<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
+  OrFailure<uint32_t> TakeSlot();
   struct SysPart {
     std::string source, target;  // the latter below /sys
     bool directory = true;
   };
-  Outcome<std::vector<SysPart>> SysParts(const Sandbox& sandbox, const CpuSet& cpus);
-  static Outcome<void> OpenParts(const std::vector<SysPart>& parts, std::vector<sys::Fd>& mounts);
+  OrFailure<std::vector<SysPart>> SysParts(const Sandbox& sandbox, const CpuSet& cpus);
+  static OrFailure<void> OpenParts(const std::vector<SysPart>& parts, std::vector<sys::Fd>& mounts);
 
   Store& store_;
   sys::CgroupTree& cgroups_;

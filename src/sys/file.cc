@@ -72,22 +72,6 @@ int64_t ReadNumberAt(int dir, const char* path, const char* key) {
 
 bool HasAttribute(int fd, const char* name) { return fgetxattr(fd, name, nullptr, 0) >= 0; }
 
-int LetRead(int file, uint32_t uid) {
-  struct Entry {
-    uint16_t tag, permissions;
-    uint32_t id;
-  };
-  // acl(5) as an extended attribute: owner rw, the user r, group none, mask r, others none.
-  struct {
-    uint32_t version = 2;
-    Entry entries[5];
-  } list;
-  const Entry entries[] = {
-      {0x01, 6, ~0u}, {0x02, 4, uid}, {0x04, 0, ~0u}, {0x10, 4, ~0u}, {0x20, 0, ~0u}};
-  memcpy(list.entries, entries, sizeof entries);
-  return fsetxattr(file, "system.posix_acl_access", &list, sizeof list, 0) < 0 ? -errno : 0;
-}
-
 void RandomBytes(unsigned char* bytes, size_t size) {
   while (size > 0) {
     ssize_t got = getrandom(bytes, size, 0);
@@ -95,12 +79,6 @@ void RandomBytes(unsigned char* bytes, size_t size) {
     bytes += got;
     size -= static_cast<size_t>(got);
   }
-}
-
-int64_t ModifiedNanos(const char* path) {
-  struct stat info;
-  if (stat(path, &info) < 0) return 0;
-  return info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
 }
 
 bool IsRegularFile(const char* path) {

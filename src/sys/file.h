@@ -7,9 +7,9 @@
 
 namespace cloche::sys {
 
-// Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
-// Whatever is interrupted; errno says why not.
+// Writes all of it, also after interruptions; on failure errno says why.
 bool WriteWhole(int fd, std::string_view bytes);
+// Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
 int WriteFileAt(int dir, const char* path, std::string_view content);
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
 int ReadAll(int file, std::string& content, size_t limit = 1 << 20);
@@ -19,9 +19,7 @@ int64_t NumberIn(const char* text, const char* key = "");
 int64_t ReadNumberAt(int dir, const char* path, const char* key = "");
 
 bool HasAttribute(int fd, const char* name);  // extended
-int LetRead(int file, uint32_t uid);          // by an access control list
 void RandomBytes(unsigned char* bytes, size_t size);
-int64_t ModifiedNanos(const char* path);  // 0 when it is not there
 bool IsRegularFile(const char* path);
 uint64_t MonotonicMicros();
 int64_t RealNanos();    // since 1970

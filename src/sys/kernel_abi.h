@@ -23,7 +23,6 @@ inline constexpr uint64_t kLandlockScopeAbstractSocket = 1u << 0;  // ABI 6
 inline constexpr uint64_t kLandlockScopeSignal = 1u << 1;          // ABI 6
 
 inline constexpr uint32_t kLandlockLogSameExecOff = 1u << 0;    // ABI 7
-inline constexpr uint32_t kLandlockLogNewExecOn = 1u << 1;      // ABI 7
 inline constexpr uint32_t kLandlockLogSubdomainsOff = 1u << 2;  // ABI 7
 
 // As of ABI 6. Older kernels take the longer struct as long as what they do not know is zero.

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "sys/fd.h"
 
@@ -21,10 +20,5 @@ long ReceiveMessage(int socket, void* data, size_t size, std::span<int> fds, int
                     bool dont_wait = false);
 
 int MakeSocketPair(Fd& ours, Fd& theirs);  // SOCK_SEQPACKET, close-on-exec
-int ListenAt(const char* path, unsigned mode,
-             Fd& listener);  // stream, non-blocking; replaces `path`
-// A listening stream socket that somebody else bound to a path: made like ours, `path` told.
-int AdoptListener(int socket, std::string& path);
-void EndSending(int socket);  // the other side reads end of file; we still receive
 
 }  // namespace cloche::sys

@@ -2,17 +2,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/netlink.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <algorithm>
-
 #include "sys/fd.h"
-#include "sys/file.h"
 
 namespace cloche::sys {
 namespace {
@@ -102,38 +98,6 @@ int TalkNetlinkOver(int link, const NetlinkMessages& messages) {
     }
   }
   return 0;
-}
-
-std::optional<NetlinkType> ReadNetlinkType(uint64_t argument) {
-  constexpr uint32_t kTypeMask = 0xf;
-  const auto type = static_cast<uint32_t>(argument);
-  if ((type & ~(kTypeMask | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0) return std::nullopt;
-  return NetlinkType{static_cast<int32_t>(type & (kTypeMask | SOCK_NONBLOCK)),
-                     (type & SOCK_CLOEXEC) != 0};
-}
-
-// "NETLINK   1112     3      -1   NI ...": name, size, sockets
-std::optional<long> ParseNetlinkSockets(std::string_view protocols) {
-  constexpr std::string_view kName = "NETLINK ";
-  while (!protocols.empty()) {
-    std::string_view line = protocols.substr(0, protocols.find('\n'));
-    protocols.remove_prefix(std::min(line.size() + 1, protocols.size()));
-    if (!line.starts_with(kName)) continue;
-    long size = 0, sockets = 0;
-    const std::string fields(line.substr(kName.size()));
-    if (sscanf(fields.c_str(), "%ld %ld", &size, &sockets) != 2) return std::nullopt;
-    return sockets;
-  }
-  return std::nullopt;
-}
-
-std::optional<long> CountNetlinkSockets(pid_t pid) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/net/protocols", pid);
-  const Fd file(open(path, O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!file.valid() || ReadAll(file.get(), text, 64 << 10) < 0) return std::nullopt;
-  return ParseNetlinkSockets(text);
 }
 
 }  // namespace cloche::sys

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/types.h>
 
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,17 +35,5 @@ class NetlinkMessages {
 // Sends them all to the kernel, in the network namespace we are in. 0, or the first -errno.
 int TalkNetlink(int protocol, const NetlinkMessages& messages);
 int TalkNetlinkOver(int link, const NetlinkMessages& messages);
-
-// The second argument of socket(2), as far as netlink knows it.
-struct NetlinkType {
-  int32_t made = 0;  // with SOCK_NONBLOCK, if it was asked for
-  bool close_on_exec = false;
-};
-std::optional<NetlinkType> ReadNetlinkType(uint64_t argument);
-
-// How many netlink sockets there are in the network namespace of a process, those that nobody has
-// bound yet and those on their way between processes among them.
-std::optional<long> CountNetlinkSockets(pid_t pid);
-std::optional<long> ParseNetlinkSockets(std::string_view protocols);  // /proc/net/protocols
 
 }  // namespace cloche::sys

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "sys/listener.h"
 #include "sys/message.h"
 #include "sys/process.h"
 

@@ -11,8 +11,8 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,11 +24,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <iterator>
 #include <utility>
 
 #include "sys/kernel_abi.h"
-#include "sys/message.h"
 
 namespace cloche::sys {
 namespace {
@@ -36,12 +34,6 @@ namespace {
 int Checked(long value) { return value < 0 ? -errno : static_cast<int>(value); }
 
 constexpr int kLastCapability = 40;
-
-bool HoldsNothing() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  return syscall(SYS_capget, &header, data) == 0 && (data[0].permitted | data[1].permitted) == 0;
-}
 
 }  // namespace
 
@@ -186,10 +178,7 @@ int OpenOnMount(int dir, const char* path, int flags) {
 }
 
 int OpenWithoutSymlinks(const char* path, int flags) {
-  open_how how{};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
-  return Checked(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
+  return OpenHow(AT_FDCWD, path, flags, RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
 }
 
 bool IsMountRoot(int fd) { return IsMountRootAt(fd, ""); }
@@ -234,29 +223,6 @@ int ReadSealed(int memfd, std::string& content, size_t most) {
   content.resize(static_cast<size_t>(info.st_size));
   const ssize_t size = pread(memfd, content.data(), content.size(), 0);
   return size == info.st_size ? 0 : -EIO;
-}
-
-int StartWithSocket(const char* program, const char* argument, pid_t& child) {
-  Fd ours, theirs;
-  if (int error = MakeSocketPair(ours, theirs); error < 0) return error;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
-  const char* arguments[] = {program, argument, "3", nullptr};
-  const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
-  int error = posix_spawn(&child, program, &actions, nullptr, const_cast<char**>(arguments),
-                          const_cast<char**>(environment));
-  posix_spawn_file_actions_destroy(&actions);
-  return error != 0 ? -error : ours.Release();
-}
-
-int BecomeUser(uid_t uid, gid_t gid) {
-  if (setgroups(0, nullptr) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
-    return -errno;
-  if (int error = SetNoNewPrivileges(); error < 0) return error;
-  if (getuid() != uid || geteuid() != uid || getgid() != gid) return -EPERM;
-  return HoldsNothing() ? 0 : -EPERM;
 }
 
 namespace {
@@ -353,14 +319,8 @@ bool HoldsExactly(uint64_t effective, uint64_t bounding) {
 
 int SetNoNewPrivileges() { return Checked(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); }
 int DieWithParent() { return Checked(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)); }
-int AdoptOrphans() { return Checked(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); }
 int SetDumpable(bool dumpable) {
   return Checked(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0));
-}
-int ForbidCoreDumps() {
-  const rlimit none{};
-  const int limited = Checked(setrlimit(RLIMIT_CORE, &none));
-  return limited < 0 ? limited : SetDumpable(false);
 }
 bool SeccompInForce() { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER; }
 bool NoNewPrivilegesInForce() { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
@@ -381,52 +341,6 @@ uint64_t RootInsideCapabilities(bool real_paths) {
         CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_MKNOD, CAP_AUDIT_WRITE, CAP_SETFCAP})
     mask |= uint64_t{1} << capability;
   return real_paths ? mask & ~Bit(CAP_SETFCAP) : mask;
-}
-
-const char* CapabilityName(int capability) {
-  static constexpr const char* kNames[] = {"chown",
-                                           "dac_override",
-                                           "dac_read_search",
-                                           "fowner",
-                                           "fsetid",
-                                           "kill",
-                                           "setgid",
-                                           "setuid",
-                                           "setpcap",
-                                           "linux_immutable",
-                                           "net_bind_service",
-                                           "net_broadcast",
-                                           "net_admin",
-                                           "net_raw",
-                                           "ipc_lock",
-                                           "ipc_owner",
-                                           "sys_module",
-                                           "sys_rawio",
-                                           "sys_chroot",
-                                           "sys_ptrace",
-                                           "sys_pacct",
-                                           "sys_admin",
-                                           "sys_boot",
-                                           "sys_nice",
-                                           "sys_resource",
-                                           "sys_time",
-                                           "sys_tty_config",
-                                           "mknod",
-                                           "lease",
-                                           "audit_write",
-                                           "audit_control",
-                                           "setfcap",
-                                           "mac_override",
-                                           "mac_admin",
-                                           "syslog",
-                                           "wake_alarm",
-                                           "block_suspend",
-                                           "audit_read",
-                                           "perfmon",
-                                           "bpf",
-                                           "checkpoint_restore"};
-  if (capability < 0 || static_cast<size_t>(capability) >= std::size(kNames)) return "?";
-  return kNames[capability];
 }
 
 int PeerOf(int socket, PeerIdentity& peer) {

@@ -48,17 +48,14 @@ int SealedMemfd(const char* name, const void* data, size_t size);
 // All of one that nobody can change any more; EINVAL: it is none, or longer than `most`.
 int ReadSealed(int memfd, std::string& content, size_t most);
 
-// Starts `program ARGUMENT 3` with one end of a SEQPACKET socketpair as fd 3 and an empty
-// environment; returns our end or -errno.
-int StartWithSocket(const char* program, const char* argument, pid_t& child);
-int BecomeUser(uid_t uid, gid_t gid);  // for good, no groups, no_new_privs, verified
-// The same without groups of its own to set: `privileged` where another uid can be had at all.
+// Becomes this user for good, without groups or capabilities; without `privileged`, where no other
+// uid can be had, it only loses the capabilities.
 int BecomePowerless(uid_t uid, gid_t gid, bool privileged);
 struct PeerIdentity;
-// For good: reads what `who` may read. Root may still read everything, and so may without
-// `privileged` (where our uid is his) whoever owns a file he made unreadable.
+// For good: reads what `who` may read. Root still reads everything; without `privileged`, where
+// we have the caller's uid, so does the caller with files they made unreadable to themselves.
 int BecomeReader(const PeerIdentity& who, bool privileged);
-// Likewise, to write with his rights; root's are those over files, and no others.
+// Likewise, to write with their rights; of root's, only those over files remain.
 int BecomeWriter(const PeerIdentity& who, bool privileged);
 
 // Allocation-free.
@@ -67,9 +64,7 @@ int SetCapabilities(uint64_t mask);  // permitted = effective = mask, inheritabl
 bool HoldsExactly(uint64_t effective, uint64_t bounding);
 int SetNoNewPrivileges();
 int DieWithParent();
-int AdoptOrphans();  // grandchildren become ours, not the host's init's
 int SetDumpable(bool dumpable);
-int ForbidCoreDumps();  // what is in memory gets into no file, and nobody but root traces us
 bool SeccompInForce();  // act, then verify
 bool NoNewPrivilegesInForce();
 int BringLoopbackUp();
@@ -77,7 +72,6 @@ int BringLoopbackUp();
 // Docker's default capabilities without NET_RAW. Where a path of the host is real, without the one
 // to give capabilities to files: they would be good outside.
 uint64_t RootInsideCapabilities(bool real_paths);
-const char* CapabilityName(int capability);
 
 struct PeerIdentity {
   uid_t uid = 0;

@@ -2,10 +2,6 @@
 
 #include <stdint.h>
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "sys/fd.h"
 #include "sys/netlink.h"
 
@@ -39,17 +35,6 @@ NetlinkMessages BorderAddress(int family, uint32_t loopback);
 // Routes and rules, in force when it returns. On failure `failed` says which step it was.
 // `refusals` is set where the kernel can report.
 int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed);
-
-// One packet that was refused. Whoever reads needs no rights.
-struct Refusal {
-  uint8_t protocol = 0;      // 17: UDP
-  std::string address;       // where to
-  uint16_t port = 0;         // of UDP and its kin
-  uint16_t source_port = 0;  // likewise
-};
-std::vector<Refusal> ReadRefusals(int log);  // those that are there
-std::optional<Refusal> ParseRefused(std::string_view packet);
-const char* ProtocolName(uint8_t protocol);  // "UDP"
 
 // Connects to a port on the namespace's loopback, either family. A socket or -errno.
 int ConnectToLoopback(uint16_t port);

@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "sys/process.h"
+#include "sys/refusals.h"
 
 namespace cloche::sys {
 namespace {

@@ -21,6 +21,8 @@
 #include "sys/fd.h"
 #include "sys/message.h"
 #include "sys/seccomp.h"
+#include "sys/seccomp_decide.h"
+#include "sys/seccomp_listener.h"
 
 namespace cloche::sys {
 namespace {

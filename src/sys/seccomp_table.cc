@@ -81,7 +81,7 @@ constexpr ArgumentRule kSocketRules[] = {
     {{Equal(0, AF_VSOCK)}, Violation()},  // leads to the hypervisor past every network rule
     {{Equal(0, AF_XDP)}, Violation()},
 };
-// Test suites and hardlink(1) (AF_ALG) probe odd families, so the rest is no violation.
+// Test suites and hardlink(1) (AF_ALG) probe odd families, so the rest is not a violation.
 constexpr CallRule kSocket{Reported(EAFNOSUPPORT), kSocketRules};
 
 // The kernel makes two of any family before it finds that most have no pairs.
@@ -359,49 +359,8 @@ constexpr SyscallEntry kTable[] = {
     // clang-format on
 };
 
-bool Holds(const Condition& condition, const uint64_t (&arguments)[6]) {
-  const auto value = static_cast<uint32_t>(arguments[condition.argument]);
-  switch (condition.compare) {
-    case Condition::Compare::kAlways:
-      return true;
-    case Condition::Compare::kMaskedEqual:
-      return (value & condition.mask) == condition.value;
-    case Condition::Compare::kAtMost:
-      return value <= condition.value;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::span<const SyscallEntry> SyscallTable() { return kTable; }
-
-Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6], bool real_paths) {
-  if (number < 0) return kNoSuchCall.otherwise;
-  for (const SyscallEntry& entry : kTable) {
-    if (entry.number(abi) != number) continue;
-    const CallRule* call = entry.RuleFor(real_paths);
-    if (call == nullptr) return kAllow;
-    for (const ArgumentRule& rule : call->rules) {
-      bool all = true;
-      for (const Condition& condition : rule.conditions) all = all && Holds(condition, arguments);
-      if (all) return rule.verdict;
-    }
-    return call->otherwise;
-  }
-  return kNoSuchCall.otherwise;
-}
-
-const char* SyscallName(int number) {
-  if (number < 0) return nullptr;
-  for (const SyscallEntry& entry : kTable) {
-    if (entry.number(kNativeAbi) == number) return entry.name;
-  }
-  return nullptr;
-}
-
-DenialClass ClassOf(int number, const uint64_t (&arguments)[6]) {
-  return Decide(kNativeAbi, number, arguments, true).denial;
-}
 
 }  // namespace cloche::sys

@@ -6,8 +6,8 @@
 
 namespace cloche::sys {
 
-// The system call policy of every sandbox as data. seccomp.cc compiles it to BPF; Decide reads it
-// directly, for the daemon (what was denied, and how bad is that) and as the compiler's reference.
+// The system call policy of every sandbox as data. seccomp.cc compiles it to BPF;
+// seccomp_decide.cc reads it directly, for the daemon and as the compiler's reference.
 
 enum class SyscallAbi : uint8_t { kX86_64, kAarch64 };
 
@@ -69,14 +69,6 @@ struct SyscallEntry {
 
 // Every call that is decided on; all others, future ones included, do not exist (ENOSYS, quiet).
 std::span<const SyscallEntry> SyscallTable();
-
-// `real_paths`: for a sandbox whose writes to some path are writes to the host. It refuses more,
-// and nothing less: of a call that was denied it says why in either kind.
-Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6], bool real_paths = false);
-
-// For the architecture this is built for; "syscall_N" is left to the caller when nullptr.
-const char* SyscallName(int number);
-DenialClass ClassOf(int number, const uint64_t (&arguments)[6]);
 
 #if defined(__x86_64__)
 inline constexpr SyscallAbi kNativeAbi = SyscallAbi::kX86_64;

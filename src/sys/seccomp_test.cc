@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sys/bpf_evaluator.h"
+#include "sys/seccomp_decide.h"
 
 namespace cloche::sys {
 namespace {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,8 @@ bool ReadableNow(int fd) {
 }
 
 void Rewind(int fd) { lseek(fd, 0, SEEK_SET); }
+
+void EndSending(int socket) { shutdown(socket, SHUT_WR); }
 
 int SetWindowSize(int terminal, uint16_t rows, uint16_t columns) {
   winsize size{};

@@ -12,6 +12,7 @@ int SetNonBlocking(int fd);
 long ReadSome(int fd, void* data, size_t size);  // bytes, 0 at the end, -errno
 bool ReadableNow(int fd);
 void Rewind(int fd);
+void EndSending(int socket);  // the other side reads end of file; we still receive
 int SetWindowSize(int terminal, uint16_t rows, uint16_t columns);
 
 bool ExitedNormally(int wait_status);

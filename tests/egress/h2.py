@@ -42,7 +42,7 @@ def serve(w, *rules, **options):
 
     w.at_end.append(stop)
     read = lambda name: open(os.path.join(w.dir, name)).read()
-    w.tell({"op": "trust", "certificates": read("ca.pem")})
+    w.tell({"op": "host_ca", "certificates": read("ca.pem")})
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     w.open([*(rules or (ALL,)), LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")},
            **options)
@@ -211,7 +211,7 @@ def test_who_reads_slowly_makes_the_server_wait(w):
         const stream = session.request({ ':path': '/big104857600' });
         await new Promise((resolve) => stream.once('response', resolve));
         stream.pause();
-        // Others go on meanwhile.
+        // Other requests run meanwhile.
         say((await ask({ ':path': '/other' })).body);
         await new Promise((resolve) => setTimeout(resolve, 1500));
         let size = 0;
@@ -303,11 +303,11 @@ def test_what_breaks_off_is_no_end(w):
     equal(out, [True, [413, "too much"], "goodbye", "GET /again 0", "GET /after 0"], "what the program got")
     until = time.monotonic() + world.HANG
     while {"aborted": "/echo"} not in w.seen:
-        check(time.monotonic() < until, "what the program drops is dropped at the server")
+        check(time.monotonic() < until, "a request that the program drops is dropped at the server")
         time.sleep(0.05)
 
 
-def test_secrets_are_put_in_and_masked(w):
+def test_secrets_are_put_in_and_redacted(w):
     serve(w, SECRET)
     basic = base64.b64encode(f"user:{PLACEHOLDER}".encode()).decode()
     out = node(w, """
@@ -328,7 +328,7 @@ def test_secrets_are_put_in_and_masked(w):
     equal(seen["headers"]["accept-encoding"], "identity", "so that it can be read")
     equal(base64.b64decode(seen["headers"]["authorization"].split()[1]).decode(), f"user:{VALUE}", "basic")
     equal((seen["body"], int(seen["headers"]["content-length"])), (f'{{"key":"{VALUE}"}}', seen["size"]), "json")
-    check(not [e for e in w.events if e.get("unasked")], "masked, as it was asked for")
+    check(not [e for e in w.events if e.get("unasked")], "redacted, as it was asked for")
     node(w, "await ask({ ':path': '/mirror', 'x-mirror': '%s' }); say(1);" % VALUE)
     check("guessing" in w.wait_event(lambda e: e.get("unasked"))["reason"], "and not")
     status, header, trailer, body = out[0]
@@ -383,7 +383,7 @@ for name, value in (('x-http-method-override', 'DELETE'), ('x_original_url', '/a
 
 
 def test_heads_that_wait_are_bounded(w):
-    """What 40 connections hold open at once would be far more than a sandbox may have in our memory."""
+    """40 connections at once would hold far more memory than a sandbox may have."""
     ca = serve(w)
     out = frames(w, """
 import resource

@@ -91,7 +91,7 @@ class Link:
         return "closed"
 
     def end(self):
-        """What the last GOAWAY says; reads until the other side closes."""
+        """Reads until the other side closes; returns the code of the last GOAWAY."""
         code = "closed"
         while (got := self.next()) is not None:
             if got[0] == GOAWAY:

@@ -1,5 +1,5 @@
-// An HTTP/2 server for h2.py: h2_server.js PORT KEY CERTIFICATE. What it saw goes to its standard output, a line of
-// JSON for each request that ended; paths choose the answer.
+// An HTTP/2 server for h2.py: h2_server.js PORT KEY CERTIFICATE. It writes a line of JSON to
+// standard output for each request that ended; paths choose the answer.
 'use strict';
 const http2 = require('http2');
 const fs = require('fs');

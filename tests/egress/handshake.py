@@ -132,7 +132,7 @@ def ending(w):
     context, ca = w.certificate("api.example.test")
     w.zones["api.example.test"] = ["127.0.0.1"]
     w.serve(443, w.http, context=context)
-    w.tell({"op": "trust", "certificates": open(ca).read()})
+    w.tell({"op": "host_ca", "certificates": open(ca).read()})
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
                     "/CN=of the sandbox", "-days", "2", "-keyout", "own.key", "-out", "own.pem"], cwd=w.dir, check=True,
                    capture_output=True)
@@ -150,7 +150,7 @@ def test_new_keys_are_not_asked_for_without_an_end(w):
     check("200 OK" not in out, out)
     w.record(name="api.example.test")
     memory = [line for line in open(f"/proc/{w.egress.pid}/status") if line.startswith("VmHWM")][0]
-    check(int(memory.split()[1]) < 200000, f"what it took at most: {memory}")
+    check(int(memory.split()[1]) < 200000, f"peak memory: {memory}")
     equal(w.curl("--cacert", ca, "https://api.example.test/x"), (200, "GET /x 0"), "and it serves on")
 
 

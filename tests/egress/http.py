@@ -351,7 +351,7 @@ s.sendall(b'GET / HTTP/1.1\\r\\nHost: web.example.test\\r\\n\\r\\n')
 got = b''
 while not got.endswith(b'half'): got = s.recv(999, int(sys.argv[1]))
 """, int(how))
-    check(over.wait(3 * world.HANG), "the server is told that nobody reads on")
+    check(over.wait(3 * world.HANG), "the server learns that nobody reads on")
     equal(w.record(name="web.example.test")["reason"], "the program went away", "the log says why")
 
 

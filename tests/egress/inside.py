@@ -27,7 +27,7 @@ def inside(w, *rules, trust=True, names=("api.example.test",), handler=None, ca=
                     "-out", "sb.pem"], check=True, capture_output=True, cwd=w.dir)
     read = lambda name: open(os.path.join(w.dir, name)).read()
     if trust:
-        w.tell({"op": "trust", "certificates": read("ca.pem")})
+        w.tell({"op": "host_ca", "certificates": read("ca.pem")})
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": VALUE})
     authority = {"ca": {"certificate": read("sb.pem"), "key": read("sb.key")}} if ca else {}
     w.open([*rules, LOOPBACK], **authority, **more)
@@ -71,11 +71,11 @@ def test_trust_in_parts(w):
     ca = inside(w, {**API, "methods": ["GET"]})
     url = "https://api.example.test/v1"
     part = open(w.dir + "/ca.pem").read()
-    w.tell({"op": "trust", "certificates": "", "first": True, "more": True})
+    w.tell({"op": "host_ca", "certificates": "", "first": True, "more": True})
     equal(w.curl(*ca, url)[0], 200, "nothing changes before the last part")
-    w.tell({"op": "trust", "certificates": part, "first": False})
+    w.tell({"op": "host_ca", "certificates": part, "first": False})
     equal(w.curl(*ca, url)[0], 200, "then it is believed")
-    w.tell({"op": "trust", "certificates": ""})
+    w.tell({"op": "host_ca", "certificates": ""})
     equal(w.curl(*ca, url)[0], 502, "and no longer")
 
 
@@ -135,7 +135,7 @@ def test_only_where_it_was_declared(w):
     check(VALUE not in base64.b64decode(w.seen[-1][2]["authorization"].split()[1]).decode(), w.seen)
 
 
-def test_echoes_are_masked(w):
+def test_echoes_are_redacted(w):
     def echo(link):
         data = b""
         while b"\r\n\r\n" not in data:
@@ -160,7 +160,7 @@ def test_echoes_are_masked(w):
         check("*" * len(VALUE) in body, body[-200:])
 
 
-def test_an_answer_that_was_masked_unasked_is_told(w):
+def test_an_answer_that_was_redacted_unasked_is_told(w):
     """A server that echoes would say of every guess whether it is right: the right one comes back as stars."""
     def echo(link):
         data = b""
@@ -172,8 +172,8 @@ def test_an_answer_that_was_masked_unasked_is_told(w):
     url = "https://api.example.test/"
     equal(w.curl(*ca, "-H", "X-Guess: wrong/value+1234567890&x=y", url)[1], "wrong/value+1234567890&x=y", "a wrong guess")
     equal(w.curl(*ca, "-H", f"X-Guess: {PLACEHOLDER}", url)[1], "*" * len(VALUE), "its own placeholder")
-    w.wait_event(lambda e: e.get("masked") == 1 and e.get("secrets"))
-    check(not [e for e in w.events if e.get("unasked")], "neither is told")
+    w.wait_event(lambda e: e.get("redacted") == 1 and e.get("secrets"))
+    check(not [e for e in w.events if e.get("unasked")], "neither is reported")
     equal(w.curl(*ca, "-H", f"X-Guess: {VALUE}", url)[1], "*" * len(VALUE), "the right guess")
     told = w.wait_event(lambda e: e.get("unasked"))
     check("guessing" in told["reason"] and told["name"] == "api.example.test" and VALUE not in str(told), told)
@@ -206,36 +206,36 @@ def tell_value(link):
     link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(VALUE), VALUE.encode()))
 
 
-def test_values_stay_masked_for_the_life_of_the_sandbox(w):
+def test_values_stay_redacted_for_the_life_of_the_sandbox(w):
     ca = inside(w, {**SECRET, "path_prefix": "/v1"}, API, handler=tell_value)
-    masked = (200, "*" * len(VALUE))
+    redacted = (200, "*" * len(VALUE))
     words = [*ca, "https://api.example.test/notes"]
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": "another-value"})
-    equal(w.curl(*words), masked, "when it was rotated")
+    equal(w.curl(*words), redacted, "when it was rotated")
     for i in range(20):
         w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": f"one-of-many-{i}"})
-    equal(w.curl(*words), masked, "often")
+    equal(w.curl(*words), redacted, "often")
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": ""})
-    equal(w.curl(*words), masked, "when it was removed")
+    equal(w.curl(*words), redacted, "when it was removed")
     w.rules([API, LOOPBACK])
-    equal(w.curl(*words), masked, "when no rule speaks of it any more")
+    equal(w.curl(*words), redacted, "when no rule speaks of it any more")
     w.rules([{**API, "kind": "tcp"}, LOOPBACK])
     check(w.curl(*words)[0] < 0, "and then nothing passes that cannot be read")
     read = lambda name: open(os.path.join(w.dir, name)).read()
     w.events.clear()
     w.open([API, LOOPBACK], ca={"certificate": read("sb.pem"), "key": read("sb.key")})
-    equal(w.curl(*words), masked, "when its sockets are handed over again")
+    equal(w.curl(*words), redacted, "when its sockets are handed over again")
 
 
-def test_values_stay_masked_when_cloche_egress_was_started_again(w):
+def test_values_stay_redacted_when_cloche_egress_was_started_again(w):
     """The daemon says so: it is all the same to a new process."""
-    w.tell({"op": "mask", "sandbox": "sb_x", "value": VALUE, "hosts": [["api.example.test", 443]]})
+    w.tell({"op": "redact", "sandbox": "sb_x", "value": VALUE, "hosts": [["api.example.test", 443]]})
     ca = inside(w, API, handler=tell_value)
     w.tell({"op": "secret", "sandbox": "sb_x", "name": "TOKEN", "value": ""})
     equal(w.curl(*ca, "https://api.example.test/"), (200, "*" * len(VALUE)), "at its host")
-    w.tell({"op": "mask", "sandbox": "sb_x", "value": "x", "hosts": "none"})
+    w.tell({"op": "redact", "sandbox": "sb_x", "value": "x", "hosts": "none"})
     w.wait_event(lambda e: e["event"] == "error" and "hosts" in e["message"])
-    check(w.curl(*ca, "https://api.example.test/")[0] < 0, "what cannot be read grants nothing")
+    check(w.curl(*ca, "https://api.example.test/")[0] < 0, "an invalid message grants nothing")
 
 
 def slow_answer(w):
@@ -307,7 +307,7 @@ def test_answers_before_the_answer_have_an_end(w):
     check("without an end" in w.wait_event(lambda e: "without an end" in e.get("reason", ""))["reason"], "told")
 
 
-def test_spellings_of_a_value_are_masked(w):
+def test_spellings_of_a_value_are_redacted(w):
     escaped = "".join("\\u%04x" % ord(c) if i % 2 else c for i, c in enumerate(VALUE))
     percent = "".join("%%%02x" % ord(c) if i % 3 == 0 else "%%%02X" % ord(c) if i % 3 == 1 else c for i, c in enumerate(VALUE))
     body = f'{{"a": "{escaped}", "b": "?x={percent}&y"}}'.encode()
@@ -345,7 +345,7 @@ print('there')
 
 
 def test_masks_that_wait_are_bounded(w):
-    """What answers hold back is paid for by the sandbox, as long as they last."""
+    """Bytes that answers hold back count against the sandbox, as long as they last."""
     looked = threading.Event()
 
     def begin(link):
@@ -376,7 +376,7 @@ print(ask()[1])
     answers = program.stdout.readline().decode().split()
     looked.set()
     passed = answers.count("200")
-    equal(answers, ["200"] * passed + ["429"] * (80 - passed), "who came too late")
+    equal(answers, ["200"] * passed + ["429"] * (80 - passed), "the late ones are refused")
     check(60 < passed < 80, f"{passed} at once")
     equal(program.communicate(timeout=world.HANG)[0], b"200\n", "when they ended")
 
@@ -427,7 +427,7 @@ def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):
     ca = inside(w, SECRET)
     words = [*ca, "-H", f"X: {PLACEHOLDER}", "https://api.example.test/"]
     equal(w.curl(*words)[0], 200, "with a value")
-    equal(w.record(kind="https", decision="allow")["secrets"], {"TOKEN": 1}, "uses are told")
+    equal(w.record(kind="https", decision="allow")["secrets"], {"TOKEN": 1}, "uses are reported")
     w.tell({"op": "secret", "sandbox": "sb_other", "name": "TOKEN", "value": "of-another-sandbox"})
     w.curl(*words)
     equal(w.seen[-1][2]["x"], VALUE, "another sandbox's is another")
@@ -438,7 +438,7 @@ def test_a_secret_is_of_one_sandbox_and_can_be_forgotten(w):
     count = len(w.seen)
     status, body = w.curl(*words)
     equal(status, 403, body)
-    check("secret TOKEN, which there is no more" in body, body)
+    check("secret TOKEN, which no longer exists" in body, body)
     equal(len(w.seen), count, "and nothing is sent")
 
 

@@ -211,7 +211,8 @@ def test_the_certificate_of_tls_1_2_is_recorded(w):
     w.open([API, LOOPBACK])
     equal(w.curl("--cacert", ca, "https://api.example.test/")[0], 200, "curl")
     equal(w.record(name="api.example.test")["certificate_sha256"], sha256, "in the record")
-    # What a program resumes it has checked before: the server does not send it again.
+    # A program has checked the certificate before it resumes a session: the server does not send it
+    # again.
     code = """
 import socket, ssl, sys
 c = ssl.create_default_context(cafile=sys.argv[1]); session = None

@@ -1,5 +1,5 @@
-# Runs inside: everything by which two sandboxes of one plan could differ, and must not. What is
-# numbered anew each time (descriptors, devices, pids) is a #.
+# Runs inside: everything by which two sandboxes of one plan could differ, and must not. Numbers
+# that change each time (descriptors, devices, pids) become a #.
 grep -e ^Uid -e ^Gid -e ^Groups -e ^Cap -e ^NoNewPrivs -e ^Seccomp -e ^SigBlk -e ^SigIgn /proc/self/status
 cut -d' ' -f 1,3 /proc/self/uid_map /proc/self/gid_map | tr -s ' '
 cat /proc/self/limits /proc/self/cgroup | sed 's/s[0-9][0-9]*$/s#/'

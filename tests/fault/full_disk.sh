@@ -67,7 +67,7 @@ if [ $status = 0 ]; then
   cloche exec worker -- sh -c 'dd if=/dev/zero of=big bs=1M count=2000' > /dev/null 2> "$ERR"
   check "inside, a full disk is an error of write" says 'space\|quota\|[Rr]ead-only\|[Ii]nput/output'
   try cloche exec worker -- cat kept
-  check "what was written before is there" prints before
+  check "files written before are there" prints before
   try cloche rm worker
   check "it can be removed on a full disk" exits 0
   rm -f "$STATE/filler"
@@ -96,7 +96,7 @@ if [ $status = 0 ]; then
     try cloche $words
     check "on a full disk: $words works, or is refused with a cure" [ $status = 0 -o -n "$(grep cure: "$ERR")" ]
     try cloche exec saver -- cat kept
-    check "and the sandbox goes on" prints after
+    check "and the sandbox continues" prints after
   done
   try cloche rollback saver early
   check "a rollback, too" [ $status = 0 -o -n "$(grep cure: "$ERR")" ]

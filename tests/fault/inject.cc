@@ -22,7 +22,7 @@
 #include <string>
 
 #include "fail_call.h"
-#include "sys/seccomp_table.h"
+#include "sys/seccomp_decide.h"
 
 namespace {
 
@@ -98,7 +98,7 @@ class Tracer {
   void Stopped(pid_t pid, int status) {
     const int event = status >> 16, number = WSTOPSIG(status);
     if (failed_ && (!tracees_.contains(pid) || tracees_[pid].error == 0)) {
-      // What it does then it does at its own pace.
+      // After that it runs at its own pace.
       ptrace(PTRACE_DETACH, pid, nullptr, event == 0 && number != (SIGTRAP | 0x80) ? number : 0);
       tracees_.erase(pid);
       for (const pid_t early : early_) ptrace(PTRACE_DETACH, early, nullptr, nullptr);
@@ -116,7 +116,7 @@ class Tracer {
       const Role role = tracee.role == Role::kSpawn ? Role::kChild : Role::kCommand;
       Tracee& next = tracees_[static_cast<pid_t>(made)];
       next.role = role;
-      // Whoever is made later is stock, or a later command.
+      // A process that is made later is stock, or a later command.
       next.stranger = role == Role::kChild ? !armed_ || child_seen_ : command_seen_;
       if (!next.stranger) (role == Role::kChild ? child_seen_ : command_seen_) = true;
       if (early_.erase(static_cast<pid_t>(made)) > 0) Begin(static_cast<pid_t>(made));
@@ -209,6 +209,6 @@ int main(int argc, char** argv) {
   }
   const int status = tracer.Run(argv + 5);
   fclose(output);
-  // Our end detaches whoever is still traced.
+  // Our end detaches all processes that are still traced.
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

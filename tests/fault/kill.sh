@@ -29,13 +29,13 @@ keeper_pid() {
 init_pid() { cloche show "$1" --json > "$OUT" && field init_pid; }
 gone() { ! kill -0 "$1" 2> /dev/null || [ "$(awk '{print $3}' "/proc/$1/stat" 2> /dev/null)" = Z ]; }
 
-# What runs in the sandboxes of this test, seen from the host.
+# The processes in the sandboxes of this test, seen from the host.
 kept_mark=$((1000000 + $$)) beside_mark=$((2000000 + $$))
 runs() { pgrep -f "^sleep $1" > /dev/null; }
 runs_no_more() { ! runs "$1"; }
 
 # victim all|one SENTENCE FINDER...: kills what FINDER prints, with a kept sandbox at work and a
-# disposable one beside it. "all": everything ends with it; "one": the one beside goes on.
+# disposable one beside it. "all": everything ends with it; "one": the one beside continues.
 victim() {
   local extent=$1 sentence=$2 pid id beside
   shift 2
@@ -53,13 +53,13 @@ victim() {
   if [ $extent = all ]; then
     wait $beside
     status=$?
-    check "$sentence: a client at work is told" test $status != 0 -a $status != 124
+    check "$sentence: a client at work gets an error" test $status != 0 -a $status != 124
     [ "$MODE" != shared ] || root_cloche ls > /dev/null 2>&1
     try cloche ls --json
     check "$sentence: every process of the sandboxes is gone" until_true runs_no_more $kept_mark
   else
     try cloche ls --json
-    check "$sentence: the sandbox beside it goes on" runs $beside_mark
+    check "$sentence: the sandbox beside it continues" runs $beside_mark
     kill "$(pgrep -f "^$BIN/cloche run -- sleep $beside_mark")"
     wait $beside
   fi
@@ -91,7 +91,7 @@ wait 2> /dev/null
 empty() { [ "$(cloche ls --all --json)" = '[]' ]; }
 check "kill of the client: its sandbox is gone" until_true empty
 
-# Again and again, at whatever moment it hits; then a start, an end, and a look around.
+# Again and again, at any moment; then a start, an end, and a look around.
 for round in 1 2 3 4 5; do
   for _ in 1 2 3; do cloche run -- sh -c 'echo x > f; sleep 1' > /dev/null 2>&1 & done
   cloche new --name "round$round" > /dev/null 2>&1 &

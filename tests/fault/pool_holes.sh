@@ -34,7 +34,7 @@ check "a new image is whole" is_whole
 cloche exec box -- sh -c 'dd if=/dev/urandom of=old bs=1M count=100; sync; rm old; sync' > "$T/log" 2>&1
 spawn=$(ps -o pid= --ppid "$(daemon_pid)" | head -1)
 check "the pool is mounted without discard" not grep -q "/pool .*[ ,]discard" "/proc/${spawn// /}/mountinfo"
-check "what was deleted leaves no hole" is_whole
+check "a deleted file leaves no hole" is_whole
 
 fill_host 0
 wrote=$(cloche exec box -- sh -c 'head -c 150000000 /dev/urandom | tee new | sha256sum && sync' 2> "$ERR")
@@ -55,7 +55,7 @@ make_holes
 fill_host $((8 << 20))  # for the registry
 try cloche run -- echo ran
 check "if the disk cannot hold them nothing starts" exits 125
-check "that is said" says 'has holes'
+check "that is reported" says 'has holes'
 check "with a cure" says 'cure: '
 rm "$STATE/filler"
 try cloche exec box -- echo ran

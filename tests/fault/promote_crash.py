@@ -107,14 +107,14 @@ def undo(name):
 
 
 def recover():
-    """What the next command does by itself; the promotions there are."""
+    """Recovers as the next command does by itself; returns the promotions."""
     arm()
     result = run("promotions", "--json")
     return json.loads(result.stdout) if result.returncode == 0 else []
 
 
 def forget():
-    """What the store holds does not grow with the test. The newest says who changed reality."""
+    """Keeps the store from growing with the test. The newest says who changed reality."""
     for name in sorted(os.listdir(STORE))[:-1]:
         for top in {f"{STORE}/{name}", f"{OTHER or STORE}/{ANNEX}/{name}"}:
             if not os.path.isdir(top):
@@ -294,7 +294,7 @@ def main():
     check("without a fault it is applied", answer.get("state") == "done", answer)
     new = without_times(seen(WORK))
     check("and something else than before", new != without_times(old))
-    check("what was replaced there is there", not OTHER or os.listdir(f"{OTHER}/{ANNEX}") != [])
+    check("replaced files are kept there", not OTHER or os.listdir(f"{OTHER}/{ANNEX}") != [])
     answer = undo(answer.get("id", ""))
     check("without a fault it is undone", answer.get("state") == "undone", answer)
     now = seen(WORK)

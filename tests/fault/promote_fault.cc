@@ -1,6 +1,5 @@
 // cloche-promote-fault: takes the place of cloche-promote in a test, and lets it die, stand still
-// or see an error at one of its system calls. Whoever starts it does not notice. Beside itself it
-// finds
+// or see an error at one of its system calls. Its caller does not notice. Beside itself it finds
 //   cloche-promote.real   what it runs
 //   fault                 VERB NUMBER ACTION: when it is called for VERB (promote, undo, list), the
 //                         call NUMBER (from 1) of those that can change anything ends by ACTION:
@@ -31,7 +30,7 @@
 #include <vector>
 
 #include "fail_call.h"
-#include "sys/seccomp_table.h"
+#include "sys/seccomp_decide.h"
 
 namespace {
 

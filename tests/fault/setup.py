@@ -73,7 +73,7 @@ def find_spawn():
 
 
 class Host:
-    """What sandboxes consist of, seen from the host."""
+    """The parts of sandboxes, seen from the host."""
 
     def __init__(self):
         self.daemon, self.spawn = find_spawn()
@@ -224,7 +224,7 @@ def main():
     baseline = fresh.stdout
     check("without a fault the audit runs to its end", "end of audit" in baseline,
           baseline + fresh.stderr)
-    check("what must be hidden is hidden", "hidden" not in baseline, baseline)
+    check("hidden files stay hidden", "hidden" not in baseline, baseline)
     different = [line for line in first_of_its_kind(host, 0, 0)[0].stdout.splitlines()
                  if line not in baseline]
     check("two sandboxes are the same", not different, different)

@@ -32,6 +32,6 @@ check "another user has room" mentions wrote
 try fill fork c 300
 check "a fork is of the same user" not exits 0
 try cloche rm two one fork
-check "what is removed" exits 0
+check "removing the sandboxes" exits 0
 free_again() { cloche run -- dd if=/dev/zero of=/tmp/x bs=1M count=200; }
 check "is to be had again" until_true free_again

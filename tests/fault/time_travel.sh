@@ -23,7 +23,7 @@ cloche snapshot box --name b > /dev/null
 b=$(state_of box)
 check "there are two states" not is "$a" "$b"
 
-# What is saved on disk, and what the daemon says is: they differ never.
+# Snapshots on disk, and in the daemon's list: they never differ.
 saved_on_disk() {
   local enter=()
   [ "$MODE" = rootless ] || enter=(nsenter --mount --target "$(spawn_pid)")
@@ -53,7 +53,7 @@ work() {
   done
 }
 round=0 hits=0
-# hit VICTIM: kills it somewhere in all of this, and looks.
+# hit VICTIM: kills it somewhere in all of this, then checks.
 hit() {
   local victim=$1 pid worker
   round=$((round + 1))
@@ -69,7 +69,7 @@ hit() {
   [ -z "$pid" ] || hits=$((hits + 1))
   wait $worker
   try cloche ls --all --json
-  check "round $round, $victim: the daemon starts or goes on" exits 0
+  check "round $round, $victim: the daemon starts or continues" exits 0
   check "round $round: the sandbox is in one of its two states" is_a_or_b box
   cloche snapshots box --json > "$T/list"
   for name in $(cat "$T/saved"); do grep -q "\"$name\"" "$T/list" || echo "$name"; done > "$T/lost"

@@ -1,15 +1,15 @@
 // Changes and contents as a hostile sandbox, or a process that was taken over by one, writes them.
-#include "diff/change.h"
-#include "diff/digest.h"
-#include "diff/lines.h"
-#include "diff/patch.h"
-#include "diff/summary.h"
+#include "change/model/change.h"
+#include "change/model/digest.h"
+#include "change/model/lines.h"
+#include "change/model/patch.h"
+#include "change/model/summary.h"
 #include "fuzz.h"
 
 namespace cloche::fuzz {
 namespace {
 
-using namespace diff;
+using namespace change;
 
 constexpr std::string_view kNames[] = {
     "a",    "b c", "\xff", "\n", "\x1b[2J", "\xe2\x80\xae", "\xc3\xa4", "\"",   "\\",
@@ -110,8 +110,8 @@ bool FuzzChanges(Random& random) {
     Require(IsHarmlessOnATerminal(decoded.error().message), "an error harms no terminal", mutated);
     return false;
   }
-  Require(CheckChange(*decoded).has_value(), "what is decoded makes sense", mutated);
-  Require(DecodeJsonLine(EncodeJsonLine(*decoded)) == *decoded, "what is decoded can be sent on",
+  Require(CheckChange(*decoded).has_value(), "a decoded change is valid", mutated);
+  Require(DecodeJsonLine(EncodeJsonLine(*decoded)) == *decoded, "a decoded change can be sent on",
           mutated);
   ChangeSetDigest digest;
   const bool added = digest.Add(*decoded).has_value();
@@ -137,7 +137,7 @@ bool FuzzPatches(Random& random) {
   const PatchResult result =
       WritePatch(change, old_text, new_text, options, [&left](std::string_view piece) {
         Require(!piece.empty(), "a piece has bytes");
-        Require(left > 0, "who wants no more gets no more");
+        Require(left > 0, "a reader that wants no more gets no more");
         return --left > 0;
       });
   Require(result != PatchResult::kStopped || left == 0, "it stops only when told to");

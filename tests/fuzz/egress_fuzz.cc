@@ -86,7 +86,7 @@ bool FuzzBytes(Random& random, std::string_view name) {
 bool FuzzEgressDns(Random& random) { return FuzzBytes(random, "dns"); }
 bool FuzzEgressHello(Random& random) { return FuzzBytes(random, "hello"); }
 bool FuzzEgressCertificate(Random& random) { return FuzzBytes(random, "certificate"); }
-bool FuzzEgressMask(Random& random) { return FuzzBytes(random, "mask"); }
+bool FuzzEgressRedact(Random& random) { return FuzzBytes(random, "redact"); }
 bool FuzzEgressHttp(Random& random) { return FuzzBytes(random, "http"); }
 bool FuzzEgressH2(Random& random) { return FuzzBytes(random, "h2"); }
 bool FuzzEgressSocks(Random& random) { return FuzzBytes(random, "socks"); }

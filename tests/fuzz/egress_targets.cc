@@ -13,7 +13,7 @@
 #include "egress/host_name.h"
 #include "egress/http_body.h"
 #include "egress/http_head.h"
-#include "egress/mask.h"
+#include "egress/redactor.h"
 #include "egress/rule_text.h"
 #include "egress/server_certificate.h"
 #include "egress/socks.h"
@@ -93,26 +93,26 @@ bool ReadCertificate(std::string_view bytes) {
   return found;
 }
 
-// Whatever else is in it: a value in one of its spellings is covered, and no byte is lost.
-bool Mask(std::string_view bytes) {
+// Covers a value in any of its spellings, wherever it stands, and loses no byte.
+bool Redact(std::string_view bytes) {
   const std::string value(bytes.substr(0, bytes.find('\n')));
   const std::string_view rest = bytes.substr(std::min(value.size() + 1, bytes.size()));
   const auto needles = std::make_shared<const Needles>(std::vector<std::string>{value});
-  const std::string whole = Masker::All(needles, rest);
-  Require(whole.size() == rest.size(), "a mask keeps every byte");
-  Masker pieces(needles);
+  const std::string whole = Redactor::All(needles, rest);
+  Require(whole.size() == rest.size(), "a redaction keeps every byte");
+  Redactor pieces(needles);
   std::string again;
   for (size_t i = 0; i < rest.size(); ++i) again += pieces.Feed(rest.substr(i, 1));
-  Require(again + pieces.End() == whole, "a mask is the same in any pieces");
+  Require(again + pieces.End() == whole, "a redaction is the same in any pieces");
   if (value.size() < 8 || value.find('*') != value.npos) return false;
   for (const std::string& spelled : {value, JsonText(value), PercentEncoded(value)}) {
     const std::string text = std::string(rest) + " " + spelled + " ";
-    Require(Masker::All(needles, text).find(spelled) == text.npos, "a value is covered", text);
+    Require(Redactor::All(needles, text).find(spelled) == text.npos, "a value is covered", text);
   }
   for (const char* mark : {"%", "\\", "\\u00", "%4"}) {
     const std::string text = std::string(rest) + mark + value;
-    Require(Masker::All(needles, text).find(value) == text.npos,
-            "a value is covered, whatever is before it", text);
+    Require(Redactor::All(needles, text).find(value) == text.npos,
+            "a value is covered, with anything before it", text);
   }
   return true;
 }
@@ -252,7 +252,7 @@ bool ReadControl(std::string_view bytes) {
 constexpr ByteTarget kTargets[] = {
     {"dns", ReadDns},      {"hello", ReadHello}, {"certificate", ReadCertificate},
     {"http", ReadHttp},    {"h2", ReadH2},       {"socks", ReadSocks},
-    {"rule", ReadRule},    {"mask", Mask},       {"control", ReadControl},
+    {"rule", ReadRule},    {"redact", Redact},   {"control", ReadControl},
     {"canary", ReadCanary}};
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace cloche::fuzz {
 
-// What cloche-egress reads from strangers, one parser each: bytes in, promises checked, true when
-// they were accepted. Both fuzzers run these, cloche-fuzz and libFuzzer; inputs to begin with are
-// in tests/corpus/egress/NAME.
+// The parsers of cloche-egress for bytes of strangers: bytes in, promises checked, true when they
+// were accepted. Both fuzzers run these, cloche-fuzz and libFuzzer; inputs to begin with are in
+// tests/corpus/egress/NAME.
 struct ByteTarget {
   std::string_view name;
   bool (*read)(std::string_view bytes);

@@ -51,7 +51,7 @@ bool FuzzPatches(Random& random);
 bool FuzzEgressDns(Random& random);
 bool FuzzEgressHello(Random& random);
 bool FuzzEgressCertificate(Random& random);
-bool FuzzEgressMask(Random& random);
+bool FuzzEgressRedact(Random& random);
 bool FuzzEgressHttp(Random& random);
 bool FuzzEgressSocks(Random& random);
 bool FuzzEgressRule(Random& random);

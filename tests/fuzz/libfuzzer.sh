@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# libfuzzer.sh BUILD_DIRECTORY [SECONDS [TARGET...]]: the parsers of cloche-egress under libFuzzer with
-# AddressSanitizer. What it finds stays in BUILD_DIRECTORY/fuzz; a crash ends it with status 1.
+# libfuzzer.sh BUILD_DIRECTORY [SECONDS [TARGET...]]: the parsers of cloche-egress under libFuzzer
+# with AddressSanitizer. Its findings stay in BUILD_DIRECTORY/fuzz; a crash ends it with status 1.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$1/fuzz seconds=${2:-60}

@@ -30,7 +30,7 @@ constexpr Target kTargets[] = {
     {"egress-dns", FuzzEgressDns},
     {"egress-hello", FuzzEgressHello},
     {"egress-certificate", FuzzEgressCertificate},
-    {"egress-mask", FuzzEgressMask},
+    {"egress-redact", FuzzEgressRedact},
     {"egress-http", FuzzEgressHttp},
     {"egress-socks", FuzzEgressSocks},
     {"egress-rule", FuzzEgressRule},

@@ -5,7 +5,7 @@
 
 namespace cloche::fuzz {
 
-// What must hold for every plan that cloche-spawn executes.
+// Conditions that hold for every plan that cloche-spawn executes.
 void RequirePlanPromises(const LaunchPlan& plan, const sys::PeerIdentity& peer, Mode mode);
 
 }  // namespace cloche::fuzz

@@ -1,4 +1,4 @@
-// What programs inside send to cloche-sign, and what an agent answers.
+// Messages of programs inside to cloche-sign, and answers of an agent.
 #include "fuzz.h"
 #include "sign/agent_message.h"
 #include "sign/grants.h"

@@ -127,7 +127,7 @@ bool FuzzCures(Random& random) {
   HostFacts facts;
   facts.mode = random.OneIn(2) ? Mode::kSystem : Mode::kRootless;
   facts.in_container = random.OneIn(2);
-  const auto stage = static_cast<SpawnStage>(random.Below(18));
+  const auto stage = static_cast<SpawnStep>(random.Below(18));
   const int error = static_cast<int>(random.OneIn(8) ? random.Next() : random.Below(140));
   const Error told = ExplainLaunchFailure(stage, SomeText(random), error, SomeText(random), facts);
   Require(!told.message.empty() && !told.cure.empty(), "every failure has a cure", told.message);

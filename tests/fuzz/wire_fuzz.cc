@@ -13,6 +13,7 @@
 #include "sys/fd.h"
 #include "sys/message.h"
 #include "sys/seccomp.h"
+#include "sys/seccomp_decide.h"
 
 namespace cloche::fuzz {
 namespace {
@@ -78,7 +79,7 @@ bool FuzzMessages(Random& random) {
     const long got = sys::ReceiveMessage(theirs.get(), &request, sizeof request, received, count);
     const bool fits = sent.size() <= sizeof request && fds.size() <= std::size(received);
     Require(fits ? got == static_cast<long>(sent.size()) : got == -EMSGSIZE,
-            "what does not fit is refused as a whole", std::to_string(got));
+            "a message that does not fit is refused whole", std::to_string(got));
     Require(count == (fits ? static_cast<int>(fds.size()) : 0), "all descriptors or none");
     Require(!fits || std::memcmp(&request, sent.data(), sent.size()) == 0, "bytes arrive");
     for (int i = 0; i < count; ++i) {

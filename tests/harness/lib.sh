@@ -3,7 +3,7 @@
 # the test. The script's first argument says who calls whom:
 #   system    root calls a daemon of root
 #   shared    an ordinary user calls a daemon of root
-#   rootless  an ordinary user calls a daemon of his own
+#   rootless  ordinary users call daemons of their own
 # CLOCHE_BIN is the directory with cloche, cloched and cloche-spawn. They are copied, because the
 # ordinary user may not be able to reach the build.
 set -u
@@ -11,11 +11,11 @@ MODE=${1:-system}
 HARNESS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 SCRIPT_DIR=$(cd "$(dirname "$0")" && pwd)
 SAFE_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-HANG_SECONDS=${HANG_SECONDS:-60}  # no assertion: what takes this long hangs, and the test must go on
+HANG_SECONDS=${HANG_SECONDS:-60}  # not an assertion: a command that takes this long hangs
 
 skip() { echo "skipped: $*"; exit 77; }
 [ -x "${CLOCHE_BIN:?directory of the binaries}/cloche" ] || { echo "no cloche in $CLOCHE_BIN"; exit 1; }
-[ "$(id -u)" = 0 ] || [ "$MODE" = rootless ] || skip "$MODE mode needs root"
+[ "$EUID" = 0 ] || [ "$MODE" = rootless ] || skip "$MODE mode needs root"
 
 T=$(mktemp -d /tmp/cloche-t.XXXXXX)
 chmod 755 "$T"
@@ -32,40 +32,50 @@ cp "$CLOCHE_BIN"/cloche* "$BIN"
 cp "$HARNESS"/*.py "$SCRIPT_DIR"/*.py "$BIN" 2> /dev/null
 chmod -R a+rX "$BIN"
 
-# Of its own for each test, so that limits counted by user do not add up.
+# A user of its own for each test, so that limits counted by user do not add up.
 CALLER_UID=0
 if [ "$MODE" != system ]; then
-  # TEST_ACCOUNT: of programs that ask who they are there must be one; its group has the same number.
-  if [ "$(id -u)" = 0 ]; then CALLER_UID=${TEST_ACCOUNT:-$((20000 + $$ % 30000))}; else CALLER_UID=$(id -u); fi
-  [ "$(id -u)" != 0 ] || chown "$CALLER_UID:$CALLER_UID" "$CALLER_HOME" "$WORK"
+  # TEST_ACCOUNT: programs that ask who they are need an account; its group has the same number.
+  if [ "$EUID" = 0 ]; then CALLER_UID=${TEST_ACCOUNT:-$((20000 + $$ % 30000))}; else CALLER_UID=$EUID; fi
+  [ "$EUID" != 0 ] || chown "$CALLER_UID:$CALLER_UID" "$CALLER_HOME" "$WORK"
   [ "$MODE" != rootless ] || chown "$CALLER_UID" "$T" "$STATE_ROOT"
 fi
 SUPPLEMENTARY=
 CALLER_ENV=()
 
-# With sanitizers (presets asan and tsan) each of our processes reports into a file of its own
-# here, also those without a terminal; finish looks.
+# With sanitizers (presets asan and tsan) each of our processes reports into a file of its own here,
+# also those without a terminal, without an environment or inside a sandbox (tests/sanitizer);
+# finish looks.
 REPORTS=$T/reports SANITIZER_ENV=()
 if grep -qae __asan_init -e __tsan_init "$BIN"/cloche*; then
+  HANG_SECONDS=$((HANG_SECONDS * 3))
   mkdir -m 1777 "$REPORTS"
-  for name in ASAN UBSAN LSAN TSAN; do
+  for name in ASAN LSAN TSAN; do
     variable=${name}_OPTIONS
     SANITIZER_ENV+=("$variable=${!variable:+${!variable}:}log_path=$REPORTS/$name")
   done
 fi
+# A confined process does not know the names of its functions.
+show_report() {
+  local name=${1##*/} addresses
+  tr -d '\0' < "$1" | head -c 4000 | sed 's/^/     | /'
+  mapfile -t addresses < <(tr -d '\0' < "$1" | sed -n 's/^ *#[0-9]* \(0x[0-9a-f]*\) *\((.*)\)\?$/\1/p' | head -n 30)
+  [ ${#addresses[@]} = 0 ] || [ ! -x "$BIN/${name%.*}" ] ||
+    addr2line -Cfpse "$BIN/${name%.*}" "${addresses[@]}" | sed 's/^/     | /'
+}
 cd "$WORK" || exit 1
 
 # as_user UID COMMAND...: with a known environment and nothing of root's.
 as_user() {
   local uid=$1 who=()
   shift
-  if [ "$(id -u)" != "$uid" ]; then
+  if [ $EUID != "$uid" ]; then
     who=(setpriv --reuid "$uid" --regid "$uid")
     if [ -n "$SUPPLEMENTARY" ]; then who+=(--groups "$SUPPLEMENTARY"); else who+=(--clear-groups); fi
   fi
   local place=(CLOCHE_STATE_DIR="$STATE" CLOCHE_RUNTIME_DIR="$RUN")
   [ "$MODE" != shared ] || [ "$uid" = 0 ] || place=(CLOCHE_SOCKET="$RUN/cloched.sock")
-  timeout --foreground -k 5 "$HANG_SECONDS" "${who[@]}" env -i PATH="$SAFE_PATH" \
+  timeout --foreground -k 5 "$HANG_SECONDS" "${who[@]}" /usr/bin/env -i PATH="$SAFE_PATH" \
     HOME="$CALLER_HOME" LANG=C.UTF-8 TZ=Asia/Kathmandu TERM=xterm "${place[@]}" \
     "${SANITIZER_ENV[@]}" "${CALLER_ENV[@]}" "$@"
 }
@@ -162,17 +172,13 @@ daemon_pid() {
   as_user $owner "$BIN/cloche" status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'
 }
 
-# Processes that run our copies of the binaries, or were started with this test's directories.
+# Processes that run our copies of the binaries, or were started with this test's directories. All of
+# /proc in two processes: two for each entry were a good part of the whole suite's time.
 our_processes() {
-  local entry pid
-  for entry in /proc/[0-9]*; do
-    pid=${entry#/proc/}
-    [ "$pid" != $$ ] && [ "$pid" != "$BASHPID" ] || continue
-    case $(readlink "$entry/exe" 2> /dev/null) in
-      "$BIN"/*) echo "$pid" ;;
-      *) grep -qsaF "HOME=$CALLER_HOME" "$entry/environ" && echo "$pid" ;;
-    esac
-  done
+  local self=$BASHPID all=(/proc/[0-9]*)  # taken before this starts anything
+  { find "${all[@]/%//exe}" -maxdepth 0 -lname "$BIN/*"
+    grep -lsaF "HOME=$CALLER_HOME" "${all[@]/%//environ}"; } 2> /dev/null |
+    cut -d / -f 3 | sort -nu | grep -vxe $$ -e "$self"
 }
 
 stop_daemon() {
@@ -193,12 +199,11 @@ finish() {
     failed=$((failed + 1))
     kill -9 "$pid" 2> /dev/null
   done
-  for report in "$REPORTS"/*; do
-    [ -s "$report" ] || continue
+  [ ! -d "$REPORTS" ] || while read -r report; do
     echo "FAIL the sanitizers find nothing: ${report##*/}"
     failed=$((failed + 1))
-    head -c 4000 "$report" | sed 's/^/     | /'
-  done
+    show_report "$report"
+  done < <(grep -rlae 'Sanitizer: ' "$REPORTS")
   rm -rf "$T" "$STATE_ROOT" || { failed=$((failed + 1)); echo "FAIL everything can be removed"; }
   [ $code = 77 ] && exit 77
   echo "$passed passed, $failed failed"

@@ -1,5 +1,6 @@
-# A world of servers on the host's loopback, for scenarios of the network; sourced after lib.sh. The servers judge: what they
-# did not hear (in $LOG) has not left. Before it begins, $SERVERS has what their script wants.
+# A world of servers on the host's loopback, for scenarios of the network; sourced after lib.sh. The
+# servers judge: a request they did not log in $LOG has not left. Before it begins, $SERVERS must
+# hold the input of their script.
 [ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
 [ "$(id -u)" = 0 ] || skip "its servers have ports and addresses of root's"
 export PATH=$SAFE_PATH

@@ -43,7 +43,7 @@ check 'show tells it' grep -q '"apparmor":"cloche-sandbox"' $work/out
 run cloche run -- sh -c 'touch /etc/x && chown 1000:1000 /etc/x && chmod 4755 /etc/x && mkdir -p /opt/d &&
   mv /etc/x /opt/d/ && ln -s /opt/d /l && rm -r /opt/d && su user -c "id -u"
   sleep 100 & kill $! && echo signalled; cat /proc/sys/kernel/ostype | wc -l'
-check 'what a command needs still works' [ "$(tr '\n' ' ' < $work/out)" = '1000 signalled 1 ' ]
+check 'ordinary commands still work' [ "$(tr '\n' ' ' < $work/out)" = '1000 signalled 1 ' ]
 timeout 60 su user -c 'cd; cloche run -- cat /proc/self/attr/apparmor/current' > $work/out 2> $work/err
 check 'an ordinary caller too' grep -qx 'cloche-sandbox (enforce)' $work/out
 mkdir -m 700 /run/user-1000
@@ -51,7 +51,7 @@ chown 1000:1000 /run/user-1000
 timeout 60 su user -c 'cd; export CLOCHE_RUNTIME_DIR=/run/user-1000
   cloche run -- cat /proc/self/attr/apparmor/current; cloche doctor' > $work/out 2> $work/err
 check 'and without root' grep -qx 'cloche-sandbox (enforce)' $work/out
-check 'by a daemon of his own' grep -q rootless $work/out
+check 'by a daemon of that user' grep -q rootless $work/out
 
 # The profile alone, without any other layer: each lever works as root, and not under it.
 # (Unmounted lazily: a daemon that prepares a sandbox may just be looking at /mnt.)

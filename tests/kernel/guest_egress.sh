@@ -1,4 +1,5 @@
-# Runs inside a guest: what is granted is reached over this kernel's nf_tables, whole, over IPv4 and IPv6, and the rest is not.
+# Runs inside a guest: granted hosts are reached over this kernel's nf_tables, over IPv4 and IPv6,
+# with complete answers, and others are not.
 . /guest/check.sh
 work=/srv/egress  # sandboxes see it
 mkdir -p $work/www
@@ -28,7 +29,7 @@ run() {  # run OPTIONS COMMAND: status, $work/out and $work/err of one `cloche r
 # The addresses that the name has inside, one of each family.
 addresses='nslookup host.cloche | awk "/^Name/ {getline; print \$NF}"'
 in_url='case $to in *:*) at="[$to]" ;; *) at=$to ;; esac'
-# What went over the sandbox's lo: how large packets were, for who reads along.
+# Prints to the log how large the packets on the sandbox's lo were.
 mean='awk "/lo:/ {print \"packets of\", int(\$2 / \$3), \"bytes on average\"}" /proc/net/dev >&2'
 
 for who in root user; do
@@ -37,16 +38,16 @@ for who in root user; do
   check "$who: nothing is granted, nothing is reached" [ $status != 0 ]
   run '--allow tcp://host.cloche:8080' 'wget -qO- http://host.cloche:8081/hello'
   check "$who: another port is not" [ $status != 0 ]
-  check "$who: and that is said" grep -q 'blocked: host.cloche:8081' $work/err
+  check "$who: and that is reported" grep -q 'blocked: host.cloche:8081' $work/err
   run '--allow tcp://host.cloche:8080' 'wget -qO- http://127.0.0.1:8080/hello'
   check "$who: this machine's loopback is not the sandbox's" [ $status != 0 ]
   check "$who: the server heard of none of it" [ ! -s $work/heard ]
   run '--allow tcp://host.cloche:8080' 'tftp -g -r x -l - 198.18.0.7 69'
-  check "$who: UDP is refused, and that is said" grep -q 'blocked: UDP to 198.18.0.7:69' $work/err
+  check "$who: UDP is refused, and that is reported" grep -q 'blocked: UDP to 198.18.0.7:69' $work/err
 
   for kind in tcp http; do
     run "--allow $kind://host.cloche:8080" 'wget -qO- http://host.cloche:8080/hello'
-    check "$who: what is granted as $kind is reached" [ "$(cat $work/out)" = hello ]
+    check "$who: a host granted as $kind is reached" [ "$(cat $work/out)" = hello ]
   done
   check "$who: the server heard it" grep -q 'url:/hello' $work/heard
   run '--allow http://host.cloche:8080' "wget -qO- http://host.cloche:8080/large | md5sum; $mean"

@@ -31,9 +31,10 @@ esac
 
 as_user 'cloche new --name box && cloche exec box -- sh -c "echo kept > f" && cloche stop box &&
          cloche exec box -- cat f && cloche rm box'
-check 'a stopped sandbox goes on with its files' grep -q '^kept$' /tmp/rl/out
+check 'a stopped sandbox continues with its files' grep -q '^kept$' /tmp/rl/out
 
-# As systemd delegates to a user's unit: his own group, with the controllers, and he is in it.
+# As systemd delegates to a user's unit: a group of its own, with the controllers, and the user's
+# processes in it.
 group=/sys/fs/cgroup/delegated
 mkdir $group /run/delegated
 chown 1000:1000 /run/delegated $group $group/cgroup.procs $group/cgroup.subtree_control
@@ -50,7 +51,7 @@ check 'and is where programs look for it' [ "$(tr '\n' ' ' < /tmp/rl/out)" = '1 
 check 'where they cannot change it' grep -q 'Read-only' /tmp/rl/err
 delegated 'cloche new --name several --memory 64M; cloche exec several --background -- sleep 500
            cloche exec several -- dd if=/dev/zero of=/dev/null bs=256M count=1; cloche exec several -- pidof sleep'
-check 'when one command has used it up, the others go on' grep -q '^[0-9]*$' /tmp/rl/out
+check 'when one command has used it up, the others continue' grep -q '^[0-9]*$' /tmp/rl/out
 check 'and it has ended' grep -q 'killed: memory limit 64 MiB' /tmp/rl/err
 delegated 'cloche rm several'
 delegated 'cloche run --pids 20 -- sh -c "for i in $(seq 100); do sleep 30 & done; echo all"'

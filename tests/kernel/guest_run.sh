@@ -15,7 +15,7 @@ listing() {
 }
 mounts() { cut -d' ' -f5,9- /proc/self/mountinfo | sort; }
 
-# The first run starts the daemon and makes its pool; what is compared begins after it.
+# The first run starts the daemon and makes its pool; the comparison begins after it.
 run -- true
 check 'true runs' [ $status = 0 ]
 su user -c 'cd; cloche run -- true' > /dev/null 2>&1
@@ -46,7 +46,7 @@ check 'a shell around it does not hide it' grep -q 'killed: memory limit 64 MiB'
 run --memory 64M --cpu 1 -- sh -c 'nproc; cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max; (echo max > /sys/fs/cgroup/memory.max) 2> /dev/null || echo refused'
 check 'its limits are where programs look for them' [ "$(tr '\n' ' ' < $work/out)" = '1 67108864 100000 100000 refused ' ]
 
-# Out of memory in one command: the others of the sandbox go on.
+# Out of memory in one command: the others of the sandbox continue.
 cloche new --name several --memory 64M > $work/out 2> $work/err
 cloche exec several --background -- sleep 500 > $work/out 2> $work/err
 cloche exec several -- sh -c 'setsid sleep 600 > /dev/null 2>&1 &' > $work/out 2> $work/err
@@ -66,10 +66,10 @@ check 'a sleeper does not succeed' [ $status != 0 ]
 
 timeout 60 su user -c 'cd; cloche run -- sh -c "id -u; cat /etc/shadow"' > $work/out 2> $work/err
 status=$?
-check 'an ordinary user keeps his uid' [ "$(head -n 1 $work/out)" = 1000 ]
+check 'an ordinary user keeps the same uid' [ "$(head -n 1 $work/out)" = 1000 ]
 check 'an ordinary user cannot read /etc/shadow' [ $status != 0 ]
 
-# Teardown goes on after the reply; it has to end by itself.
+# Teardown continues after the reply; it has to end by itself.
 settled() {
   tries=0
   until mounts | cmp -s - $work/mounts.before && ! pidof sleep > /dev/null; do

@@ -1,4 +1,5 @@
-# Runs inside a guest: a real Redis is taken along into the copy, by root and by an ordinary user with a daemon of his own.
+# Runs inside a guest: a real Redis is taken along into the copy, by root and by an ordinary user
+# with a daemon of their own.
 . /guest/check.sh
 command -v redis-server > /dev/null || { echo 'SKIP: redis-server is missing: tools/deps.sh test'; exit 77; }
 work=/run/guest_services
@@ -50,10 +51,10 @@ for who in root user; do
 
   as $who "cloche new --name one --with-service $port" > $work/out
   check "$who: it says what runs inside" grep -q "redis-server  *ready  *$port" $work/err
-  check "$who: the original goes on" goes_on
+  check "$who: the original continues" goes_on
   check "$who: the copy has the data" [ "$(inside one 'get place') $(inside one 'llen list')" = 'reality 1000' ]
   inside one 'set place one' > $work/out
-  check "$who: what is written to the copy stays there" [ "$(inside one 'get place') $(outside get place)" = 'one reality' ]
+  check "$who: writes to the copy stay there" [ "$(inside one 'get place') $(outside get place)" = 'one reality' ]
   outside set place moved-on > $work/out
   as $who "cloche new --name two --with-service pid:$redis" > $work/out
   check "$who: two run their own at once" [ "$(inside two 'get place') $(inside one 'get place')" = 'moved-on one' ]
@@ -66,10 +67,10 @@ for who in root user; do
   check "$who: it was started again" started_again "$first"
   check "$who: nobody else noticed" [ "$(inside two 'get place') $(outside get place)" = 'moved-on moved-on' ]
   as $who 'cloche rm one two' > $work/out
-  check "$who: the original goes on without them" goes_on
+  check "$who: the original continues without them" goes_on
   if [ $who = user ]; then
     as root "cloche new --name foreign --with-service $port" > $work/out
-    check "of another user's home it is said that it is hidden" grep -q 'cure: no sandbox of yours sees it' $work/err
+    check "another user's home is reported as hidden" grep -q 'cure: no sandbox of yours sees it' $work/err
   fi
 
   kill "$redis"
@@ -86,8 +87,8 @@ check 'unit: it is found by its cgroup, and has its data' [ "$(inside unit 'get 
 check 'unit: which is its user’s' \
   [ "$(as root 'cloche exec unit -- stat -c %u /var/lib/redis/appendonlydir')" = 1000 ]
 inside unit 'set place unit' > $work/out
-check 'unit: what is written to the copy stays there' [ "$(inside unit 'get place') $(outside get place)" = 'unit reality' ]
-check 'unit: the original goes on' goes_on
+check 'unit: writes to the copy stay there' [ "$(inside unit 'get place') $(outside get place)" = 'unit reality' ]
+check 'unit: the original continues' goes_on
 as root 'cloche rm unit' > $work/out
 kill "$redis"
 

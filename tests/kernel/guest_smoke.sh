@@ -11,7 +11,7 @@ root=$(awk '$2 == "/" && $1 != "rootfs" {print $3}' /proc/mounts)
 [ "$root" = ext4 ] || { echo "/ is $root"; exit 1; }
 for path in /run /tmp; do
   [ "$(awk -v p=$path '$2 == p {print $3}' /proc/mounts)" = tmpfs ] ||
-    { echo "$path is no tmpfs"; exit 1; }
+    { echo "$path is not a tmpfs"; exit 1; }
 done
 
 for controller in cpu memory pids; do

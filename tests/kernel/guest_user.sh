@@ -14,7 +14,7 @@ check 'and doctor says so' grep -q '! user .*61842' /run/out
 kill "$pid"
 while [ -e "/proc/$pid" ]; do usleep 50000; done
 
-# Not its own, but in its directory: a hard link to somebody's file stays his.
+# A hard link in the daemon's directory to somebody else's file: the file keeps its owner.
 echo secret > /var/lib/cloche/secret
 ln /var/lib/cloche/secret /var/lib/cloche/daemon/secret
 echo 'cloche:x:990:990::/:/usr/sbin/nologin' >> /etc/passwd

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# power.sh KERNEL: a guest promotes and undoes in a loop (power_guest.sh), QEMU is killed in the middle,
-# and the next guest that boots from the same disk looks. What the killed one had not written to its
-# disk is lost, as with a power cut.
+# power.sh KERNEL: a guest promotes and undoes in a loop (power_guest.sh), QEMU is killed in the
+# middle, and the next guest that boots from the same disk checks it. Anything the killed guest had
+# not written to its disk is lost, as with a power cut.
 # CLOCHE_POWER_CUTS: how often (6).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,7 @@ finish() {
 trap finish EXIT
 export CLOCHE_GUEST_DISK=$work/disk.img CLOCHE_GUEST_PID=$work/pid
 
-# What the guest that was cut off had said last decides what there must be.
+# The last words of the guest that was cut off decide which states are allowed.
 may_be() {
   case $1 in
     promoting* | undoing*) echo 'old new' ;;

@@ -1,4 +1,5 @@
-# Runs inside a guest whose plug is pulled (power.sh): says what it finds of the last one, then goes on.
+# Runs inside a guest whose plug is pulled (power.sh): reports the state that the last one left,
+# then continues.
 set -u
 work=/home/work  # on the disk
 # Everything a person can see of the tree; with "times" also of directories.
@@ -25,7 +26,7 @@ if [ -e /home/old ]; then
   fi
 fi
 
-# From the beginning: the kernel's memory is all that is lost.
+# Starts from the beginning: only the kernel's memory is lost.
 rm -rf $work /home/old /home/new
 mkdir -p $work/d/e $work/gone
 for i in $(seq 12); do echo "old $i" > $work/d/f$i; done

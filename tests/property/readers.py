@@ -3,7 +3,7 @@
 
 Writes COUNT pairs of texts per tool to OUT. Each pair says whether the tool (git, make, Python, node, bash, cmake, the
 parsers of YAML, JSON, TOML and INI) runs or obeys something after the change that it did not before. Where it does, the
-readers of src/promote must raise an alarm (readers_tools_test.cc).
+readers of src/change/rules must raise an alarm (readers_tools_test.cc).
 
 The texts combine what readers stumble over: comments that end in a backslash, quotes, lone carriage returns, Unicode line
 ends, encodings, continued lines. All of them are harmless: they print a word. Conditions of make and CMake are not among

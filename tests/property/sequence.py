@@ -14,12 +14,14 @@ What must hold:
 """
 import base64
 import collections
+import ctypes
 import json
 import os
 import pickle
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -31,11 +33,13 @@ WORK, BIN, MODE = sys.argv[1:4]
 TOP = f"{WORK}/tree"
 ROUNDS = int(os.environ.get("CLOCHE_ROUNDS") or 10)
 STEPS = int(os.environ.get("CLOCHE_STEPS") or 20)
+VISIBLY, AT_ALL, PUT = range(3)
 MODE_BITS, OWNER, GROUP, ATTRIBUTES, TIME, REST = range(6)
 MOST_BOXES = 3
 # Of a promotion of parts: what it needs is in another part.
-PARTIAL = ("-NO-PARENT", "-PARENT-FILE", "-PARENT-SYMLINK", "P-LINK-LINKED", "-NOT-EMPTY")
+PARTIAL = ("-NO-PARENT", "-PARENT-FILE", "-PARENT-SYMLINK", "-NOT-EMPTY")
 counts = collections.Counter()
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Wrong(Exception):
@@ -78,13 +82,44 @@ def reality():
     return comparable(seen(TOP))
 
 
+def born(path):
+    """By statx: os.stat does not tell."""
+    answer = ctypes.create_string_buffer(256)
+    at_working_directory, no_follow, birth_time, its_place = -100, 0x100, 0x800, 80
+    if libc.statx(at_working_directory, path, no_follow, birth_time, answer) < 0:
+        raise OSError(ctypes.get_errno(), "statx", path)
+    return struct.unpack_from("qI", answer, its_place)
+
+
 def numbers():
-    """What the kernel notes of every change, whether it can be seen or not."""
+    """What the kernel notes of every change, whether it can be seen or not: which file it is (a number alone is soon
+    another file's), and the time of change."""
     found = {}
     for here, directories, files in os.walk(os.fsencode(TOP)):
         for name in directories + files:
-            info = os.lstat(os.path.join(here, name))
-            found[os.path.relpath(os.path.join(here, name), os.fsencode(TOP))] = (info.st_ino, info.st_ctime_ns)
+            path = os.path.join(here, name)
+            info = os.lstat(path)
+            found[os.path.relpath(path, os.fsencode(TOP))] = ((info.st_ino, *born(path)), info.st_ctime_ns)
+    return found
+
+
+def told(path):
+    """What the journals of promotions say of a path: evidence for whoever looks for a cause."""
+    found, plain = [], lambda text: base64.b64decode(text)
+    store = f"{os.environ['HOME']}/.local/state/cloche/promotions"
+    for name in sorted(os.listdir(store)):
+        if not os.path.exists(f"{store}/{name}/journal"):
+            continue
+        with open(f"{store}/{name}/journal") as file:
+            lines = [json.loads(line) for line in file if line.strip(" \0\n")]
+        steps, parents = ([line for line in lines if key in line] for key in ("step", "parent"))
+        left = [line for line in lines if "settled" in line]
+        for key, all_of, times in (("path", steps, "settled"), ("parent", parents, "parents")):
+            for index, line in enumerate(all_of):
+                if plain(line[key]) == path:
+                    found.append([name, [line["state"] for line in lines if "state" in line][-1],
+                                  {key: line[key] for key in line if key not in ("target", "path", "parent")},
+                                  [each[times][index] for each in left]])
     return found
 
 
@@ -95,19 +130,26 @@ def related(path, others):
 class Box:
     """A sandbox, and what the model knows of it."""
 
-    def __init__(self, name, known):
-        self.name, self.known = name, set(known)  # marks of what it saw, or left itself
+    def __init__(self, name, marks, had):
+        self.name = name
+        self.marks, self.had = [dict(each) for each in marks], set(had)  # when it was made
+        self.own = []        # promotions, also those of whom it was forked from
         self.saved = []      # id, what it saw, what reality was, how often reality was changed by then
         self.apart = False   # a rollback led to a state whose base is another by now
+
+    def knows(self, path, mark, kind):
+        """It saw there what has this mark, or left it itself."""
+        return mark in self.own or mark == self.marks[kind].get(path, "start")
 
 
 class World:
     def __init__(self, seed):
         self.dice = random.Random(f"steps{seed}")
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
-        self.marks = {}      # by path: who left it as it is, visibly; nothing: it was there from the beginning
-        self.touches = {}    # likewise, also where nothing can be seen of it
-        self.history = {}    # by path: who left it, from the beginning, and whether there was something then
+        # By path: who left it as it is, visibly; also where nothing can be seen of it; who put there the very file or
+        # directory it is. Nothing: it was there from the beginning.
+        self.marks = [{}, {}, {}]
+        self.left = {}       # by promotion that is not undone: by path, whether it left something there
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
 
@@ -120,7 +162,7 @@ class World:
         return f"box{self.names}"
 
     def new(self):
-        box = Box(self.name(), {"start", *self.marks.values(), *self.touches.values()})
+        box = Box(self.name(), self.marks, reality())
         cloche("new", "--name", box.name)
         self.tell(f"new {box.name}")
         self.boxes.append(box)
@@ -139,36 +181,38 @@ class World:
 
     def foreign(self, box):
         """Paths that somebody else left as they are: visibly, and whatever is known of them."""
-        seen_ones = {path for path, mark in self.marks.items() if mark not in box.known}
-        return seen_ones, seen_ones | {path for path, mark in self.touches.items() if mark not in box.known}
+        foreign = [{path for path, mark in marks.items() if not box.knows(path, mark, kind)}
+                   for kind, marks in enumerate(self.marks)]
+        return foreign[VISIBLY], set().union(*foreign)
 
     def deleted(self, box, visibly, real):
         """What somebody else deleted, of what the sandbox last saw there."""
         def saw(path):
-            return [there for mark, there in self.history[path] if mark in box.known][-1]
+            own = [self.left[each][path] for each in box.own if path in self.left.get(each, ())]
+            return own[-1] if own else path in box.had
         return {path for path in visibly if path not in real and saw(path)}
 
     def mark(self, before, after, who):
         """Reality was changed: whose it is now."""
         changed = differing(before[0], after[0], timeless)
         touched = changed | differing(before[1], after[1])
-        was = {path: (self.marks.get(path, "start"), self.touches.get(path, "start")) for path in touched}
-        for path in changed:
-            self.history.setdefault(path, [("start", path in before[0])]).append((who, path in after[0]))
-        self.marks.update(dict.fromkeys(changed, who))
-        self.touches.update(dict.fromkeys(touched, who))
+        put = differing(before[1], after[1], lambda number: number and number[0])
+        was = {path: [marks.get(path, "start") for marks in self.marks] for path in touched}
+        self.left[who] = {path: path in after[0] for path in changed}
+        for marks, paths in zip(self.marks, (changed, touched, put)):
+            marks.update(dict.fromkeys(paths, who))
         self.moves += 1
         return was
 
     def unmark(self, who, was_marked):
         """It was undone: what nobody else has left since is whose it was before."""
         for path, was in was_marked.items():
-            for index, marks in enumerate((self.marks, self.touches)):
+            for kind, marks in enumerate(self.marks):
                 if marks.get(path) == who:
-                    marks[path] = was[index]
+                    marks[path] = was[kind]
             for _, _, _, later in self.promotions:
                 if path in later:
-                    later[path] = tuple(old if mark == who else mark for mark, old in zip(later[path], was))
+                    later[path] = [old if mark == who else mark for mark, old in zip(later[path], was)]
 
     def work(self, box):
         how = self.dice.choices(["ours", "many"], [40, 1])[0]
@@ -227,8 +271,6 @@ class World:
             if differing(before[0], after[0]):
                 raise Wrong(["refused, and yet reality changed", difference(before[0], after[0])])
             counts["refused"] += 1
-            if "--ours" in how and "that the sandbox never saw" in answer.get("error", {}).get("message", ""):
-                return False  # what was kept is in a directory that shall go
             return self.explain(box, at_all, answer, parts, result)
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
@@ -237,7 +279,8 @@ class World:
         is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
         going = {path for path in before[0] if path not in after[0] and is_directory(path)}
         if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
-            raise Wrong(["what somebody else left is changed", lost, difference(before[0], after[0]), answer.get("notes")])
+            raise Wrong(["what somebody else left is changed", lost, answer.get("notes"),
+                         [told(os.path.join(os.fsencode(TOP), path)) for path in lost], difference(before[0], after[0])])
         if back := sorted(changed & self.deleted(box, visibly, before[0])) if not how else []:
             raise Wrong(["what somebody else deleted is back", back, difference(before[0], after[0]), answer.get("notes")])
         wrong = {path for path in differing(now, after[0], timeless) if asked(path)}
@@ -250,7 +293,7 @@ class World:
         if answer.get("id"):
             was = self.mark(before, after, answer["id"])
             self.promotions.append((answer["id"], before[0], changed, was))
-            box.known.add(answer["id"])
+            box.own.append(answer["id"])
         if not parts:
             box.apart = False
         return True
@@ -264,7 +307,9 @@ class World:
             gone = "it was renamed from" in each["reason"] and (at_all or box.apart)
             part = parts and each["case"].endswith(PARTIAL)
             if not gone and not part and not box.apart and not related(path, at_all):
-                raise Wrong(["refused without a reason", each, sorted(at_all), result.stderr[:500]])
+                raise Wrong(["refused without a reason", each, sorted(at_all), result.stderr[:500],
+                             [marks.get(path) for marks in self.marks], numbers().get(path),
+                             told(os.fsencode(each["path"]))])
         return False
 
     def promote_all(self, box):
@@ -297,8 +342,8 @@ class World:
         self.tell(f"undo {result.returncode} {index}")
         now = reality()
         if result.returncode != 0:
-            since = [path for path in was_marked if self.touches.get(path) != name]
-            strange = [path for path, mark in self.touches.items() if mark != name and path not in was_marked]
+            since = [path for path in was_marked if self.marks[AT_ALL].get(path) != name]
+            strange = [path for path, mark in self.marks[AT_ALL].items() if mark != name and path not in was_marked]
             if differing(before, now):
                 raise Wrong(["undo was refused, and yet reality changed", difference(before, now)])
             if not since and not any(related(path, strange) for path in its):
@@ -312,8 +357,7 @@ class World:
         if changed - set(was_marked):
             raise Wrong(["undo changed something else", sorted(changed - set(was_marked)), difference(before, now)])
         self.unmark(name, was_marked)
-        for path in its:
-            self.history[path] = [each for each in self.history[path] if each[0] != name]
+        del self.left[name]
         self.moves += 1
         for each, view in views:
             after = self.inside(each)
@@ -340,8 +384,8 @@ class World:
 
     def fork(self, box):
         before = self.inside(box)
-        child = Box(self.name(), box.known)
-        child.apart = box.apart
+        child = Box(self.name(), box.marks, box.had)
+        child.own, child.apart = list(box.own), box.apart
         cloche("fork", box.name, "--name", child.name)
         self.tell(f"fork {box.name} {child.name}")
         for each in (child, box):

@@ -92,7 +92,7 @@ def _():
     for target in ("/v1/nothing", "/v2/status", f"/v1/sandboxes/{box}/nothing"):
         answer = api.call("POST", target, {})
         check(f"POST {target.replace(box, 'BOX')} is not found", (answer[0], api.code(answer)) == (404, "not_found"), answer)
-    check("what is not HTTP is told so, in JSON", b'"code":"invalid"' in raw(b"HELLO\r\n\r\n"), raw(b"HELLO\r\n\r\n"))
+    check("other protocols get an error in JSON", b'"code":"invalid"' in raw(b"HELLO\r\n\r\n"), raw(b"HELLO\r\n\r\n"))
     check("the daemon lives", alive())
 
 

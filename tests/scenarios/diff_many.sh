@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A hundred thousand changes stream: nobody holds them all, whatever form they are shown in. cloche-bench --only diff
-# --full does the same with a million.
+# A hundred thousand changes stream: no process holds them all, in any form of output.
+# cloche-bench --only diff --full does the same with a million.
 HANG_SECONDS=${HANG_SECONDS:-280}
 . "$(dirname "$0")/../harness/lib.sh"
 files=100000

@@ -10,7 +10,7 @@ fi
 names() { cloche diff "$1" --json > "$OUT" 2> "$ERR"; "$PYTHON" "$BIN/changes.py" kinds "$WORK" < "$OUT"; }
 as_caller sh -c 'mkdir -p d ro rw out in sub; echo a > a; echo f > d/f; echo r > ro/r; echo w > rw/w; echo i > in/i'
 
-# set_acl FILE USER: he may read and write it.
+# set_acl FILE USER: the user may read and write it.
 set_acl() {
   echo "import os, struct
 entries = [(1, 6, -1), (2, 6, $2), (4, 4, -1), (16, 6, -1), (32, 4, -1)]
@@ -39,13 +39,13 @@ fi
 
 cloche new --name grants --ro "$WORK/ro" --rw "$WORK/rw" > "$OUT" 2>&1
 cloche exec grants -- sh -c 'echo y > rw/y; echo z > z; rm a' > "$OUT" 2> "$ERR"
-check "what is granted was written for real" is "$(cat rw/y)" y
-check "so it is no change, and nor is what can only be read" is "$(names grants)" "deleted a
+check "writes to a granted path are real" is "$(cat rw/y)" y
+check "so they are not changes, nor are read-only paths" is "$(names grants)" "deleted a
 added z"
 
 cloche new --name declared --declared --input "$WORK/in" --out "$WORK/out" > "$OUT" 2>&1
 cloche exec declared -- sh -c "echo o > '$WORK/out/o'; echo t > /tmp/t" > "$OUT" 2> "$ERR"
-check "what is declared is written for real" is "$(cat out/o)" o
+check "writes to a declared output are real" is "$(cat out/o)" o
 check "and nothing else is kept" is "$(names declared)" ''
 
 if [ "$MODE" = system ]; then

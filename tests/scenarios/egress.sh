@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a sandbox was granted it reaches, and nothing else. Servers on the host's loopback judge: they
-# know whom they heard.
+# A sandbox reaches the hosts it was granted, and nothing else. Servers on the host's loopback
+# judge: they record every request.
 . "$(dirname "$0")/../harness/lib.sh"
 . "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
@@ -15,7 +15,8 @@ await_world
 read -r HTTP TLS < "$READY"
 printf '%s\n' '# not for agents' prod.test prod.wild.test > "$T/production"
 chmod 644 "$T/production"
-# Without a list of the machine's: rootless the user's own counts, a system daemon does not look at it.
+# Without a list of production hosts for the machine: rootless, the user's own counts; a system
+# daemon ignores it.
 install -d -m 700 -o "$CALLER_UID" -g "$CALLER_UID" "$CALLER_HOME/.config" "$CALLER_HOME/.config/cloche"
 echo mine.test > "$CALLER_HOME/.config/cloche/production-hosts"
 chown "$CALLER_UID" "$CALLER_HOME/.config/cloche/production-hosts"
@@ -36,7 +37,7 @@ granted=(--allow "http://granted.test:$HTTP" --allow "granted.test:$TLS" --allow
 # --- Nothing, unless it is granted.
 try cloche run -- "${get[@]}" "http://granted.test:$HTTP/"
 check "without a grant there is no network" not exits 0
-check "and that is said, with the cure" says 'blocked: no network is granted to sb_[a-z0-9]*; grant what it needs with: --allow'
+check "and that is reported, with the cure" says 'blocked: no network is granted to sb_[a-z0-9]*; grant what it needs with: --allow'
 try cloche run -- false
 check "of who did not look for one nothing is" not says 'no network'
 try cloche run -- sh -c "$PYTHON -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 5)' 2> /dev/null; true"
@@ -48,10 +49,10 @@ try cloche run -- sh -c 'ip -o route 2> /dev/null; cat /proc/net/route'
 check "and no route" not mentions 'default\|	00000000	'
 check "nobody was asked for a name" not heard .
 
-# --- What cannot be meant.
+# --- Rules that cannot be meant.
 for own in localhost:5432 127.0.0.1:5432 '[::1]:5432'; do
   refused invalid run --allow "$own" -- true
-  check "$own is the sandbox's own, and what is meant is said" mentions 'host.cloche:5432'
+  check "$own is the sandbox's own, and the error names what is meant" mentions 'host.cloche:5432'
 done
 refused invalid run --allow '*:443' -- true
 check "every host takes a yes" mentions 'every HTTPS host.*--yes'
@@ -83,12 +84,12 @@ check "for that name, not for others" not mentions 'hello'
 try cloche run --allow some.test:443 -- "$PYTHON" -c 'import socket
 q = b"\0\1\1\0\0\1\0\0\0\0\0\0\5_http\4_tcp\6mirror\4test\0\0\41\0\1"
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(9); s.sendto(q, ("192.0.2.1", 53)); s.recv(999)'
-check "who asks for a service is told of its host" says 'blocked: mirror.test is not granted.*--allow http://mirror.test'
+check "a query for a service names its host" says 'blocked: mirror.test is not granted.*--allow http://mirror.test'
 : > "$LOG"
 
-# --- What is granted.
+# --- Granted hosts.
 try cloche run "${granted[@]}" -- "${get[@]}" "http://granted.test:$HTTP/"
-check "what is granted is reached, with no settings inside" prints "hello from 127.0.1.1"
+check "a granted host is reached, with no settings inside" prints "hello from 127.0.1.1"
 check "the server heard it" heard "GET granted.test:$HTTP / at 127.0.1.1"
 check "its name was asked for" heard 'name granted.test'
 try cloche run "${granted[@]}" -- curl -sS -m 20 --cacert "$T/cert.pem" "https://granted.test:$TLS/"
@@ -112,10 +113,10 @@ check "by SOCKS5, and --proxy-env sets the variables" prints "hello from 127.0.1
 : > "$LOG"
 try cloche run "${granted[@]}" -- "${get[@]}" "http://other.test:$HTTP/"
 check "another name is not reached" not exits 0
-check "its owner is told how it would be" says "blocked: other.test.*grant it with: .*other.test"
+check "its owner learns how to grant it" says "blocked: other.test.*grant it with: .*other.test"
 try cloche run "${granted[@]}" -- "${get[@]}" "http://198.18.0.7:$HTTP/"
 check "an address is not reached" not prints "hello from 127.0.1.1"
-check "and that is said" says 'blocked: 198.18.0.7'
+check "and that is reported" says 'blocked: 198.18.0.7'
 try cloche run "${granted[@]}" -- "${get[@]}" -H "Host: other.test" "http://granted.test:$HTTP/"
 check "nor somebody else by the Host of a request" not mentions hello
 try cloche run "${granted[@]}" -- sh -c "curl -sS -m 20 -p -x \$CLOCHE_PROXY http://other.test:$HTTP/"
@@ -143,7 +144,7 @@ END
 chmod 644 "$WORK/udp.py"
 try cloche run "${granted[@]}" -- "$PYTHON" "$WORK/udp.py"
 check "UDP other than names, and ICMP, are refused at once" is "$(tr '\n' ' ' < "$OUT")" "EPERM EPERM EPERM no no "
-check "and that is said" says 'blocked: UDP to 198.18.0.7:443: only TCP and names pass'
+check "and that is reported" says 'blocked: UDP to 198.18.0.7:443: only TCP and names pass'
 cat > "$WORK/change.py" << 'END'
 import socket, struct
 def ask(protocol, kind, body):
@@ -161,7 +162,7 @@ chmod 644 "$WORK/change.py"
 try cloche run "${granted[@]}" -- "$PYTHON" "$WORK/change.py"
 check "nobody inside changes rules or routes" is "$(tr '\n' ' ' < "$OUT")" "True True "
 
-# --- Rules of one that lives.
+# --- Rules of a running sandbox change.
 cloche new --name box > "$T/log" 2>&1
 in_box() { cloche exec box -- "${get[@]}" "http://$1:$HTTP/"; }
 try in_box granted.test
@@ -198,7 +199,7 @@ try in_box prod.wild.test
 check "does not open production" not mentions hello
 check "which nobody asked for" not heard 'GET prod'
 
-# --- They stay.
+# --- Rules survive a restart.
 cloche stop box > "$T/log"
 try in_box granted.test
 check "after stop and start" prints "hello from 127.0.1.1"
@@ -260,7 +261,7 @@ kill -9 "$victim"
 wait "$slow"
 status=$?
 check "its death cuts what is open" not exits 0
-check "who runs is told" grep -q 'cloche-egress died: its connections were cut' "$T/slow"
+check "the running command reports it" grep -q 'cloche-egress died: its connections were cut' "$T/slow"
 check "it is back" until_true in_box granted.test
 try in_box granted.test
 check "and the sandbox never noticed" prints "hello from 127.0.1.1"

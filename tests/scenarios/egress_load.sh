@@ -40,7 +40,7 @@ try calm
 check "the second sandbox gets its request through" prints "hello from 127.0.1.1"
 resident() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$victim/status"; }
 echo "     with those: $(resident) KiB, $(sockets) sockets"
-check "its owner is told why" until_true grep -q 'its share' <(cloche net flood log --json)
+check "its owner learns why" until_true grep -q 'its share' <(cloche net flood log --json)
 echo >&8
 exec 8>&-
 wait "$holder"

@@ -2,7 +2,7 @@
 
 Each name of DIRECTORY/names is "NAME ADDRESS". HTTP at port H and TLS at port S of each address, a name server at 127.0.0.77:53
 that knows them, and everything that arrives as a line of LOG. A certificate and key of its own has an address where
-DIRECTORY/ADDRESS.pem is. What is below DIRECTORY/files is answered with, by its path.
+DIRECTORY/ADDRESS.pem is. Files below DIRECTORY/files are served by their paths.
 """
 import http.server
 import os

@@ -54,7 +54,7 @@ try cloche exec boxed -- env
 check "new --env reaches every command" mentions '^MY_SETTING=plain$'
 check "and is stronger than what the caller happens to have" mentions '^EDITOR=ed$'
 try cloche exec boxed --env MINE=asked -- env
-check "but not than what he asks for" mentions '^MINE=asked$'
+check "but weaker than what the caller asks for" mentions '^MINE=asked$'
 check "which is there once" is "$(grep -c '^MINE=' "$OUT")" 1
 CALLER_ENV=()
 try cloche show boxed --json

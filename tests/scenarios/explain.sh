@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What explain and doctor say is what is.
+# explain and doctor describe what really happens.
 . "$(dirname "$0")/../harness/lib.sh"
 as_caller sh -c 'mkdir -p .git; echo x > .env'
 

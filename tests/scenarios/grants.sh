@@ -27,7 +27,7 @@ for round in 1 2 3; do
   try cloche run --rw "$out" --ro "$CALLER_HOME/releases/now" -- sh -c 'cat ~/releases/now/f'
   check "$round: --ro of a link shows where it leads now" prints 2
 done
-# What is left of a command writes no more when the client has returned.
+# Leftover processes of a command write no more when the client has returned.
 late=0
 for round in 1 2 3 4 5 6 7 8 9 10; do
   try cloche run --rw "$out" -- sh -c 'for n in 1 2 3 4 5 6 7 8; do
@@ -38,21 +38,21 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
   rm -f "$out"/left*
 done
 check "nobody writes to --rw after the end" is $late 0
-# A file that gives its owner's rights to whoever runs it would be good outside.
+# A file that runs with its owner's rights would be valid outside, too.
 with_rights() { find "$1" -perm /6000; "$PYTHON" -c 'import os,sys
 for f in os.listdir(sys.argv[1]):
     if os.listxattr(sys.argv[1] + "/" + f): print(f)' "$1"; }
 as_caller mkdir rights kept
 try cloche run --rw rights -- "$PYTHON" "$BIN/set_id.py" "$WORK/rights"
-check "--rw: what sets such bits is tried to its end" mentions '^capability-v3'
+check "--rw: every call that sets such bits is tried" mentions '^capability-v3'
 check "--rw: no call sets them" not grep -q ' done$' "$OUT"
 check "--rw: each is refused as the system would" is "$(grep -vc -e EPERM -e ENOSYS "$OUT")" 0
 check "--rw: no such file is left" is "$(with_rights rights)" ""
-check "--rw: a denial is told" says 'denied: .*chmod'
+check "--rw: a denial is reported" says 'denied: .*chmod'
 try cloche run --declared --out kept -- "$PYTHON" -c 'import os; open("kept/f", "w"); os.chmod("kept/f", 0o4755)'
 check "--out: nor there" is "$(with_rights kept)" ""
 try cloche run --rw rights -- sh -c "cp -p /usr/bin/passwd rights/copied; tar -C /usr/bin -cf - passwd | tar -C rights -xpf -; cmp /usr/bin/passwd rights/copied && cmp /usr/bin/passwd rights/passwd && echo same"
-check "--rw: cp -p and tar go on without the bits" prints same
+check "--rw: cp -p and tar succeed without the bits" prints same
 check "--rw: and leave none" is "$(with_rights rights)" ""
 try cloche run -- sh -c 'touch own && chmod 6755 own && stat -c %a own'
 check "in a copy they can be set" prints 6755
@@ -84,7 +84,7 @@ fi
 try cloche run --hide "$WORK" -- true
 check "--hide of the directory one stands in is refused" exits 125
 try cloche run --hide /no/such/place -- echo fine
-check "--hide of what does not exist is no error" prints fine
+check "--hide of a missing path is not an error" prints fine
 
 try cloche run --declared --input data --out out -- sh -c 'cat data/f 2>&1 || cat "$1"/data/f; echo result > "$1/out/r"' sh "$WORK"
 check "--declared: the input can be read" prints d
@@ -106,7 +106,7 @@ check "--input without --declared is refused" exits 125
 try cloche run --declared --input /no/such -- true
 check "an input that does not exist is refused" exits 125
 
-# What a link leads to is judged as if it had been named.
+# The target of a link is judged as if it had been named.
 as_caller sh -c 'mkdir -p ~/.ssh && echo private > ~/.ssh/id; ln -sfn ~/.ssh key-link; ln -sfn / root-link; ln -sfn ~ home-link
   ln -sfn data data-link; ln -sfn /proc proc-link; ln -sfn "$1" state-link' sh "$STATE"
 for link in key-link root-link home-link proc-link state-link; do
@@ -129,7 +129,7 @@ done
 try cloche run --base dir:/ -- true
 cp "$ERR" "$T/by-name"
 try cloche run --base dir:root-link -- true
-check "--base: a link to / is told like / itself" diff "$T/by-name" "$ERR"
+check "--base: a link to / is refused like / itself" diff "$T/by-name" "$ERR"
 
 # A directory as a base: a small root file system, everything in it static.
 if command -v busybox > /dev/null; then
@@ -152,7 +152,7 @@ if command -v busybox > /dev/null; then
   try cloche stop based
   try cloche exec based -- cat /etc/kept
   check "dir: files survive a stop" prints kept
-  # What a copy of the host hides is hidden in a base that holds it, by whatever name.
+  # Paths that a copy of the host hides are hidden in a base that holds them, by any name.
   as_caller sh -c 'mkdir -p ~/bin ~/dotfiles/gh ~/.config ~/app; cp root/bin/busybox ~/bin/busybox; ln -sfn busybox ~/bin/sh
     echo flag > ~/dotfiles/gh/hosts.yml; ln -sfn ../dotfiles/gh ~/.config/gh; echo flag > ~/app/.env; echo flag > ~/.env; echo seen > ~/app/code'
   for base in "$CALLER_HOME" home-link; do
@@ -162,8 +162,8 @@ if command -v busybox > /dev/null; then
 end"
   done
   try cloche run --base "dir:$CALLER_HOME/.ssh" -- true
-  check "dir: what is hidden itself is no base" says 'is hidden.*cure: \|cure: '
-  check "dir: and is refused" exits 125
+  check "dir: a hidden directory is refused as a base" says 'is hidden.*cure: \|cure: '
+  check "dir: with the exit status of a failed start" exits 125
 else
   echo "skipped: dir: bases, there is no busybox"
 fi

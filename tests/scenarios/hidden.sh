@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Credentials are absent inside, the agent may make its own, and they are no deletions.
+# Credentials are absent inside, agents may make their own, and the absence is not a deletion.
 . "$(dirname "$0")/../harness/lib.sh"
 as_caller sh -c '
   cd "$HOME"
@@ -47,7 +47,7 @@ try cloche exec box -- cat .env "$CALLER_HOME/.aws/credentials"
 check "and keeps it over a stop" prints 'own
 own'
 try cloche exec box -- ls "$CALLER_HOME/.ssh"
-check "what is hidden stays hidden over a stop" not exits 0
+check "hidden files stay hidden after a stop" not exits 0
 fingerprint > "$T/after"
 check "the host's are untouched" diff "$T/before" "$T/after"
 
@@ -88,7 +88,7 @@ for _ in 1 2 3; do try cloche run "${other[@]}" -- true; done
 try cloche new "${other[@]}" --name early
 as_caller sh -c 'mv ~/away ~/.config'
 try cloche run "${other[@]}" -- sh -c "cat ~/.config/gh/* ~/.config/gcloud/* 2> /dev/null; ls -d ~/.config"
-check "what the host makes later is hidden from new sandboxes" not mentions flag-of-host
+check "files the host makes later are hidden from new sandboxes" not mentions flag-of-host
 check "and nothing more is" mentions "$CALLER_HOME/.config"
 try cloche exec early -- sh -c "cat ~/.config/gh/* ~/.config/gcloud/*"
 check "from one that runs, too" not mentions flag-of-host
@@ -97,10 +97,10 @@ try cloche rm early
 # Behind links, too: a home that is a link, and a directory of it that has become one.
 as_caller sh -c 'cd "$HOME" && mkdir dotfiles && mv .config dotfiles/config && ln -s dotfiles/config .config'
 try cloche run "${other[@]}" -- cat "$CALLER_HOME/dotfiles/config/gh/hosts.yml"
-check "what lies where a link leads since is absent" says 'No such file'
+check "a file behind a new link is absent" says 'No such file'
 as_caller sh -c 'cd "$HOME" && rm .config && mkdir -p .config/gh && echo flag-of-host > .config/gh/hosts.yml'
 try cloche run "${other[@]}" -- sh -c "cat ~/.config/gh/hosts.yml; ls -d ~/.config"
-check "what lies in a directory that was a link is absent" not mentions flag-of-host
+check "a file in a directory that was a link is absent" not mentions flag-of-host
 check "the directory is not" mentions "$CALLER_HOME/.config"
 as_caller sh -c 'cd "$HOME" && rm -r .config && ln -s dotfiles/config .config'
 ln -s "$CALLER_HOME" "$T/link"
@@ -115,7 +115,7 @@ try cloche run --hide "$T/link/.gitconfig" -- sh -c 'cat ~/.gitconfig'
 check "--hide through a link hides" not mentions visible
 CALLER_ENV=()
 
-# Hidden names that are links: what they lead to is not to be had by its own name either.
+# Hidden names that are links: their targets cannot be read by their own names either.
 cd "$WORK/project" || exit 1
 as_caller sh -c '
   cd "$HOME" && mkdir -p keep/ssh keep/chain keep/kube keep/cwd keep/hop "$1/secrets"
@@ -130,12 +130,12 @@ as_caller sh -c '
   ln -s .env.example "$2/.env.local"' sh "$WORK" "$WORK/project"
 try cloche run -- sh -c 'cd ~; cat keep/ssh/id keep/chain/key keep/netrc keep/kube/config keep/pgpass "$@" 2>&1' \
   sh "$WORK/secrets/env" "$WORK/secrets/deep"
-check "what hidden links lead to is absent by its own name" not mentions flag-of-host
+check "targets of hidden links are absent by their own names" not mentions flag-of-host
 check "all of it" is "$(grep -c 'No such file' "$OUT")" 7
 try cloche run -- sh -c "grep -rs flag-of-host '$CALLER_HOME' '$WORK/project' '$WORK/secrets' | wc -l"
-check "by whatever name" prints 0
+check "by any name" prints 0
 try cloche run -- sh -c 'cat .env.example main.c; ls -d ~/keep ~/.ssh ~/keep/hop /usr/bin /etc/passwd'
-check "what the links must not take away is there" is "$(head -n 2 "$OUT" | tr '\n' ' ')" 'example code '
+check "files the links must not hide are there" is "$(head -n 2 "$OUT" | tr '\n' ' ')" 'example code '
 check "and so is the rest" is "$(grep -c 'keep\|/usr/bin\|/etc/passwd' "$OUT")" 4
 as_caller sh -c 'cd "$HOME" && mkdir later && echo flag-of-host > later/id && ln -sfn later .ssh'
 try cloche run -- cat "$CALLER_HOME/later/id"

@@ -1,4 +1,4 @@
-"""What cloche-spawn does for a cloched that was taken over: usage SPAWN STATE DIRECTORY (a private one)."""
+"""cloche-spawn limits what a cloched that was taken over can do: usage SPAWN STATE DIRECTORY (a private one)."""
 import array
 import errno
 import fcntl
@@ -12,7 +12,8 @@ from report import case, check, done
 
 SPAWN, STATE, HERE = sys.argv[1:4]
 LAUNCH, KILL, DISCARD, EXITED = 1, 2, 3, 8
-SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK, SETTLE = 10, 11, 12, 13, 14, 15, 16, 22
+SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, DIFF, END_JOB, FLUSH = 10, 11, 12, 13, 14, 15, 16, 22
+FLATTEN, STALENESS, PROMOTE, BIRTH_NOTE, THAW_JOB = 24, 26, 27, 28, 29
 NETWORK, CONNECT, EGRESS = 17, 18, 19
 OVERLAY, BIND, TMPFS, PROC, DEV, SYS = range(6)
 HIDE, BLANK, GLOB = range(3)
@@ -43,8 +44,9 @@ def reply():
     return operation.split(b"\0")[0].decode(), value, len(fds)
 
 
-def ask(op, sandbox=b"sb_hostile", fds=(), raw=None, snapshot=b"", other=b"", look=0):
-    message = raw if raw is not None else struct.pack("=IIQ32s32s32sQ", op, 0, 7, sandbox, snapshot, other, look)
+def ask(op, sandbox=b"sb_hostile", fds=(), raw=None, body=b""):
+    """`body` as src/base/spawn_protocol.h has it for this op."""
+    message = raw if raw is not None else struct.pack("=IIQ32s72s", op, 0, 7, sandbox, body)
     socket.send_fds(ours, [message], list(fds))
     return reply()
 
@@ -129,12 +131,12 @@ def _():
 
 @case("identity")
 def _():
-    check("a socket that was connected to root's is no client", launch(plan(), connected)[1] != 0)
+    check("a socket connected to root's does not count as a client", launch(plan(), connected)[1] != 0)
     one, other = socket.socketpair()
     check("nor is a pair of one's own", launch(plan(), one)[1] != 0)
     other.close()
     check("the caller is not somebody else", launch(plan(uid=1000, root_inside=0))[1] == errno.EPERM)
-    check("with no more groups than he has", launch(plan(groups=[0, 4, 4242]))[1] == errno.EPERM)
+    check("with no more groups than the caller's", launch(plan(groups=[0, 4, 4242]))[1] == errno.EPERM)
 
 
 @case("saved states")
@@ -144,23 +146,23 @@ def _():
     up_to = b"../../../v"
     for op, names in ((SNAPSHOT, (up_to, b"")), (DROP, (up_to, b"")), (FORK, (up_to, b"")), (ROLLBACK, (b"sn_a", up_to)),
                       (ROLLBACK, (up_to, b"sn_b"))):
-        answer = ask(op, snapshot=names[0], other=names[1])
+        answer = ask(op, body=struct.pack("=32s32s", *names))
         check(f"request {op} with a path for a snapshot is refused", answer[1] == errno.EINVAL, answer)
-    check("a snapshot that is not there", ask(FORK, snapshot=b"sn_none")[1] == errno.ENOENT)
-    answers = launch(plan(keep=1, sandbox="sb_rooted")), ask(SNAPSHOT, b"sb_rooted", snapshot=b"sn_rooted")
+    check("a snapshot that is not there", ask(FORK, body=b"sn_none")[1] == errno.ENOENT)
+    answers = launch(plan(keep=1, sandbox="sb_rooted")), ask(SNAPSHOT, b"sb_rooted", body=b"sn_rooted")
     check("root's state is saved", all(answer[1] == 0 for answer in answers), answers)
     check("root's sandbox stops", ask(KILL, b"sb_rooted")[1] == 0)
     answer = launch(plan(keep=1, sandbox="sb_other", **somebody), other)
     check("another user keeps one", answer[1] == 0 and ask(KILL, b"sb_other")[1] == 0, answer)
-    answer = ask(ROLLBACK, b"sb_other", snapshot=b"sn_rooted", other=b"sn_kept")
+    answer = ask(ROLLBACK, b"sb_other", body=struct.pack("=32s32s", b"sn_rooted", b"sn_kept"))
     check("it does not become what root saved", answer[1] == errno.EPERM, answer)
-    answer = ask(FORK, b"sb_forked", snapshot=b"sn_rooted")
+    answer = ask(FORK, b"sb_forked", body=b"sn_rooted")
     check("a fork of root's state", answer[1] == 0, answer)
     answer = launch(plan(keep=1, sandbox="sb_forked", **somebody), other)
     check("is root's, too", answer[1] == errno.EPERM, answer)
     for sandbox in (b"sb_forked", b"sb_other", b"sb_rooted"):
         check("they are discarded", ask(DISCARD, sandbox)[1] == 0)
-    check("so is the snapshot", ask(DROP, snapshot=b"sn_rooted")[1] == 0)
+    check("so is the snapshot", ask(DROP, body=b"sn_rooted")[1] == 0)
 
 
 @case("networks")
@@ -170,16 +172,16 @@ def _():
     other = client_of(31996)
     check("root's sandbox", launch(plan())[1] == 0)
     for op, what in ((NETWORK, "opened"), (CONNECT, "entered")):
-        check(f"its network is not {what} for nobody", ask(op, look=80)[1] == errno.EBADMSG)
-        answer = ask(op, fds=[other.fileno()], look=80)
+        check(f"its network is not {what} for nobody", ask(op, body=struct.pack("=H", 80))[1] == errno.EBADMSG)
+        answer = ask(op, fds=[other.fileno()], body=struct.pack("=H", 80))
         check(f"its network is not {what} for somebody else", answer[1] == errno.EPERM, answer)
-        answer = ask(op, fds=[connected.fileno()], look=80)
-        check(f"its network is not {what} for what is no client", answer[1] != 0, answer)
-        answer = ask(op, b"sb_nobodys", fds=[client.fileno()], look=80)
-        check(f"what does not run is not {what}", answer[1] == errno.ESRCH, answer)
+        answer = ask(op, fds=[connected.fileno()], body=struct.pack("=H", 80))
+        check(f"its network is not {what} for a socket that is not a client's", answer[1] != 0, answer)
+        answer = ask(op, b"sb_nobodys", fds=[client.fileno()], body=struct.pack("=H", 80))
+        check(f"a sandbox that does not run is not {what}", answer[1] == errno.ESRCH, answer)
     answer = ask(NETWORK, fds=[client.fileno()])
     check("its owner gets sockets", answer[1] == 0 and 3 <= answer[2] <= 6, answer)
-    answer = ask(CONNECT, fds=[client.fileno()], look=81)
+    answer = ask(CONNECT, fds=[client.fileno()], body=struct.pack("=H", 81))
     check("where nobody listens, there is no connection", answer[1] == errno.ECONNREFUSED and answer[2] == 0, answer)
     check("port 0 is none", ask(CONNECT, fds=[client.fileno()])[1] == errno.EINVAL)
     check("cloche-egress needs a socket", ask(EGRESS)[1] == errno.EBADMSG)
@@ -203,7 +205,14 @@ def _():
     check("its files are not opened for another user", answer[1] == errno.EPERM, answer)
     answer = launch(plan(keep=1, sandbox="sb_kept"))
     check("but for root again", answer[1] == 0 and ask(DISCARD, b"sb_kept")[1] == 0, answer)
-    check("a look that nobody began can be ended", ask(END_LOOK, look=7)[1] == 0)
+    for op in (DIFF, STALENESS, PROMOTE, BIRTH_NOTE, FLATTEN):
+        check(f"request {op} for nobody is refused", ask(op)[1] == errno.EBADMSG)
+    null = os.open("/dev/null", os.O_RDWR)
+    answer = ask(BIRTH_NOTE, fds=[connected.fileno(), null, null, null])
+    check("no helper is started for a socket that is not a client's", answer[1] != 0, answer)
+    os.close(null)
+    for op in (END_JOB, THAW_JOB):
+        check(f"a job that nobody began can be ended ({op})", ask(op, body=struct.pack("=Q", 7))[1] == 0)
     check("memory without a limit is not given", launch(plan(in_memory=1))[1] == errno.EINVAL)
 
 
@@ -237,7 +246,8 @@ def _():
     victim = HERE + "/victim"
     os.close(os.open(victim, os.O_CREAT | os.O_WRONLY))
     up = "../" * (STATE.count("/") + 4)
-    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, LOOK, END_LOOK, SETTLE):
+    for op in (KILL, DISCARD, SNAPSHOT, ROLLBACK, FORK, DROP, RETAIN, DIFF, END_JOB, FLUSH,
+               FLATTEN, STALENESS, PROMOTE, BIRTH_NOTE, THAW_JOB):
         answer = ask(op, (up + victim[1:]).encode()[:31])
         check(f"request {op} with a path is refused", answer[1] == errno.EINVAL, answer)
     # Short enough for a name: from kept/ through the pool's mount to the state directory.
@@ -245,7 +255,7 @@ def _():
     answer = ask(DISCARD, b"../../v")
     check("a discard leads nowhere else", answer[1] == errno.EINVAL and os.path.exists(STATE + "/v"), answer)
     check("the victim is where it was", os.path.exists(victim))
-    check("a plan's id is no path", launch(plan(sandbox="sb_../x"))[1] == errno.EINVAL)
+    check("a plan's id must not be a path", launch(plan(sandbox="sb_../x"))[1] == errno.EINVAL)
 
 
 @case("form")
@@ -263,7 +273,7 @@ def _():
     socket.send_fds(ours, [b"half"], [null])  # no answer is due
     socket.send_fds(ours, [bytes(500)], [null])
     check("half and double requests are passed over", ask(KILL)[1] == 0)
-    check("spawn goes on", launch(good)[1] == 0 and ask(DISCARD)[1] == 0)
+    check("spawn continues", launch(good)[1] == 0 and ask(DISCARD)[1] == 0)
     check("without a descriptor too many", len(os.listdir(f"/proc/{spawn.pid}/fd")) < 100)
 
 

@@ -14,6 +14,7 @@ check "exactly these files" is "$(cd "$T/dest" && find . -type f | sort)" "$(sor
 ./usr/lib/systemd/system/cloched.service
 ./usr/lib/systemd/system/cloched.socket
 ./usr/lib/sysusers.d/cloche.conf
+./usr/libexec/cloche/cloche-ca
 ./usr/libexec/cloche/cloche-diff
 ./usr/libexec/cloche/cloche-egress
 ./usr/libexec/cloche/cloche-git

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --json everywhere: one object with an id, or a list of such; errors are one object too. What takes
-# SANDBOX... prints a list, however many there are.
+# --json everywhere: one object with an id, or a list of such; errors are one object too. Commands
+# that take SANDBOX... print a list, however many there are.
 . "$(dirname "$0")/../harness/lib.sh"
 
 has_id() { local id; id=$(field "${1-}id"); [ -n "$id" ] && [ "$id" != null ]; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the host mounts after the daemon has started is copied like the rest, and what it unmounts is gone,
-# also where it does not pass mounts on. Its mounts are nobody else's.
+# Mounts that the host adds after the daemon has started are copied like the rest, and unmounted
+# ones are gone, also where mounts do not propagate. The mounts of this test are private.
 [ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare --mount --propagation private "$0" "$@"
 [ "$(id -u)" = 0 ] || { echo "skipped: mounting needs root"; exit 77; }
 # Not below /tmp, where a mount is in the way of rootless sandboxes.
@@ -25,7 +25,7 @@ at_work() { (cd "$1" && shift && try cloche run "$@"; exit $status); status=$?; 
 if [ "$MODE" = rootless ]; then
   in_memory "$PLACE/tmpfs" new || exit 1
   at_work "$PLACE/tmpfs" -- cat f
-  check "what is under a mount that cannot be seen does not pass for it" not prints new
+  check "files under an unseen mount are not shown in its place" not prints new
   check "it is refused" exits 125
   check "the message names the mount" says "$PLACE/tmpfs"
   check "and what to do" says 'cure: end the daemon'
@@ -36,22 +36,21 @@ if [ "$MODE" = rootless ]; then
   check "the next daemon sees it" prints new
   check "as a copy" is "$(cat "$PLACE/tmpfs/f")" new
   # With a mount inside, /mnt can only be bound: the sockets in it are covered by name.
-  as_caller "$PYTHON" -c 'import socket, sys, time
+  as_caller "$PYTHON" -c 'import os, socket, sys, time
 held = []
 for name in (sys.argv[1] + "/source/s", "\0x /mnt/injected", "\0x\n1: 2 3 4 5 6 7 /mnt/injected"):
     held.append(socket.socket(socket.AF_UNIX))
     held[-1].bind(name)
     held[-1].listen()
-print("listens", flush=True)
+print("listens as", os.getpid(), flush=True)
 time.sleep(300)' "$PLACE" > "$T/listens" &
-  listener=$!
   until_true grep -q listens "$T/listens"
   try cloche explain --json
   check "an abstract name that looks like a path covers nothing" not mentions /mnt/injected
   check "a socket that services made is covered" mentions "$PLACE/source/s"
   try cloche run -- "$PYTHON" -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$PLACE/source/s"
   check "and cannot be connected to" exits 1
-  kill "$listener"
+  kill "$(sed 's/.* //' "$T/listens")"
   umount "$PLACE/tmpfs" || exit 1
   at_work "$PLACE/tmpfs" -- ls
   check "one that is gone is not shown either" exits 125
@@ -67,7 +66,7 @@ for passing in private shared; do
   in_memory "$PLACE/tmpfs" new && mount --bind "$PLACE/source" "$PLACE/bind" && mount -o loop "$T/disk.img" "$PLACE/disk" || exit 1
   echo on-disk > "$PLACE/disk/f" && chown "$CALLER_UID" "$PLACE/disk/f"
   try cloche run -- cat "$PLACE/tmpfs/f" "$PLACE/bind/f" "$PLACE/disk/f"
-  check "$passing: what was mounted since is there" prints $'new\nbound\non-disk'
+  check "$passing: later mounts are there" prints $'new\nbound\non-disk'
   try cloche run -- sh -c "for each in tmpfs bind disk; do echo changed > $PLACE/\$each/f || exit; done; cat $PLACE/*/f"
   check "$passing: it can be changed" prints $'changed\nchanged\nbound\nchanged'
   check "$passing: in the copy only" is "$(cat "$PLACE"/*/f | tr '\n' ' ')" "bound on-disk bound new "
@@ -81,7 +80,7 @@ for passing in private shared; do
   try cloche run -- sh -c "cat $PLACE/tmpfs/f; ls $PLACE/tmpfs"
   check "$passing: another in its place" prints $'another\nf'
   umount "$PLACE"/{tmpfs,bind,disk} || exit 1
-  check "$passing: what was unmounted is let go of" until_true is_free
+  check "$passing: an unmounted disk is let go of" until_true is_free
   try cloche run -- ls "$PLACE"/{tmpfs,bind,disk}
   check "$passing: and no longer there" prints "$(printf '%s:\n\n' "$PLACE"/{bind,disk,tmpfs})"
 done

@@ -26,7 +26,7 @@ cd "$WORK" || exit 1
 try cloche exec first -- sh -c 'sleep 1000 > /dev/null 2>&1 & echo $!'
 pid=$(cat "$OUT")
 try cloche exec first -- kill -0 "$pid"
-check "what a command left running is there for the next" exits 0
+check "leftover processes of a command are there for the next" exits 0
 cloche show first --json > "$OUT" 2> "$ERR"
 check "show says running" field_is state running
 check "show counts the commands" field_is commands 6
@@ -37,7 +37,7 @@ try cloche show first --json
 check "it is stopped" field_is state stopped
 check "and says why" field_is reason 'stopped by its owner'
 try cloche stop first
-check "to stop it again is no error" exits 0
+check "stopping it again is not an error" exits 0
 try cloche exec first -- cat file
 check "the next command starts it, and the file has survived" prints data
 try cloche exec first -- kill -0 "$pid"
@@ -101,7 +101,7 @@ try cloche exec --agent alice first -- true
 check "its own agent may" exits 0
 try cloche exec --agent bob first -- true
 check "another agent may not" exits 125
-check "and is told so" says 'alice'
+check "and the error says so" says 'alice'
 refused conflict exec --agent bob first -- true
 refused conflict exec --fresh --agent bob first -- true
 refused invalid exec --fresh --background first -- true
@@ -147,8 +147,10 @@ try cloche stats --no-stream --json
 check "stats lists all" field_is '#' 2
 check "with what each takes" field_is 0.id "$id"
 [ "$MODE" = rootless ] || check "memory" not field_is 0.memory_bytes null
-try cloche stats first --no-stream
-check "stats as a table" mentions '^ID .*CPU .*MEMORY'
+[ "$MODE" = rootless ] || check "disk" not field_is 0.disk_bytes null
+try cloche stats first
+check "stats ends by itself when nobody watches" exits 0
+check "stats as a table" mentions '^ID .*CPU .*MEMORY .*DISK'
 try cloche rename second 2nd
 check "rename refuses what is not a name" exits 2
 refused conflict rename second first
@@ -193,7 +195,7 @@ check "prune removes what is stopped and holds no work" exits 0
 try cloche show idle
 check "it is gone" exits 3
 try cloche show first --json
-check "what holds work stays" field_is id "$id"
+check "a sandbox with work stays" field_is id "$id"
 try cloche show closed
 check "so does what holds a directory that cannot be read" exits 0
 try cloche show second --json

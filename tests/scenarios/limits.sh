@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every limit ends as stated, with a typed result, while the others go on.
+# Every limit ends as stated, with a typed result, while the others continue.
 . "$(dirname "$0")/../harness/lib.sh"
 
 # limited NAME STATUS SENTENCE: the JSON result in $OUT.
@@ -19,9 +19,9 @@ if [ $cgroups = yes ]; then
   try cloche run --json --memory 64M -- sh -c "exec $hog"
   limited memory 137 "a memory bomb"
   check "a memory bomb: the state is killed" field_is state killed
-  check "a memory bomb: the value is told" field_is limit.value 67108864
+  check "a memory bomb: the value is reported" field_is limit.value 67108864
   try cloche run --memory 64M -- sh -c "exec $hog"
-  check "a memory bomb is told in words" says 'killed: memory limit 64 MiB'
+  check "a memory bomb is reported in words" says 'killed: memory limit 64 MiB'
   check "a memory bomb prints nothing" prints_nothing
   try cloche run --json --memory 64M -- sh -c "$hog; exit 0"
   limited memory 137 "a memory bomb behind a shell that exits 0"
@@ -32,7 +32,7 @@ if [ $cgroups = yes ]; then
   try cloche run --memory 64M -- sh -c 'dd if=/dev/zero of=/dev/shm/x bs=1M count=200 2>&1'
   check "/dev/shm counts as memory" not exits 0
 
-  # Out of memory in one command: the others of the sandbox go on.
+  # Out of memory in one command: the others of the sandbox continue.
   inside() { cloche exec "$1" -- sh -c 'for p in /proc/[0-9]*; do tr "\0" " " < $p/cmdline; echo; done'; }
   try cloche new --name several --memory 200M
   try cloche exec several --background -- sleep 500
@@ -40,14 +40,14 @@ if [ $cgroups = yes ]; then
   try cloche exec --json several -- sh -c "(setsid sleep 700 &); $hog; exit 0"
   limited memory 137 "a memory bomb beside other commands"
   try inside several
-  check "the command beside it goes on" mentions '^sleep 500'
-  check "and what an earlier one left" mentions '^sleep 600'
-  check "what the bomb started ends with it, in another session, too" not mentions '^sleep 700'
+  check "the command beside it continues" mentions '^sleep 500'
+  check "and a leftover process of an earlier one" mentions '^sleep 600'
+  check "children of the bomb end with it, in another session, too" not mentions '^sleep 700'
   try cloche exec several --background -- sh -c "sleep 800; exec $hog"
   try cloche exec --json several -- sh -c "exec $hog"
   limited memory 137 "the next bomb"
   try inside several
-  check "all three go on" is "$(grep -c '^sleep [568]00' "$OUT")" 3
+  check "all three continue" is "$(grep -c '^sleep [568]00' "$OUT")" 3
   try cloche rm several
   # The kernel takes a while to free that much: nobody else is to blame for it.
   try cloche new --name large --memory 2G
@@ -55,10 +55,10 @@ if [ $cgroups = yes ]; then
   try cloche exec --json large -- "$PYTHON" -c 'x = b"x" * (3 << 30)'
   limited memory 137 "a large memory bomb"
   try inside large
-  check "beside it the others go on, too" mentions '^sleep 500'
+  check "the others beside it continue, too" mentions '^sleep 500'
   try cloche rm large
 
-  # What programs adapt to, instead of being killed.
+  # Limits that programs adapt to, instead of being killed.
   try cloche run --cpu 1 -- sh -c 'nproc; getconf _NPROCESSORS_ONLN'
   check "as many CPUs are counted as the quota is worth" prints "$(printf '1\n1')"
   try cloche run --cpu 1 -- "$PYTHON" -c 'import os; print(os.cpu_count(), len(os.sched_getaffinity(0)))'
@@ -118,7 +118,7 @@ END
   try cloche run --memory 64M -- "$PYTHON" "$WORK/buffers.py"
   check "buffers of TCP count, too ($(cat "$OUT") MiB)" test "$(cat "$OUT")" -lt 64
 
-  # Nobody counts those of netlink: a sandbox has few of them.
+  # The kernel does not count netlink buffers, so a sandbox has few of those sockets.
   cat > "$WORK/netlink.py" << 'END'
 import errno, os, socket, struct, sys
 unknown = struct.pack("=IHHII", 30016, 1000, 5, 1, 0) + bytes(30000)  # comes back whole, as an error
@@ -138,7 +138,7 @@ waiting = sum(int(line.split()[4]) for line in open("/proc/net/netlink").read().
 print(len(made) <= 64, errno.errorcode.get(error), waiting < 32 << 20)
 END
   try cloche run --memory 64M -- "$PYTHON" "$WORK/netlink.py"
-  check "what waits in sockets of netlink is limited by their number" prints 'True ENOBUFS True'
+  check "data in netlink sockets is limited by their number" prints 'True ENOBUFS True'
 
   try cloche run --json --pids 20 -- sh -c 'for i in $(seq 60); do sleep 1000 & done; wait'
   check "too many processes: the limit is named" field_is limit.name pids
@@ -156,7 +156,7 @@ else
   refused unavailable run --memory 64M -- true
   refused unavailable run --cpu 1 -- true
   try cloche run --memory 64M -- true
-  check "what cannot be enforced is refused with a cure" says 'cure:'
+  check "a limit that cannot be enforced is refused with a cure" says 'cure:'
   try cloche show "$(cloche new 2> /dev/null)" --json
   check "defaults that are not enforced are listed" not field_is 'not_enforced.#' 0
   try cloche run --pids 20 -- sh -c 'for i in $(seq 60); do sleep 5 & done; wait'
@@ -211,7 +211,7 @@ for round in 1 2 3; do
   check "$round: a sandbox that asks for its addresses all the time can be saved" exits 0
 done
 try cloche exec asking -- "$PYTHON" -c 'import socket; print(socket.if_nameindex())'
-check "and goes on" mentions "'lo'"
+check "and continues" mentions "'lo'"
 try cloche rm --force asking
 
 try cloche run -- nproc
@@ -255,7 +255,7 @@ fi
 try cloche run --json --wall 1s -- sleep 1000
 limited wall 124 "a sleeper"
 try cloche run --wall 1s -- sleep 1000
-check "a sleeper is told in words" says 'killed: wall.* limit 1 s'
+check "a sleeper is reported in words" says 'killed: wall.* limit 1 s'
 try cloche run --json --wall 1s -- sh -c 'kill -STOP $$'
 limited wall 124 "one that stops itself"
 # Another command stops it before it has executed its program, while init waits for that.
@@ -360,7 +360,7 @@ check "more than that fail" says 'Too many open files'
 
 try cloche run --json --output 10k -- sh -c 'seq 1 100000; echo the-end'
 check "an output flood: kept" test "$(field output.kept_bytes)" -le 10240
-check "an output flood: the number of dropped bytes is told" test "$(field output.dropped_bytes)" -gt 500000
+check "an output flood: the number of dropped bytes is reported" test "$(field output.dropped_bytes)" -gt 500000
 check "an output flood: the tail is kept" is "$(field stdout | tail -2)" the-end
 log=$(field output.log)
 check "an output flood: the log is there" test -s "$log"
@@ -379,7 +379,7 @@ try cloche exec budget -- true
 check "beyond it they do not" exits 125
 refused exhausted exec budget -- true
 
-# A script's unset variable is no wish for no limit.
+# An unset variable in a script is not a request for no limit.
 for option in --memory --wall --commands --name --base --agent; do
   try cloche run $option '' -- echo started
   check "$option with an empty value is refused" exits 125

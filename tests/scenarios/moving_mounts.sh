@@ -4,9 +4,9 @@
 [ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare --mount --propagation private "$0" "$@"
 . "$(dirname "$0")/../harness/lib.sh"
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
-# What of the project differs, a letter and a name each.
+# Paths of the project that differ.
 changes() { cloche diff "$1" --name-only "${@:2}" 2> "$ERR" | sed "s,.*$WORK/,," | sort | tr '\n' ' '; }
-# The host as it is now is what the next daemon sees.
+# Restarts the daemon, so that it sees the host as it is now.
 anew() { stop_daemon; $starter ls > "$T/log" 2>&1; }
 ending() {
   local code=$?
@@ -36,7 +36,7 @@ cloche stop box > "$T/log" 2>&1
 umount "$WORK/a" || exit 1
 anew
 try cloche diff box --json
-check "what is not mounted is said to be unread" mentions '"unreadable": *[1-9]'
+check "an unmounted disk is reported as unreadable" mentions '"unreadable": *[1-9]'
 check "the rest is where it was changed" is "$(changes box)" "b/edit b/in-b edit "
 try cloche promote box --dry-run --json
 check "a promotion of all of it is refused" field_is error.code unavailable
@@ -44,7 +44,7 @@ check "and names the place" mentions "$WORK/a"
 check "it runs" is "$(inside box 'cat b/edit b/in-b edit; ls a')" $'new\nmade\nnew'
 check "its snapshot shows the same" is "$(changes box --snapshot saved)" "b/edit b/in-b edit "
 try cloche promote box --yes --json "$WORK/b"
-check "what is there can be promoted" field_is state "done"
+check "changes on mounted disks can be promoted" field_is state "done"
 check "to its place" is "$(cat "$WORK/b/edit" "$WORK/b/in-b" "$WORK/edit")" $'new\nmade\nold'
 check "and nowhere else" is "$(ls "$WORK/a")" ""
 cloche stop box > "$T/log" 2>&1
@@ -52,7 +52,7 @@ cloche stop box > "$T/log" 2>&1
 # --- It comes back, after another one: in the opposite order.
 mount -o loop "$T/a.img" "$WORK/a" || exit 1
 anew
-check "what was changed on it is there again" is "$(inside box 'cat a/edit a/in-a b/edit; ls a b')" $'new\nmade\nnew\na:\nedit\nin-a\n\nb:\nedit\nin-b'
+check "changes on it are there again" is "$(inside box 'cat a/edit a/in-a b/edit; ls a b')" $'new\nmade\nnew\na:\nedit\nin-a\n\nb:\nedit\nin-b'
 check "and told" is "$(changes box "$WORK/a")" "a/edit a/in-a "
 try cloche promote box --yes --json
 check "all of it can be promoted" field_is state "done"
@@ -66,4 +66,4 @@ mount -t tmpfs -o mode=755 none "$WORK/c" || exit 1
 anew
 try cloche promote over --dry-run --json
 check "changes that something covers are not promoted onto it" field_is error.code unavailable
-check "the rest is told" is "$(changes over)" "edit2 "
+check "the rest is listed" is "$(changes over)" "edit2 "

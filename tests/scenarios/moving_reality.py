@@ -91,7 +91,7 @@ def edit(end):
 
 
 def look(data, times):
-    """What a read shows."""
+    """Classifies the bytes of a read."""
     if data == b"":
         return "empty"
     if len(data) == 8 * times and data == data[:8] * times:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The host edits, replaces, truncates and deletes files of a project while a sandbox reads them, on ext4 and on
-# btrfs: no read fails for it, none is torn, all of it is told, and refresh brings it.
+# btrfs: no read fails for it, none is torn, all of it is reported, and refresh brings it.
 DISK_SIZE=200M
 . "$(dirname "$0")/../harness/disks.sh"
 
@@ -28,11 +28,11 @@ for kind in ext4 btrfs; do
   cp "$T/reads" "$OUT"
   check "$kind: it reads while the host makes $edits times 14 edits" exits 0
   [ "$edits" -gt 20 ] || not_ok "$kind: enough of them to mean something"
-  check "$kind: what is replaced by a rename is whole, old or new" only whole replaced
-  check "$kind: what is held open, too" only whole held
-  check "$kind: what is edited in place, too" only whole edited
-  check "$kind: what is truncated and written is whole or empty" only 'whole|empty' cut
-  check "$kind: what is deleted and made again is whole or absent" only 'whole|ENOENT' deleted
+  check "$kind: a file replaced by a rename is whole, old or new" only whole replaced
+  check "$kind: a file held open, too" only whole held
+  check "$kind: a file edited in place, too" only whole edited
+  check "$kind: a file truncated and written is whole or empty" only 'whole|empty' cut
+  check "$kind: a file deleted and made again is whole or absent" only 'whole|ENOENT' deleted
   check "$kind: a file of a replaced directory is whole or absent" only 'whole|ENOENT' folder/file
   check "$kind: directories can be listed" only empty ''
   check "$kind: no handle is ever stale" not grep -q -e ESTALE -e EIO "$T/reads"
@@ -48,11 +48,11 @@ for kind in ext4 btrfs; do
   check "$kind: names what it leaves" mentions "left as it is inside: $project/both"
   "${move[@]}" final > "$T/outside"
   try cloche exec $kind -- "${move[@]}" final
-  check "$kind: all that was not touched is as outside" diff <(grep -v ^both "$T/outside") <(grep -v ^both "$OUT")
-  check "$kind: what was touched is its own" mentions '^both inside'
+  check "$kind: untouched files are as outside" diff <(grep -v ^both "$T/outside") <(grep -v ^both "$OUT")
+  check "$kind: a touched file is its own" mentions '^both inside'
   try cloche exec $kind -- cat merged/mine same
-  check "$kind: what it made is there" mentions mine
-  check "$kind: what was deleted outside is not" says 'same: No such file'
+  check "$kind: its new file is there" mentions mine
+  check "$kind: a file deleted outside is not" says 'same: No such file'
   try cloche show $kind --json
   check "$kind: it is not behind any more" field_is staleness.changed 0
 done

@@ -42,9 +42,9 @@ check "and it says what to do" says 'next: cloche pipeline well run'
 try cloche pipeline well run
 check "it is done" exits 0
 check "reality is as the sandbox" is_new
-check "what the checks wrote is not" not test -e "$WORK/artefact"
+check "files of the checks are left out" not test -e "$WORK/artefact"
 check "the table says so" mentions '^local  *done  *auto  *verify done, approval granted, apply done, check done  *pr_'
-check "what changed was shown" says ' file  *| '
+check "the changes were shown" says ' file  *| '
 check "no copy is left" is "$(cloche ls --json | grep -c -e verify- -e check-)" 0
 check "and no saved state" is "$(cloche snapshots well --json)" '[]'
 try cloche pipeline well --json
@@ -69,7 +69,7 @@ approval = "auto"
 END
 try cloche pipeline wrong run
 check "a failing verify stops it" exits 1
-check "which is said" says 'verify of local: .* ended with 3'
+check "which is reported" says 'verify of local: .* ended with 3'
 check "with its output, escaped" says 'bad\\x1b'
 check "reality is as it was" is_old
 check "the stage has failed" state_is failed wrong local
@@ -125,14 +125,14 @@ try cloche pipeline asked run
 check "and waits" exits 5
 inside asked 'echo later > file'
 try cloche pipeline asked approve local
-check "nobody is there to say yes" exits 5
+check "approval needs a terminal or --yes" exits 5
 try cloche pipeline asked approve nothing --yes
 check "there is no such stage" exits 3
 try cloche pipeline asked approve local --yes
 check "a yes is taken" exits 0
 try cloche pipeline asked run
-check "then it goes on" exits 0
-check "what was approved was applied, and not what came later" is_new
+check "then it continues" exits 0
+check "the approved state was applied, without later changes" is_new
 try cloche pipeline asked approve local --yes
 check "a yes for nothing is refused" exits 4
 begin moved << 'END'
@@ -156,7 +156,7 @@ approval = "auto"
 END
 inside hook 'mkdir -p .git/hooks; echo evil > .git/hooks/post-commit; chmod +x .git/hooks/post-commit'
 try cloche pipeline hook run
-check "what runs later waits for a yes" exits 5
+check "a change that runs later waits for a yes" exits 5
 check "it is shown" says 'runs later: .*post-commit'
 try cloche pipeline hook approve local --yes
 check "an ordinary yes is not enough" exits 5
@@ -177,7 +177,7 @@ cloche pipeline window run > "$T/out.window" 2> "$T/err.window" &
 runner=$!
 until_true grep -q 'goes on in 10 min' "$T/err.window"
 try cloche pipeline window run
-check "two at once: the second is told" exits 4
+check "two at once: the second is refused" exits 4
 try cloche pipeline window cancel
 wait $runner
 check "cancelled: the run ends" is $? 4
@@ -231,7 +231,7 @@ check "a copy edited inside has no effect" exits 1
 check "nothing was applied" is_old
 sed -i 's/"false"/"true"/' "$WORK/cloche.toml"
 try cloche pipeline sly
-check "that the real one has changed is said" says 'cloche pipeline sly repin'
+check "a change of the real file is reported" says 'cloche pipeline sly repin'
 try cloche pipeline sly run
 check "but it does not hold yet" exits 1
 try cloche pipeline sly repin --yes
@@ -271,7 +271,7 @@ check "then that goes, too" is "$(marks)" 'deployed staging live '
 try cloche pipeline ship rollback
 check "taking all back needs a yes" exits 5
 try cloche pipeline ship rollback --yes
-check "what has no rollback command is said" says 'live: not taken back: it has no rollback command'
+check "a stage without a rollback command is named" says 'live: not taken back: it has no rollback command'
 check "the rest is taken back" is "$(marks)" 'deployed staging live back '
 check "the files, too" is_old
 check "not all of it" exits 1
@@ -341,7 +341,7 @@ try cloche pipeline cut run
 check "kill -9 during a deployment" exits 137
 check "leaves it interrupted" state_is interrupted cut staging
 try cloche pipeline cut run
-check "the next run goes on" exits 0
+check "the next run continues" exits 0
 check "from before the deployment" is "$(marks)" 'deploy back deploy '
 check "with one promotion" is "$(cloche promotions --json | "$PYTHON" -c '
 import json, sys; print(sum(p["sandbox"] == sys.argv[1] and p["state"] == "done" for p in json.load(sys.stdin)))' "$(cloche show cut --json | "$PYTHON" "$BIN/field.py" id)")" 1
@@ -376,18 +376,18 @@ END
     [ $first = 137 ] || whole=1
     [ $first != 137 ] || cut=$((cut + 1))
     try cloche pipeline "at-$point" run --json
-    [ "$(field state)" = rolled_back ] || [ $whole = 1 ] || not_ok "killed at point $point it goes on to its end"
+    [ "$(field state)" = rolled_back ] || [ $whole = 1 ] || not_ok "killed at point $point it continues to its end"
     # Killed at its very last write it has ended, and this is another run.
     is "$(field stages.0.promotion | cut -c 1-3)" pr_ || is "$(field run)" 2 || not_ok "killed at point $point its promotion is known"
     is_new || not_ok "killed at point $point reality is new"
     cloche rm "at-$point" > "$T/log"
   done
-  check "killed before and after each of its writes, $cut times in all, it goes on to the same end" test "$cut" -gt 35
+  check "killed before and after each of its writes, $cut times in all, it continues to the same end" test "$cut" -gt 35
 else
   echo "strace is not here: not killed at each write"
 fi
 
-# --- What makes no sense.
+# --- Invalid requests.
 begin none << 'END'
 END
 refused invalid pipeline none run

@@ -22,7 +22,7 @@ def case(function):
 
 
 def answer(call, *arguments, **words):
-    """What a call says: ok, its small result, or the name of its errno."""
+    """The result of a call: ok, a small number, or the name of its errno."""
     try:
         result = call(*arguments, **words)
     except OSError as error:

@@ -27,14 +27,14 @@ try cloche show twin --json
 check "a fork inherits it" field_is project_file "sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
 cloche stop box > "$T/log"
 
-# --- What it allows goes, and nothing else.
+# --- Allowed changes are applied, and nothing else.
 inside box 'echo new > lib/a.py; mkdir -p lib/deep/er; echo x > lib/deep/er/c.py'
 try cloche promote box --yes --json
-check "what is allowed is applied, with the directories on the way" field_is state done
+check "allowed changes are applied, with the directories on the way" field_is state done
 check "there it is" is "$(cat "$WORK/lib/deep/er/c.py")" x
 inside box 'echo changed > b.txt'
 try cloche promote box --yes
-check "what is not allowed is a conflict" exits 4
+check "a change that is not allowed is a conflict" exits 4
 check "which names the rule" says 'b.txt: promote.allow of cloche.toml does not name it'
 check "and how to proceed" says 'exclude'
 check "nothing was applied" is "$(cat "$WORK/b.txt")" two
@@ -47,7 +47,7 @@ check "which names the pattern" says "secrets/deep/key: promote.deny of cloche.t
 check "the file is there" is "$(cat "$WORK/secrets/deep/key")" s
 inside twin 'git -v > /dev/null 2>&1; echo q > pyproject.toml'
 try cloche promote twin pyproject.toml --yes --json
-check "what is read-only stays" field_is state conflict
+check "a read-only path stays" field_is state conflict
 check "and says so" field_is conflicts.0.reason "promote.read_only of cloche.toml forbids it: 'pyproject.toml'"
 try cloche new --name empty
 inside empty 'mkdir nothing'
@@ -72,7 +72,7 @@ try cloche promote sly cloche.toml --yes --json
 check "not even its deletion" field_is state conflict
 check "b.txt is as it was" is "$(cat "$WORK/b.txt")" two
 
-# --- The owner changes his.
+# --- The owner changes the real file.
 printf '[promote]\nallow = ["*.txt"]\n' > "$WORK/cloche.toml"
 inside sly 'git init > /dev/null 2>&1; echo fine > lib/z.py'
 try cloche promote sly lib --dry-run --json
@@ -82,7 +82,7 @@ try cloche pipeline sly repin
 check "repin asks a person" exits 5
 check "and shows the file" says 'allow = \["\*.txt"\]'
 try cloche pipeline sly repin --yes
-check "or takes his yes" mentions "^sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
+check "or takes --yes" mentions "^sha256:$(sha256sum < "$WORK/cloche.toml" | cut -c 1-64)"
 try cloche promote sly lib --yes --json
 check "now the new one holds" field_is state conflict
 try cloche promote sly b.txt --yes --json
@@ -109,14 +109,14 @@ for words in "run -- true" "promote sly --dry-run" "explain" "shell -T" "pipelin
   check "and what to do" says 'known here: allow, deny, read_only'
 done
 try cloche exec sly -- true
-check "what is there already goes on" exits 0
+check "existing sandboxes continue" exits 0
 head -c 70000 /dev/zero | tr '\0' '#' > "$WORK/cloche.toml"
 refused invalid new
 rm "$WORK/cloche.toml" && mkfifo "$WORK/cloche.toml"
 refused invalid new
 rm "$WORK/cloche.toml"
 
-# --- What sandboxes are made with: a project takes away, and gives nothing.
+# --- Defaults for sandboxes: a project takes away, and gives nothing.
 limits() { cloche show "$1" --json > "$OUT" 2> "$ERR"; }
 cat > "$WORK/cloche.toml" << 'END'
 [sandbox]
@@ -129,8 +129,8 @@ try cloche new --name wish
 check "a wish of [sandbox] is an error where it is out of range" says 'cloche.toml:5: .*files'
 sed -i 's/99999999/1048576/' "$WORK/cloche.toml"
 try cloche new --name wish
-check "what is not granted is not" exits 0
-check "and named" says 'not granted: cloche.toml asks for --allow evil.example.com:443'
+check "ungranted wishes do not prevent the start" exits 0
+check "and are named" says 'not granted: cloche.toml asks for --allow evil.example.com:443'
 check "secrets, too" says 'asks for --secret token'
 try cloche net wish --json
 check "nothing is allowed" field_is rules '[]'
@@ -147,7 +147,7 @@ fi
 check "of time, too" field_is limits.wall 5400.0
 try cloche new --name typed --allow evil.example.com:443 --pids 70
 limits typed
-check "what was typed holds" field_is limits.pids 70
+check "typed limits hold" field_is limits.pids 70
 try cloche net typed --json
 check "and is granted" field_is rules.0.rule evil.example.com:443
 as_caller mkdir -p "$CALLER_HOME/.config/cloche"

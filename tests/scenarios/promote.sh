@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a sandbox changed is lifted into reality, all or nothing, and taken back.
+# A sandbox's changes are promoted, all or nothing, and undone.
 . "$(dirname "$0")/../harness/lib.sh"
 
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
@@ -32,7 +32,7 @@ check "so nothing was done" is "$(shape)" "$before"
 # --- All of it.
 try cloche promote box --yes --json
 check "it is applied" field_is state done
-check "what was shown is what was applied" field_is digest "$digest"
+check "exactly the shown changes were applied" field_is digest "$digest"
 pr=$(field id)
 check "edited" is "$(cat "$WORK/src/a")" changed
 check "deleted" not test -e "$WORK/src/b"
@@ -64,7 +64,7 @@ check "again: it prints the id" mentions '^pr_'
 pr=$(grep '^pr_' "$OUT")
 check "the same again" is "$(shape)" "$after"
 
-# --- The sandbox goes on; what we put there is no conflict.
+# --- The sandbox continues; files that it promoted are not a conflict.
 inside box 'echo further > src/a' > "$T/log"
 try cloche promote box --yes --json
 check "a second promotion from the same sandbox" field_is state done
@@ -82,7 +82,7 @@ inside late 'echo mine > src/a; echo fine > src/new-file' > "$T/log"
 echo theirs > "$WORK/src/a"
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/src/a"
 try cloche promote late --yes
-check "what both changed is a conflict" exits 4
+check "a file changed on both sides is a conflict" exits 4
 check "which names it" says "$WORK/src/a: the sandbox edited it; it was edited in reality"
 check "reality keeps its own" is "$(cat "$WORK/src/a")" theirs
 check "and nothing at all was applied" not test -e "$WORK/src/new-file"
@@ -97,7 +97,7 @@ check "undo refuses where reality has moved on" exits 4
 check "with a list" says "$WORK/src/new-file"
 check "and leaves it" is "$(cat "$WORK/src/new-file")" edited-since
 
-# --- What must not come out.
+# --- Changes that must not come out.
 try cloche new --name leak
 inside leak 'echo "token = ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYg | cut -c 1-36)" > settings.py' > "$T/log"
 try cloche promote leak --yes --json
@@ -111,7 +111,7 @@ try cloche promote hostile --yes
 check "a pipe stops it" exits 4
 check "names are escaped" not grep -q $'\033' "$ERR" "$OUT"
 try cloche promote hostile --yes --exclude pipe
-check "what runs later needs a yes of its own" exits 5
+check "a change that runs later needs a yes of its own" exits 5
 check "it is shown, and why" mentions 'runs later: .*/.git/hooks/post-commit: '
 check "with what it would run" mentions '^    .*evil'
 check "no hook" not test -e "$WORK/.git/hooks"
@@ -147,14 +147,14 @@ check "it has begun" until_true unfinished
 echo mine >> "$WORK/first"  # waits, as long as it is held
 wait $promoting
 status=$?
-check "what was written in the moment of the rename is a conflict" exits 4
+check "a write in the moment of the rename is a conflict" exits 4
 check "and said to be one" says 'first: reality has changed it in between; everything is as it was'
 check "it is in reality" is "$(tr '\n' ' ' < "$WORK/first")" "old mine "
 check "all of it or nothing" is "$(cat "$WORK/second")" old
 exec 9>> "$WORK/second"
 try cloche promote overtaken second --yes
 exec 9>&-
-check "what somebody has open for writing is a conflict, too" exits 4
+check "a file open for writing is a conflict, too" exits 4
 check "with its reason" says 'a process has it open for writing'
 mv "$BIN/cloche-promote.real" "$BIN/cloche-promote"
 try cloche promote overtaken second --yes
@@ -176,13 +176,13 @@ try cloche promote globs keep.json --yes --json
 check "one that is there, and unchanged, is not" field_is changes '[]'
 try cloche promote globs --yes --exclude '.git/**' --exclude '*.log' --exclude 'keep[1].txt' --json
 check "patterns leave out" field_is state done
-check "what is in .git" not test -e "$WORK/.git/info/exclude"
+check "files in .git" not test -e "$WORK/.git/info/exclude"
 check "names at any depth" not test -e "$WORK/logs/deep/a.log"
 check "a name that looks like a pattern" not test -e "$WORK/keep[1].txt"
 check "and nothing else" is "$(cat "$WORK/logs/t")" t
 try cloche promote globs 'logs/**/*.log' --yes --json
 check "a pattern chooses" field_is state done
-check "what it matches" is "$(cat "$WORK/logs/deep/a.log")" l
+check "matching files" is "$(cat "$WORK/logs/deep/a.log")" l
 check "and no more" not test -e "$WORK/keep[1].txt"
 
 # --- A name in brackets is neither a list nor a pattern.
@@ -225,7 +225,7 @@ check "a path may lead upwards" is "$status $(cat ../far)" "0 new"
 cd "$WORK" || exit 1
 cloche rm far > "$T/log" 2>&1
 
-# --- What makes something run later can be left out, and the rest applied.
+# --- Changes that make something run later can be left out, and the rest applied.
 dialogue() { as_caller "$PYTHON" "$BIN/dialogue.py" "$@" > "$OUT" 2> "$ERR"; status=$?; }
 try cloche new --name mixed
 inside mixed 'mkdir -p .git/hooks; echo evil > .git/hooks/pre-push; chmod +x .git/hooks/pre-push; echo fine > fine.txt' > "$T/log"
@@ -253,7 +253,7 @@ try cloche new --name links
 inside links 'rm -rf .git/hooks; ln -s ../tools .git/hooks; printf "#!/bin/sh\nid\n" > tools/pre-commit; chmod +x tools/pre-commit' > "$T/log" 2>&1
 try cloche promote links --yes
 check "a link in place of the hooks needs a yes of its own" exits 5
-check "it is told where it leads" mentions '.git/hooks .*| -> ../tools'
+check "its target is shown" mentions '.git/hooks .*| -> ../tools'
 check "the file behind it is a hook" mentions 'runs later: .*/tools/pre-commit: git runs'
 check "and nothing was applied" not test -L "$WORK/.git/hooks"
 for place in .vscode .claude .cargo .husky .devcontainer .github .config .git; do
@@ -270,17 +270,17 @@ try cloche promote behind tools --yes
 check "a file is a hook by a link that reality has" exits 5
 try cloche promote behind dotfiles --yes
 check "or a part of the home's" exits 5
-check "by the name that is said" mentions "also $CALLER_HOME/.bashrc"
+check "by the name that is shown" mentions "also $CALLER_HOME/.bashrc"
 cloche rm behind > "$T/log" 2>&1
 
-# --- What diff does not show is not applied unless it is named.
+# --- Changes that diff does not show are not applied unless they are named.
 mkdir -p "$WORK/py" && echo 'a = 1' > "$WORK/py/a.py"
 [ "$MODE" = system ] || chown -hR "$CALLER_UID:$CALLER_UID" "$WORK/py"
 try cloche new --name noise
 inside noise 'mkdir py/__pycache__; echo evil > py/__pycache__/a.cpython-311.pyc; echo "a = 2" > py/a.py' > "$T/log" 2>&1
 try cloche promote noise --yes
 check "caches are left out" exits 0
-check "that is said" says '1 file of build noise was left out (1 caches)'
+check "that is reported" says '1 file of build noise was left out (1 caches)'
 check "the rest is there" is "$(cat "$WORK/py/a.py")" 'a = 2'
 check "and only that" not test -e "$WORK/py/__pycache__"
 try cloche promote noise --dry-run --json
@@ -295,8 +295,9 @@ check "with both it is applied" is "$(cat "$WORK/py/__pycache__/a.cpython-311.py
 try cloche new --name rights
 inside rights 'echo x > open; chmod 777 open; mkdir opendir; chmod 1777 opendir' > "$T/log" 2>&1
 try cloche promote rights --yes
-check "what everybody may write needs a yes of its own" exits 5
-check "and is told so" mentions 'mode 0777: everybody may write to it'
+check "a world-writable file needs a yes of its own" exits 5
+check "and the reason is shown" mentions 'mode 0777: everybody may write to it'
+check "as what it is" mentions '^opens up: .*/open: Others may do more'
 inside rights 'chmod 755 open opendir; python3 -c "
 import os, struct
 os.setxattr(\"open\", \"system.posix_acl_access\", struct.pack(\"<I\" + \"HHI\" * 5, 2, 1, 6, 2**32 - 1, 2, 7, 0 if os.getuid() else 1,
@@ -304,7 +305,7 @@ os.setxattr(\"open\", \"system.posix_acl_access\", struct.pack(\"<I\" + \"HHI\" 
 if inside rights 'getfattr -n system.posix_acl_access open' > "$T/log" 2>&1; then
   try cloche promote rights --yes
   check "so does a list that names somebody else" exits 5
-  check "it is told who" mentions 'user [0-9]* may rwx'
+  check "the user is named" mentions 'user [0-9]* may rwx'
 fi
 
 if [ "$MODE" = system ]; then
@@ -319,5 +320,5 @@ if [ "$MODE" = shared ]; then
   try cloche new --name stranger
   inside stranger 'mv roots/file roots/other 2> /dev/null; rm -rf roots; mkdir -p roots; echo mine > roots/file' > "$T/log" 2>&1
   try cloche promote stranger roots --yes
-  check "with nobody's rights but his own" is "$(cat "$WORK/roots/file")" r
+  check "with nobody's rights but the caller's" is "$(cat "$WORK/roots/file")" r
 fi

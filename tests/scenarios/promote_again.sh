@@ -197,6 +197,17 @@ try cloche undo --yes
 check "and the one before" exits 0
 check "it is as it was" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib/f1\nlib\nother')"
 
+anew
+cloche new --name another > /dev/null
+cloche exec -q another -- ln other/g other/h < /dev/null
+try cloche promote another --yes
+check "another name of an unchanged file is promoted" exits 0
+check "as another name" is "$(stat -c '%i %h' other/g)" "$(stat -c '%i 2' other/h)"
+try cloche promote another --yes --json
+check "promoted again there is nothing to do" field_is changes '[]'
+cloche undo --yes > /dev/null 2>&1
+check "and it can be undone" is "$(stat -c %h other/g; ls other)" "$(printf '1\ng')"
+
 # What was taken back leaves directories with another time.
 anew
 as_caller mkdir empty

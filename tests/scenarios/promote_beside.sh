@@ -59,6 +59,39 @@ try cloche promote added --yes
 check "a directory that somebody adds to is the same" exits 0
 check "and is written into" is "$(cat lib/f1 lib/more)" "$(printf 'mine\nmore')"
 
+# A sandbox that was made between a promotion and its undoing saw what was promoted.
+anew
+cloche new --name early > /dev/null
+work early 'echo early > lib/f1; rm lib/f2'
+cloche promote early --yes > /dev/null 2>&1
+cloche new --name late > /dev/null
+work late 'echo late >> lib/f1; echo late > lib/f2'
+cloche undo --yes > /dev/null 2>&1
+try cloche promote late --yes
+check "to it an undo is a change of reality" is "$status $(cat lib/f1 lib/f2 | tr '\n' ' ')" "4 lib/f1 lib/f2 "
+try cloche promote early --yes
+check "to the one that promoted it is not" is "$status $(cat lib/f1 | tr '\n' ' ')" "0 early "
+
+# What somebody does to a directory's attributes or owner is theirs, also when a promotion is undone.
+anew
+cloche new --name attributes > /dev/null
+work attributes 'setfattr -n user.one -v 1 lib'
+cloche promote attributes --yes > /dev/null 2>&1
+as_caller setfattr -n user.one -v 2 lib
+try cloche undo --yes
+check "an attribute that somebody changed is not taken back" \
+  is "$status $(getfattr --only-values -n user.one lib)" "4 2"
+as_caller setfattr -n user.one -v 1 lib
+try cloche undo --yes
+check "nothing but a time does not keep an undo back" is "$status $(getfattr -d lib)" "0 "
+if [ "$MODE" = system ]; then
+  work attributes 'chown 0:7 lib'
+  cloche promote attributes --yes > /dev/null 2>&1
+  chown 1 lib
+  try cloche undo --yes
+  check "nor is an owner" is "$status $(stat -c %u:%g lib)" "4 1:7"
+fi
+
 # A promotion takes away what another sandbox shows by another name.
 for other in fork sibling stopped; do
   anew

@@ -38,6 +38,28 @@ try cloche undo "$(field id)"
 check "and undone" is "$status $(ls)" "0 "
 try cloche rm --all
 
+# --- A file beside a hidden one, further down than the kernel takes a path for.
+cat > "$BIN/bottom.py" << 'END'
+import os, sys
+for _ in range(30):
+    if sys.argv[1] == "make": os.mkdir("n" * 200)
+    os.chdir("n" * 200)
+if sys.argv[1] == "make": open(".env", "w").write("hidden\n")
+if sys.argv[1] != "show": open("file", "w").write(sys.argv[1] + "\n")
+print(open("file").read(), end="")
+END
+chmod 644 "$BIN/bottom.py"
+as_caller mkdir -p bottom/.git && cd bottom || exit 1
+try as_caller "$PYTHON" "$BIN/bottom.py" make
+cloche new --name bottom > "$T/log" 2>&1
+try cloche exec bottom -- "$PYTHON" "$BIN/bottom.py" edit
+try cloche promote bottom --yes
+check "its edit is not a conflict" exits 0
+check "and is there" is "$(as_caller "$PYTHON" "$BIN/bottom.py" show)" edit
+cd "$WORK" || exit 1
+try cloche rm --all
+rm -r bottom
+
 # --- A renamed directory is copied beside itself: what others call by a similar name is theirs.
 mkdir lib .cloche-renamed
 echo code > lib/file

@@ -34,6 +34,16 @@ check "when the other is through, it is applied" field_is state "done"
 check "as it is then" is "$(cat "$WORK/other")" new
 wait $holder
 
+# --- What a large undo left aside. To remove a file can take milliseconds.
+aside=$CALLER_HOME/.local/state/cloche/promotions/.aside.pr_1_x
+as_caller sh -c 'mkdir "$1" && cd "$1" && seq 1000 | xargs touch' sh "$aside"
+cloche exec box -- sh -c 'echo newer > other' > "$T/log" 2>&1
+try cloche promote box --yes --json
+check "a promotion is applied" field_is state "done"
+check "without waiting until all of that is removed" test -e "$aside/1000" -o -e "$aside/1" -o -e "$aside/500"
+try cloche promotions
+check "which happens later, when nobody waits" until_true test ! -e "$aside"
+
 # --- A diff.
 cloche exec box -- sh -c 'for i in $(seq 80); do head -c 50000 /dev/urandom | base64 > large$i; done' > "$T/log" 2>&1
 mkfifo "$T/slow"

@@ -7,7 +7,7 @@ HANG_SECONDS=${HANG_SECONDS:-120}
 . "$(dirname "$0")/../harness/lib.sh"
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*"; }
 shape() { (cd "$WORK" && find . -printf '%p %y %m %U %T@ %l\n' | sort; find . -type f -print0 | sort -z | xargs -0 md5sum); }
-annexes() { find "$WORK" -name .cloche-promotions; }
+side_stores() { find "$WORK" -name .cloche-promotions; }
 promote() {
   local box=$1
   shift
@@ -46,7 +46,7 @@ inside box 'for place in . disk mem; do
   echo new > $place/edit; rm $place/gone; rm -r $place/d; mkdir -p $place/made/below; echo n > $place/made/below/n; ln $place/made/below/n $place/made/link; done' > "$T/log" 2>&1
 promote box --dry-run
 check "a dry run says what it would do on all three" is "$state" dry_run
-check "and leaves nothing behind" is "$(annexes)$(shape)" "$old"
+check "and leaves nothing behind" is "$(side_stores)$(shape)" "$old"
 promote box
 check "it is applied to three file systems" is "$state" "done"
 pr=$(field id)
@@ -55,8 +55,8 @@ for place in . disk mem; do
   check "$place has lost the old" test ! -e "$WORK/$place/gone" -a ! -e "$WORK/$place/d"
   check "$place has both names of one file" test "$WORK/$place/made/below/n" -ef "$WORK/$place/made/link"
 done
-check "what was replaced is kept on its own file system" is "$(annexes | wc -l)" 2
-for each in $(annexes); do check "$each is closed to others" is "$(stat -c %a "$each")" 700; done
+check "what was replaced is kept on its own file system" is "$(side_stores | wc -l)" 2
+for each in $(side_stores); do check "$each is closed to others" is "$(stat -c %a "$each")" 700; done
 check "the sandbox does not see it" not inside box 'ls disk/.cloche-promotions mem/.cloche-promotions'
 cloche new --name later > "$T/log" 2>&1
 check "nor does a new one" not inside later 'ls disk/.cloche-promotions || ls mem/.cloche-promotions'
@@ -68,7 +68,7 @@ git -C "$WORK/disk" init -q && check "git does not see it either" not grep -q cl
 rm -rf "$WORK/disk/.git"
 try cloche undo "$pr"
 check "it is undone" exits 0
-check "nothing of it is left" is "$(annexes)" ""
+check "nothing of it is left" is "$(side_stores)" ""
 rm -rf "$WORK/disk/.git"
 content() { (cd "$WORK" && find . -type f -not -path '*/.cloche-promotions/*' -print0 | sort -z | xargs -0 md5sum); }
 check "to the byte" is "$(content)" "$(printf '%s\n' "$old" | grep -E '^[0-9a-f]{32} ')"
@@ -81,7 +81,7 @@ promote large
 check "a full file system is told" is "$state" exhausted
 check "and what to do" is "$(field error.cure)" "make room; nothing was applied"
 check "nothing was applied, on none of them" is "$(content)" "$before"
-check "and nothing is left" is "$(annexes)" ""
+check "and nothing is left" is "$(side_stores)" ""
 mount -o remount,size=8m "$WORK/mem"
 promote large
 check "with room it is applied" is "$state" "done"

@@ -23,8 +23,8 @@ check "with a winner the exit status is 0" exits 0
 check "the table has the winner" mentions '^good  *passed'
 check "and who failed, with the reason" mentions '^bad  *failed: check .test -e ok.: exit status 1'
 check "the verdict is a sentence" mentions '^winner: good, the only lane that passed'
-check "progress is told on standard error" says '^cloche: bad: started'
-check "the last line says how to go on" is "$(tail -n 1 "$ERR" | grep -c 'cloche shell race-.*-good$')" 1
+check "progress is reported on standard error" says '^cloche: bad: started'
+check "the last line says how to continue" is "$(tail -n 1 "$ERR" | grep -c 'cloche shell race-.*-good$')" 1
 check "outside there is no such file" test ! -e ok
 try cloche ls --json
 check "the winner is kept, and only it" field_is '#' 1
@@ -58,15 +58,15 @@ check "--json: the kept one is marked" lane_is good kept true
 check "--json: the other is gone" lane_is bad kept false
 clean_up
 
-# The set-up runs once, and what it did is nobody's own change.
+# The set-up runs once, and its changes count for no lane.
 mkdir shared && echo 1 > shared/count
 [ "$CALLER_UID" = 0 ] || chown -R "$CALLER_UID:$CALLER_UID" shared
 try cloche race --json --setup 'mkdir built' --setup 'echo 2 >> shared/count; echo done > built/x' \
   --check 'test "$(wc -l < shared/count)" = 2' --approach a='cat built/x' --approach b='echo y > new'
 check "every lane sees what the set-up made" field_is lanes.1.passed true
 check "a lane's own output is kept" lane_is a steps.0.output_tail done
-check "what the set-up changed does not count" lane_is a files_changed 0
-check "what the lane changed does" lane_is b files_changed 1
+check "changes of the set-up do not count" lane_is a files_changed 0
+check "changes of the lane do" lane_is b files_changed 1
 check "nor does it overlap" field_is overlap '[]'
 clean_up
 try cloche race --setup 'echo broken build; exit 7' --approach a=true
@@ -91,19 +91,19 @@ try cloche race --json --score 'cat n' --score-key size --lower-is-better \
   --approach a='echo "{\"speed\": 1, \"size\": 5}" > n' \
   --approach b='echo "{\"speed\": 2, \"size\": 9}" > n'
 check "one of several scores decides" field_is winner a
-check "the others are told" lane_is b scores.speed 2.0
+check "the others are reported" lane_is b scores.speed 2.0
 clean_up
 try cloche race --json --score 'cat n' --approach odd='echo fast > n' --approach some='echo 1 > n'
 check "a lane whose score cannot be read is behind" field_is winner some
 check "it passed all the same" lane_is odd passed true
-check "and says why" lane_is odd problem 'the score is no number: fast'
+check "and says why" lane_is odd problem 'the score is not a number: fast'
 clean_up
 
 # Ties, and nobody.
 try cloche race --score 'echo 5' --approach a='echo x > f' --approach b='echo y > f' \
   --approach worse='printf "x\ny\nz\n" > f'
-check "a tie is said, with the names" mentions '^tie: a and b are equal'
-check "and is no failure" exits 0
+check "a tie is reported, with the names" mentions '^tie: a and b are equal'
+check "and is not a failure" exits 0
 clean_up
 try cloche race --json --check 'test -e one' --check 'test -e two' --approach zero=true \
   --approach one='touch one' --approach never='exit 3'
@@ -114,14 +114,14 @@ check "with its reason" field_is nearest_miss.result 'failed: check `test -e two
 check "a failed approach is not checked" lane_is never steps.0.exit_status 3
 check "and nothing is kept" nothing_is_left
 try cloche race --check false --approach a=true
-check "it is said in words" mentions 'no lane passed; the nearest was a: passed 0 of 1 checks'
+check "it is reported in words" mentions 'no lane passed; the nearest was a: passed 0 of 1 checks'
 
 # Early stop.
 try cloche race --json --jobs 2 --first-pass --approach slow='sleep 1000' --approach quick=true \
   --approach queued=true
 check "--first-pass: the first that passes wins" field_is winner quick
-check "--first-pass: what runs is cancelled" lane_is slow state cancelled
-check "--first-pass: what waits is never started" lane_is queued sandbox null
+check "--first-pass: running lanes are cancelled" lane_is slow state cancelled
+check "--first-pass: waiting lanes are never started" lane_is queued sandbox null
 clean_up
 try cloche race --json --jobs 4 --best-of 2 --approach a=true --approach b=true \
   --approach c='sleep 1000' --approach d=false
@@ -129,11 +129,11 @@ check "--best-of: ends after so many" lane_is c state cancelled
 check "--best-of: those before it count" lane_is b passed true
 clean_up
 
-# What never ends, what eats.
+# Lanes that never end, or that use up a resource.
 try cloche race --json --wall 1s --approach hang='sleep 1000' --approach fine=true
 check "a lane that never ends is ended" lane_is hang result \
   'failed: approach `sleep 1000`: killed: wall time limit 1 s'
-check "and the others go on" field_is winner fine
+check "and the others continue" field_is winner fine
 clean_up
 try cloche race --json --wall 1s --check 'sleep 1000' --approach a=true
 check "so is a check" lane_is a steps.1.exit_status 124
@@ -144,16 +144,16 @@ if [ "$MODE" != rootless ]; then
   clean_up
 fi
 try cloche race --json --approach flood='yes | head -c 50000000' --approach fine=true
-check "a flood of output is no problem" lane_is flood passed true
+check "a lane may flood its output" lane_is flood passed true
 check "and is not kept" test "$(wc -c < "$OUT")" -lt 100000
 clean_up
 try cloche race --json --approach leaves='(setsid sleep 1000 > /dev/null 2>&1 &); true'
-check "what a lane leaves running ends with it" field_is winner leaves
+check "leftover processes of a lane end with it" field_is winner leaves
 try cloche ls --json
 check "its sandbox is stopped" field_is 0.state stopped
 clean_up
 
-# Many lanes take turns: each tells when it began and ended.
+# Many lanes take turns: each prints when it began and ended.
 try cloche race --json --jobs 2 --copies 50 -- sh -c 'date +%s.%N; sleep 0.02; date +%s.%N'
 at_once=$("$PYTHON" -c '
 import json, sys
@@ -216,7 +216,7 @@ try cloche race --json --approach tiny='echo tiny > f' race.toml
 check "flags add lanes to a file" field_is winner tiny
 clean_up
 
-# Bad input: said with its cure, and nothing ran.
+# Bad input is reported with its cure, and nothing ran.
 bad() {
   local sentence=$1 text=$2
   shift 2
@@ -235,7 +235,7 @@ printf '[lane."<b>\\u001b[31m"]\nrun = "x"\n' > bad.toml
 bad "a hostile name" 'bad.toml:1: lane' bad.toml
 check "and does not reach the terminal" not says $'\033'
 printf '\xff\xfe[lane' > bad.toml
-bad "what is no TOML" 'bad.toml:1: ' bad.toml
+bad "invalid TOML" 'bad.toml:1: ' bad.toml
 head -c 3000000 /dev/zero > bad.toml
 bad "a file of zeros" 'bad.toml' bad.toml
 bad "a file that is not there" 'read nowhere.toml: No such file' nowhere.toml
@@ -288,7 +288,7 @@ check "and stays as it is" is "$(cat real)" old
 clean_up
 try cloche race --promote winner --yes --check 'grep -q good real' --approach good='echo good > real' --approach bad='echo bad > real'
 check "with one it is" exits 0
-check "what the winner made, and only that" is "$(cat real)" good
+check "the winner's changes, and only those" is "$(cat real)" good
 check "as a promotion" mentions '^pr_'
 clean_up
 try cloche race --promote winner --yes --json --approach good='echo better > real'
@@ -297,13 +297,13 @@ check "--json: with its id" is "$(field promotion.id | cut -c 1-3)" pr_
 check "--json: and it happened" is "$(cat real)" better
 clean_up
 try cloche race --promote winner --yes --approach a='mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit'
-check "what runs later needs a yes of its own" exits 5
+check "a change that runs later needs a yes of its own" exits 5
 check "and stays inside" not test -e .git
 clean_up
 printf '[promote]\ndeny = ["real"]\n' > cloche.toml
 try cloche race --promote winner --yes --json --approach good='echo more > real'
-check "what cloche.toml forbids stays inside" field_is promotion.state conflict
-check "which is told by the status" exits 4
+check "changes that cloche.toml forbids stay inside" field_is promotion.state conflict
+check "which the exit status shows" exits 4
 rm cloche.toml
 clean_up
 try cloche race --promote winner --yes --approach bad=false
@@ -312,7 +312,7 @@ try cloche race --promote other --approach a=true
 check "only the winner is promoted" exits 2
 clean_up
 
-# Nobody reads what it says.
+# Nobody reads its output.
 cloche race --pick none --setup 'echo x' --approach a=true --approach b=true 2>&1 | head -c 1 > "$OUT"
 check "without a reader nothing is left either" nothing_is_left
 

@@ -36,12 +36,12 @@ try cloche exec box -- apt-get remove -y cloche-test-package
 check "apt-get removes it" exits 0
 try cloche exec box -- sh -c 'useradd -m -s /bin/sh worker && id worker && ls -ld /home/worker && groupadd crew && usermod -aG crew worker && id -Gn worker'
 check "useradd, groupadd, usermod" exits 0
-check "the user is in his group" mentions crew
+check "the user is in the new group" mentions crew
 try cloche exec box -- sh -c 'echo secret > /home/worker/f && chown worker:crew /home/worker/f && chmod 640 /home/worker/f && stat -c "%U:%G %a" /home/worker/f'
 check "chown and chmod" prints 'worker:crew 640'
 try cloche exec box -- setpriv --reuid worker --regid worker --init-groups sh -c 'id -un; cat ~worker/f; cat /etc/shadow'
 check "to become another user" mentions worker
-check "who may read his" mentions secret
+check "with access to that user's files" mentions secret
 check "and not root's" says 'Permission denied'
 try cloche exec box -- su worker -s /bin/sh -c 'id -un'
 check "su" prints worker

@@ -88,6 +88,9 @@ check "the result counts what was added" field_is changes.added 1
 check "the result counts what was changed" field_is changes.changed 1
 check "the result counts what was deleted" field_is changes.deleted 1
 check "the result says it was not kept" field_is changes.kept false
+# The keeper removes the files of one run while it is asked to count those of the next.
+counted=$(as_caller sh -c "for i in \$(seq 150); do $BIN/cloche run --json -- touch tree/new; done" | grep -c '"added":1')
+check "so does each of many in a row" is "$counted" 150
 try cloche run -- true
 check "without changes there is nothing to say" says_nothing
 try cloche run -q -- touch x
@@ -129,10 +132,18 @@ check "and fails" exits 125
 try cloche run -- env -i "$BIN/cloche" ls
 check "also where the variable is gone" says 'you are inside a sandbox'
 
-# What is missing or misspelt is named.
+# Missing and misspelt words are named.
 try cloche port nope
 check "port without a port says what is missing" says 'PORT is required'
 check "and how it is called" says 'cure: cloche port SANDBOX PORT'
+try cloche port nope 80
+check "port of no sandbox is not found" exits 3
+check "and says where the names are" says 'cure: cloche ls'
+try cloche fork box --count many
+check "a number that is none is named" says '^cloche: --count many: not a whole number'
+try cloche port nope eighty
+check "port of a word is refused" exits 2
+check "and says what a port is" says 'PORT: eighty is not a port'
 try cloche net box allow
 check "net allow without a rule says so" says 'net allow: no rule is given'
 check "and gives an example" says 'cloche net box allow HOST:443'
@@ -140,5 +151,15 @@ try cloche net box alow x
 check "net with an unknown action asks whether another was meant" says 'did you mean allow'
 try cloche run --allow @npmm -- true
 check "a misspelt preset, too" says 'did you mean @npm?'
+try cloche run --allow @npm @pypi @debian -- echo there
+check "several presets may follow one --allow" prints there
+try cloche run --allow @npm @pypy -- true
+check "and each of them is looked at" says 'did you mean @pypi?'
+try cloche run --allow http://localhost:3000 -- true
+check "a rule that only the proxy is asked for is taken" exits 0
+check "and says so" says 'http://localhost:3000 .*CLOCHE_PROXY.*write http://host.cloche:3000'
+try cloche run --allow http://host.cloche:3000 -- true
+check "one for the machine says nothing" says_nothing
+refused invalid new --allow '*.com'
 try cloche show "$(cloche new 2> /dev/null)"
 check "show does not speak of limits that nobody asked for" not mentions 'not enforced here: inodes'

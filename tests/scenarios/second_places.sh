@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is hidden in one place is hidden in every other place where it is mounted; what can only be bound gives no
-# way to the host's services. Its mounts are nobody else's.
+# A path hidden in one place is hidden in every other place where it is mounted; directories that
+# can only be bound give no way to the host's services. The mounts of this test are private.
 [ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare --mount --propagation private "$0" "$@"
 [ "$(id -u)" = 0 ] || { echo "skipped: mounting needs root"; exit 77; }
 PLACE=$(mktemp -d /mnt/cloche-t.XXXXXX)
@@ -26,7 +26,7 @@ stop_daemon
 $starter ls > "$T/log" 2>&1
 
 try cloche run -- cat "$PLACE/home/plain/f" "$PLACE/disk/plain/f"
-check "what is not hidden is there" prints $'known\nold'
+check "other files are there" prints $'known\nold'
 try cloche run -- sh -c "cat $PLACE/home/.ssh/id; cat $PLACE/home/.config/gh/hosts.yml; cat $PLACE/keys/id; cat $PLACE/part/gh/hosts.yml"
 check "hidden files are hidden in a second place of the home" prints_nothing
 try cloche run -- sh -c "cat $PLACE/disk/.snapshots/f; cat $PLACE/disk/timeshift/f"

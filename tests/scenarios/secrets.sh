@@ -25,7 +25,7 @@ chmod 644 "$T/ca.pem"
 CALLER_ENV=("${WORLD_ENV[@]}" CLOCHE_PRODUCTION_HOSTS=/dev/null SSL_CERT_FILE="$T/ca.pem")
 restart_daemon
 set_secret() { printf '%s\n' "$VALUE" | cloche secret set "$@"; }
-# What the servers may resolve to is on loopback, and must be granted besides.
+# The servers' names resolve to loopback, which must be granted besides.
 near=(--allow "tcp://127.0.2.1:$PORT" --allow "tcp://127.0.2.2:$PORT" --allow "tcp://127.0.2.3:$PORT" --allow "tcp://127.0.2.4:$PORT")
 
 # --- Setting one.
@@ -45,13 +45,13 @@ broken() { printf "$1" | cloche secret set broken --host api.test > "$OUT" 2> "$
 broken 'a-value-with\r\nX-More: header'
 check "one that would be two headers is refused" says 'line breaks'
 broken 'short'
-check "and one that could not be masked" says 'could not be masked'
+check "and one that could not be redacted" says 'could not be redacted'
 broken ''
 check "and none" not exits 0
 try set_secret lost
 check "a secret belongs to a host" says 'host is missing'
 try set_secret lost --host '*.test'
-check "to one host" says 'no host it could belong to'
+check "to one host" says 'not a host it could belong to'
 try cloche secret ls --json
 check "it is listed" field_is 0.name token
 check "for its host" field_is 0.hosts.0 "api.test:$PORT"
@@ -59,7 +59,7 @@ try cloche secret ls
 check "for people, too" mentions "token  *api.test:$PORT"
 check "the vault is its owner's alone" is "$(stat -c %a "$STATE"/daemon/vault.*  | sort -u)" 600
 
-# --- The sandbox has what stands for it; the server gets the value.
+# --- The sandbox has a placeholder; the server gets the value.
 use='test -n "$TOKEN" && curl -sS -m 30 -H "Authorization: Bearer $TOKEN"'
 try cloche run --secret token "${near[@]}" -- sh -c "$use https://api.test:$PORT/bearer"
 check "curl with a bearer token" prints right
@@ -89,9 +89,9 @@ set_secret second --host "api.test:$PORT" --env TOKEN 2> "$T/log"
 refused conflict new --secret token --secret second
 cloche secret rm second > "$T/log" 2>&1
 
-# --- What comes back is masked.
+# --- Secrets in answers are redacted.
 try cloche run --secret token "${near[@]}" -- sh -c "$use -i https://api.test:$PORT/echo"
-check "an echo is masked" mentions '<Bearer \*\*\*\*'
+check "an echo is redacted" mentions '<Bearer \*\*\*\*'
 check "in headers" mentions '^X-Echo: Bearer \*\*\*'
 try cloche run --secret token "${near[@]}" -- sh -c "test -n \"\$TOKEN\" && curl -sS -m 30 -i -u \"user:\$TOKEN\" https://api.test:$PORT/echo"
 check "in the base64 of basic auth" mentions '<Basic [A-Za-z0-9]*\*\*\*\*'
@@ -134,8 +134,9 @@ check "in a query" prints right
 try box sh -c "curl -sS -m 30 -H 'Content-Type: application/json' -d '{\"key\": \"'\$PLACES'\"}' https://api.test:$PORT/json"
 check "in a JSON body" prints right
 
-# --- Nowhere but in the vault, and there encrypted. (What is older than this test cannot hold it, and /tmp may be large.
-# What this prints is in there, too: it would be read as long as it is written.)
+# --- Nowhere but in the vault, and there encrypted. (Files older than this test cannot hold it, and
+# /tmp may be large. The output goes into a file there, too, which must not be read while it is
+# written.)
 holds_value() { grep -qaF -f <(printf '%s\n' "$VALUE" "$(printf %s "$VALUE" | base64)") "$@"; }
 box sh -c 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; find ~ /tmp /dev/cloche /etc/ssl -xdev -type f -cmin -60 -size -1000k ! -name inside -exec cat {} + ' \
   > "$T/inside" 2> "$T/log"
@@ -156,7 +157,7 @@ undumpable() { is "$(for pid in $(our_processes); do case $(readlink "/proc/$pid
   stat -c %u "/proc/$pid/environ"; sed -n 's/^Max core file size *\([0-9]*\).*/\1/p' "/proc/$pid/limits" ;; esac; done | sort -u)" 0; }
 check "and no process that has it leaves a core" undumpable
 
-# --- What is told of it.
+# --- Reports about it.
 try cloche net box
 check "net says which rule carries it" mentions "https .*git.test:$PORT .*git-token"
 try cloche show box
@@ -178,7 +179,7 @@ try box sh -c "$use https://api.test:$PORT/bearer"
 check "rotated, it goes there at once" prints right
 try box sh -c "curl -sS -m 30 -u \"x:\$GIT_TOKEN\" https://git.test:$PORT/basic"
 check "and its neighbour's" prints right
-check "what stands for it stays" is "$(box sh -c 'echo $TOKEN')" "$before"
+check "its placeholder stays" is "$(box sh -c 'echo $TOKEN')" "$before"
 try cloche fork box --json
 fork=$(field 0.id)
 try cloche exec -q "$fork" -- sh -c "$use https://api.test:$PORT/bearer"
@@ -195,19 +196,19 @@ try box sh -c "$use https://api.test:$PORT/bearer"
 check "and the daemon's end" prints right
 check "which leaves the counts" counted
 
-# --- What has been sent stays masked, whatever became of the secret, its rule or the processes.
-cloche new --name masked --secret token "${near[@]}" --allow "GET https://api.test:$PORT" > "$T/log" 2>&1
-masked() { cloche exec -q masked -- "$@"; }
+# --- Values that were sent stay redacted, whatever became of the secret, its rule or the processes.
+cloche new --name redacted --secret token "${near[@]}" --allow "GET https://api.test:$PORT" > "$T/log" 2>&1
+redacted() { cloche exec -q redacted -- "$@"; }
 told=(curl -sS -m 30 "https://api.test:$PORT/tell")
-try masked "${told[@]}"
-check "a server that tells a value it knows is masked" mentions '<\*\*\*\*'
-rule=$(cloche net masked --json | "$PYTHON" -c 'import json,sys; print(next(r["id"] for r in json.load(sys.stdin)["rules"] if r.get("secret")))')
-cloche net masked forget "$rule" > "$T/log" 2>&1
-cloche net masked allow "api.test:$PORT" > "$T/log" 2>&1
-try masked "${told[@]}"
+try redacted "${told[@]}"
+check "a server that tells a value it knows is redacted" mentions '<\*\*\*\*'
+rule=$(cloche net redacted --json | "$PYTHON" -c 'import json,sys; print(next(r["id"] for r in json.load(sys.stdin)["rules"] if r.get("secret")))')
+cloche net redacted forget "$rule" > "$T/log" 2>&1
+cloche net redacted allow "api.test:$PORT" > "$T/log" 2>&1
+try redacted "${told[@]}"
 check "when its rule is gone" mentions '<\*\*\*\*'
 kill -9 $(egress_pid)
-tells() { masked "${told[@]}" > "$OUT" 2> "$ERR"; [ -s "$OUT" ]; }
+tells() { redacted "${told[@]}" > "$OUT" 2> "$ERR"; [ -s "$OUT" ]; }
 until_true tells
 check "when cloche-egress died" mentions '<\*\*\*\*'
 draw | cloche secret rotate token > "$T/log" 2>&1
@@ -215,17 +216,17 @@ kill -9 $(egress_pid)
 until_true tells
 check "the old value, too" mentions '<\*\*\*\*'
 restart_daemon
-try masked "${told[@]}"
+try redacted "${told[@]}"
 check "and after the daemon" mentions '<\*\*\*\*'
-cloche stop masked > "$T/log"
+cloche stop redacted > "$T/log"
 cloche secret rm token > "$T/log" 2>&1
-try masked "${told[@]}"
+try redacted "${told[@]}"
 check "after a stop, of a secret that was removed" mentions '<\*\*\*\*'
 grep -c '"retired"' "$STATE/daemon/vault.json" > "$T/retired"
 check "the vault keeps it for that" test "$(cat "$T/retired")" -ge 1
 set_secret token --host "api.test:$PORT" 2> "$T/log"
 cloche net box allow "api.test:$PORT" --secret token > "$T/log" 2>&1
-cloche rm masked > "$T/log"
+cloche rm redacted > "$T/log"
 
 # --- Granted and taken while it runs.
 cloche new --name late "${near[@]}" > "$T/log" 2>&1
@@ -248,7 +249,7 @@ try cloche secret rm token
 check "removed" exits 0
 try box sh -c "$use -i https://api.test:$PORT/bearer"
 check "its requests are refused, readably" mentions 'HTTP/1.1 403'
-check "with the reason" mentions 'secret token, which there is no more'
+check "with the reason" mentions 'secret token, which no longer exists'
 check "and what stood for it goes nowhere" not heard .
 set_secret token --host "api.test:$PORT" 2> "$T/log"
 try box sh -c "$use -i https://api.test:$PORT/bearer"
@@ -261,7 +262,7 @@ set_secret token --host "git.test:$PORT" 2> "$T/log"
 try box sh -c "$use https://api.test:$PORT/bearer"
 check "set for other hosts it leaves the old ones" not heard right
 
-# --- What there is to mask has a bound: 96 KiB of values for a sandbox, old ones and new ones.
+# --- Redaction has a bound: 96 KiB of values for a sandbox, old ones and new ones.
 long() { "$PYTHON" -c 'import secrets, sys; print(secrets.token_hex(4096)[: int(sys.argv[1])], end="")' "$1"; }
 rotate_from() { cloche secret rotate "$1" < "$2"; }
 rotate_long() { long "$1" > "$T/value" && rotate_from "$2" "$T/value"; }
@@ -281,7 +282,7 @@ try cloche new --name full "${granted[@]}" --secret ninth "${near[@]}"
 check "as much as that is granted" exits 0
 told_in() { cloche exec -q full -- curl -sS -m 30 "https://api.test:$PORT/tell"; }
 try told_in
-check "and masked" mentions '<\*\*\*\*'
+check "and redacted" mentions '<\*\*\*\*'
 echoed() { cloche exec -q full -- curl -sS -m 30 -H "Authorization: Bearer $(cat "$T/$1")" "https://api.test:$PORT/echo"; }
 try echoed long1
 check "long ones, too" mentions ' \*\{200\}'
@@ -300,7 +301,7 @@ set_anew() { long 8192 > "$T/value" && cloche secret set "$1" --host "api.test:$
 try set_anew long12
 check "nor is it set anew" says 'set secret long12 of sb_.*more than the 98304'
 try rotate_long 8192 nothing
-check "one that is not there has no other value" says 'there is no nothing'
+check "one that is not there has no other value" says 'no secret is called nothing'
 long 200 > "$T/value"
 cloche secret set more --host "api.test:$PORT" < "$T/value" 2> "$T/log"
 refused exhausted net full allow "api.test:$PORT" --secret more
@@ -314,7 +315,7 @@ done
 cloche net full allow "api.test:$PORT" > "$T/log" 2>&1
 cloche stop full > "$T/log"
 try echoed long1
-check "all that were removed stay masked" mentions ' \*\{200\}'
+check "all that were removed stay redacted" mentions ' \*\{200\}'
 # As a daemon that knew no bound could have left it.
 cloche new --name spare --secret more "${near[@]}" > "$T/log" 2>&1
 stop_daemon
@@ -331,7 +332,7 @@ END
 $starter ls > "$T/log" 2>&1
 : > "$LOG"
 try told_in
-check "with more than is masked it is not started again" says 'open the network of sb_.*more than the 98304'
+check "with more than is redacted it is not started again" says 'open the network of sb_.*more than the 98304'
 check "with the sandbox to remove" says 'cloche rm sb_'
 check "and reaches nothing" not heard .
 try cloche show full --json
@@ -342,7 +343,7 @@ check "when the sandbox is gone there is room again" exits 0
 cloche secret rm long1 > "$T/log" 2>&1
 cloche secret rm ninth more > "$T/log" 2>&1
 
-# --- Of other users.
+# --- Secrets of other users.
 if [ "$MODE" = shared ]; then
   other=$((CALLER_UID + 1))
   other_cloche() { as_user $other "$BIN/cloche" "$@"; }
@@ -354,7 +355,7 @@ if [ "$MODE" = shared ]; then
   check "nor remove it" field_is 0.error.code not_found
   printf 'of-somebody-else-0123456789\n' | other_cloche secret set git-token --host "git.test:$PORT" 2> "$T/log"
   try box sh -c "test -n \"\$GIT_TOKEN\" && curl -sS -m 30 -u \"x:\$GIT_TOKEN\" https://git.test:$PORT/basic"
-  check "one of the same name is his own" prints right
+  check "another user's secret of the same name is not used" prints right
 fi
 
 # --- A vault that somebody changed.

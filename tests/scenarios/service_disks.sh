@@ -53,24 +53,24 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   before=$(cd "$data" && find kept link fifo sparse other-name -type d -printf '%p %m %U:%G %T@\n' -o -printf '%p %y %m %U:%G %s %n %l %T@\n' | sort)
   try cloche new --name box --with-service "$port" --hide "$data/veiled"
   check "$place: a sandbox with the service" exits 0
-  check_deleted "$place: what was only copied is no change" box ""
+  check_deleted "$place: files that were only copied are not changes" box ""
   check "$place: on the same data" is "$(in_redis box get place) $(in_redis box llen list)" "reality 1000"
   check "$place: every file as it was" is \
     "$(inside box sh -c "cd '$data' && find kept link fifo sparse other-name -type d -printf '%p %m %U:%G %T@\n' -o -printf '%p %y %m %U:%G %s %n %l %T@\n' | sort")" "$before"
   check "$place: two names of one file are that inside" inside box test "$data/kept/file" -ef "$data/other-name"
   check "$place: holes stay holes" test "$(inside box du -m "$data/sparse" | cut -f 1)" -lt 20
-  check "$place: the original goes on" goes_on "$pid"
+  check "$place: the original continues" goes_on "$pid"
   check "$place: no snapshot is left" none_left
   check "$place: nor anything in its data" is "$(ls -A "$data" | grep -c cloche)" 0
   check "$place: nor inside" is "$(inside box ls -A "$data" | grep -c cloche)" 0
   inside box rm -r "$data/goes" "$data/gone"
   gone="$data/goes $data/goes/file $data/gone "
-  check_deleted "$place: what is deleted inside is in the diff, and nothing that was left out" box "$gone"
+  check_deleted "$place: files deleted inside are in the diff, and nothing that was left out" box "$gone"
   in_redis box set place box > "$T/log"
   outside set place moved-on > "$T/log"
   echo later > "$data/made-later"; echo edited > "$data/kept/file"; mkdir "$data/dir-later"
-  check "$place: what the original makes later does not get in" not inside box ls "$data/made-later" "$data/dir-later"
-  check "$place: nor what is changed" is "$(inside box cat "$data/kept/file")" theirs
+  check "$place: new files of the original do not get in" not inside box ls "$data/made-later" "$data/dir-later"
+  check "$place: nor do its changes" is "$(inside box cat "$data/kept/file")" theirs
   cloche stop box > "$T/log"
   check "$place: nor after a restart" is "$(in_redis box get place) $(inside box sh -c "ls -d '$data'/*later" 2> /dev/null)" "box "
   gone="$data/dir-later $gone$data/made-later "  # made by the original after its copy
@@ -92,20 +92,20 @@ for place in ext4 btrfs/whole mounted btrfs/machine/lib/redis; do
   if mountpoint -q "$data"; then
     try cloche promote "$fork" --yes --json "$data/goes" "$data/gone"
     check "$place: deletions are promoted" is "$status $(ls -d "$data/goes" "$data/gone" 2> /dev/null)" "0 "
-    check_deleted "$place: what a promotion keeps there is no deletion" box "$data/dir-later $data/made-later "
+    check_deleted "$place: files that a promotion keeps there are not deletions" box "$data/dir-later $data/made-later "
     try cloche undo "$(field id)"
     check "$place: and taken back" is "$status $(cat "$data/goes/file" "$data/gone" | tr '\n' ' ')" "0 deep soon "
   fi
   cloche refresh "$fork" > "$T/log" 2>&1
   try cloche promote "$fork" --yes "$data/made-later"
-  check "$place: what came since the copy is not deleted, after a refresh either" is "$(cat "$data/made-later")" later
+  check "$place: files newer than the copy are not deleted, not even after a refresh" is "$(cat "$data/made-later")" later
   try cloche promote "$fork" --yes "$data/kept/file"
   check "$place: nor is what was edited since overwritten" is "$(cat "$data/kept/file")" edited
   cloche rm box "$fork" > "$T/log" 2>&1
   kill "$pid"
 done
 
-# --- A snapshot is nobody's but ours.
+# --- Only we can enter a snapshot.
 if [ "$MODE" = system ]; then
   redis "$DISKS/btrfs/machine/lib/redis2"
   data=$DISKS/btrfs/machine/lib/redis2
@@ -119,7 +119,7 @@ if [ "$MODE" = system ]; then
   exec 9> "$T/hold"
   until_true test -s "$T/said"
   snapshot=$("$PYTHON" -c 'import json,sys; print(json.load(open(sys.argv[1]))["snapshots"][0])' "$T/said")
-  check "the service goes on while there is one" goes_on "$pid"
+  check "the service continues while there is one" goes_on "$pid"
   check "it holds the data of then" test -s "$snapshot/key"
   check "root of another sandbox does not get in" not inside other cat "$snapshot/key"
   check "nor to what is hidden from it" not inside other cat "${snapshot%/redis2}/hidden"
@@ -129,7 +129,7 @@ if [ "$MODE" = system ]; then
   until_true none_left
   check "kill -9 of who holds it: it is deleted" none_left
   exec 9>&-
-  # Both at once: the next one finds it.
+  # Both are killed at once: the next run finds it.
   rm "$T/said"  # of the one before
   "$BIN/cloche-service" pause "$pid" "$stamp" --snapshot "$data" < <(sleep 300 & echo $! > "$T/sleeper"; wait) > "$T/said" &
   holder=$!
@@ -141,7 +141,7 @@ if [ "$MODE" = system ]; then
   check "kill -9 of both leaves it" not none_left
   try cloche new --name clean --with-service "$port" --hide "$data/key"
   check "and the next one removes it" none_left
-  check "what is hidden is not in the copy" not inside clean ls "$data/key"
+  check "hidden files are not in the copy" not inside clean ls "$data/key"
   check "the rest is" is "$(in_redis clean get place)" reality
   cloche rm clean > "$T/log"
 
@@ -155,11 +155,12 @@ if [ "$MODE" = system ]; then
   # --- No room.
   dd if=/dev/urandom of="$data/large" bs=1M count=300 status=none
   try cloche new --name full --with-service "$port" --disk 100M --json
-  check "no room in the sandbox is told" field_is error.code exhausted
+  check "a full sandbox is reported" field_is error.code exhausted
   check "with what to do" is "$(field error.cure)" "give the sandbox more room: --disk SIZE"
   check "and leaves nothing" none_left
   check "no sandbox either" not grep -q '"full"' <(cloche ls --json)
-  # --- Killed in the middle, whoever: nothing stays but a sandbox that does not pass for whole.
+  # --- Any process is killed in the middle: nothing stays but a sandbox that does not pass for
+  # whole.
   for victim in client pauser packer; do
     cloche new --name "killed-$victim" --with-service "$port" > "$T/log" 2>&1 &
     job=$!
@@ -175,7 +176,7 @@ if [ "$MODE" = system ]; then
     check "kill -9 of the $victim: it fails" not exits 0
     until_true none_left
     check "kill -9 of the $victim: no snapshot stays" none_left
-    check "kill -9 of the $victim: the original goes on" goes_on "$pid"
+    check "kill -9 of the $victim: the original continues" goes_on "$pid"
     cloche rm "killed-$victim" > "$T/log" 2>&1
   done
   rm "$data/large"
@@ -207,7 +208,7 @@ if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
   done
   touch "$T/enough" && wait "$writer"
   sql_in db1 'drop table t; drop table u' > "$T/log"
-  check "what a copy drops is in the other, and outside" test \
+  check "tables that one copy drops are in the other, and outside" test \
     "$(sql 'select count(*) from u')" -ge "$(sql_in db2 'select count(*) from u')"
   check "no snapshot is left of either" none_left
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Services that move, die, hide or belong to others while they are copied, and callers who ask for what is not theirs.
+# Services that move, die, hide or belong to others while they are copied, and callers who ask for
+# services of others.
 . "$(dirname "$0")/../harness/lib.sh"
 HANG_SECONDS=280
 export PATH=$SAFE_PATH
@@ -43,9 +44,9 @@ check "a service of two processes is copied" exits 0
 check "and what looks like a secret in its environment is named" says 'environment, for they look like secrets: .*API_TOKEN'
 check "but not told" not grep -q of-the-host "$ERR"
 until_true goes_on "$worker"
-check "both go on" goes_on "$family"
+check "both continue" goes_on "$family"
 cloche services one > "$T/log" 2>&1
-# Its copy writes, too, so the first thing is to look: the copy of the moment is what a snapshot of it would be.
+# Its copy writes, too, so look at once: the copy must equal a snapshot of that moment.
 before=$(cat "$WORK/family/first")
 until_true sh -c "[ \"\$(cat '$WORK/family/first')\" != '$before' ]"
 check "the worker outside moves on" goes_on "$worker"
@@ -67,7 +68,7 @@ copies "$WORK/family"
 kill -9 "$family"
 finished
 check "one that dies while it is copied is copied all the same" exits 0
-check "its worker goes on" until_true goes_on "$worker"
+check "its worker continues" until_true goes_on "$worker"
 cloche rm dying one > "$T/log" 2>&1
 kill -9 "$worker"
 
@@ -79,7 +80,7 @@ until_true redis-cli -p "$redis_port" ping
 redis=$(redis-cli -p "$redis_port" info server | tr -d '\r' | sed -n 's/^process_id://p')
 started+=("$redis")
 mv "$WORK/family/large" "$WORK/redis/large"
-# Whom the client talks to, and who has root.
+# The daemon, which the client talks to, and cloche-spawn, which has root.
 for victim in cloched cloche-spawn; do
   daemon=$(daemon_pid)
   [ $victim = cloched ] || daemon=$(pgrep -P "$daemon" cloche-spawn | head -1)
@@ -90,7 +91,7 @@ for victim in cloched cloche-spawn; do
   finished
   check "kill -9 of $victim: it fails" not exits 0
   until_true goes_on "$redis"
-  check "kill -9 of $victim: the original goes on" is "$(redis-cli -p "$redis_port" ping)" PONG
+  check "kill -9 of $victim: the original continues" is "$(redis-cli -p "$redis_port" ping)" PONG
   [ $victim = cloched ] || { pid=$(daemon_pid 2> /dev/null); [ -z "$pid" ] || kill "$pid"; }
   until_true $starter ls
   cloche rm "without-$victim" > "$T/log" 2>&1
@@ -99,7 +100,7 @@ done
 # --- No room.
 left=$(boxes)
 refused exhausted new --with-service "$redis_port" --disk 100M
-check "the original goes on" goes_on "$redis"
+check "the original continues" goes_on "$redis"
 check "no sandbox is left" is "$(boxes)" "$left"
 
 # --- Another process by now, other names, other machines.
@@ -110,7 +111,7 @@ for name in $'unit:\e[31mred' unit: unit:../.. unit:system.slice unit:/ 'unit:a 
   refused not_found new --with-service "$name"
 done
 try cloche new --with-service $'unit:\e[31mred'
-check "what is in a name does not reach the terminal" not grep -q $'\e' "$ERR"
+check "escapes in a name do not reach the terminal" not grep -q $'\e' "$ERR"
 refused not_found new --with-service port:0
 refused not_found new --with-service pid:0
 refused invalid new --with-service pid:-1
@@ -130,7 +131,7 @@ if [ "$MODE" = system ]; then
   refused conflict new --with-service "$hidden_port"
 fi
 
-# --- What belongs to others.
+# --- Services of others.
 if [ "$MODE" != system ]; then
   others_port=$(free_port)
   mkdir -m 700 "$T/roots" && echo secret > "$T/roots/data"
@@ -140,16 +141,16 @@ if [ "$MODE" != system ]; then
   started+=("$others")
   for ref in "$others_port" "pid:$others" "port:$others_port"; do
     refused denied new --with-service "$ref"
-    check "and nothing of it is told: $ref" not grep -q -e of-root -e "$T/roots" "$OUT"
+    check "and nothing of it is revealed: $ref" not grep -q -e of-root -e "$T/roots" "$OUT"
   done
   refused denied new --with-service "$others_port" --service-data "$WORK/redis" --service-command 'redis-server'
   try as_caller "$BIN/cloche-service" pause "$others" "$(started_at "$others")"
-  check "nor is it paused for him" mentions '"code":"denied"'
+  check "nor is it paused for another user" mentions '"code":"denied"'
   check "indeed not" goes_on "$others"
-  # His own service, root's data.
+  # The caller's own service, root's data.
   refused unavailable new --with-service "$redis_port" --service-data "$T/roots"
-  check "the original goes on after that" goes_on "$redis"
-  # What he declares runs as nobody but him.
+  check "the original continues after that" goes_on "$redis"
+  # A declared service runs as its caller only.
   cloche new --name mine > "$T/log" 2>&1
   id=$(cloche show mine --json | "$PYTHON" -c 'import json,sys; print(json.load(sys.stdin)["id"])')
   as_caller "$PYTHON" - "$RUN/cloched.sock" "$id" > "$OUT" 2>&1 << 'END'

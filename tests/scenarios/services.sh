@@ -37,11 +37,11 @@ check "it prints its id, and what runs in it" mentions '^sb_[a-z0-9]*$'
 check "with its state and port" says "redis-server *ready *$redis_port"
 check "the copy answers on the same port, with the same data" is "$(inside one get place)" reality
 check "all of it" is "$(inside one llen list)" 1000
-check "the original goes on" goes_on "$redis_pid"
+check "the original continues" goes_on "$redis_pid"
 inside one set place one > "$T/log"
-check "what is written to the copy stays there" is "$(outside get place)" reality
+check "writes to the copy stay there" is "$(outside get place)" reality
 outside set place moved-on > "$T/log"
-check "what is written to the original does not get in" is "$(inside one get place)" one
+check "writes to the original do not get in" is "$(inside one get place)" one
 try cloche new --name two --with-service "pid:$redis_pid" --json
 check "by pid, and --json prints one object" field_is services.0.state ready
 check "two run their own at once" is "$(inside two get place) $(inside one get place)" "moved-on one"
@@ -50,7 +50,7 @@ check "the service's secrets stay outside" is \
 try cloche show one
 check "show tells of it" mentions "redis-server *ready"
 try cloche services one redis-server
-check "what it wrote can be read" mentions 'Ready to accept connections'
+check "its output can be read" mentions 'Ready to accept connections'
 
 unit=
 for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
@@ -80,19 +80,19 @@ check "and changes nobody else's" is "$(inside one get place)" one
 cloche stop one > "$T/log"
 check "a stopped one starts it with its next command" is "$(inside one get place)" one
 
-# A state without its data is no state for it: below there are the live files.
+# A service cannot return to a state without its data: the live files would show through.
 try cloche new --name early --auto-snapshot every-command --with-service "$redis_port" --json
 try cloche undo-command early
-check "what copied its data is not undone" says 'was saved before the data of its service redis-server was copied'
+check "the copy of its data is not undone" says 'was saved before the data of its service redis-server was copied'
 check "it runs on" is "$(inside early ping)" PONG
 try cloche undo-command early
-check "what came later is" exits 0
+check "later commands are" exits 0
 before=$(cloche snapshots early --json | "$PYTHON" -c 'import json,sys; print(min(json.load(sys.stdin), key=lambda s: s["created"])["id"])')
 try cloche fork "$before" --json
 check "a fork of that state has no service" is "$(field 0.services)" '[]'
 cloche rm early "$(field 0.id)" > "$T/log"
 
-# --- It is looked after.
+# --- A service that dies is restarted.
 inside one shutdown nosave > "$T/log" 2>&1
 until_true is_back one redis-server
 check "one that dies is started again" is "$(inside one get place)" one
@@ -105,11 +105,11 @@ try cloche exec one -- cat redis
 check "and does not keep anybody from mending it" prints 'in the way'
 cloche stop one > "$T/log"
 try cloche exec one -- true
-check "who wakes it is told" says 'service redis-server does not run'
+check "a command that wakes it reports that" says 'service redis-server does not run'
 try cloche rollback one before
 check "the way back is open" is "$(inside one get place)" one
 
-# --- The original is never left standing, whoever dies.
+# --- The original is never left paused, whichever process dies.
 stands() { ! grep -q '^TracerPid:	0$' "/proc/$redis_pid/status"; }
 dd if=/dev/zero of="$WORK/redis/large" bs=1M count=600 status=none
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$WORK/redis/large"
@@ -122,7 +122,7 @@ for victim in client pauser; do
   [ $victim = pauser ] || pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
   kill -9 "$pid"
   until_true goes_on "$redis_pid"
-  check "kill -9 of the $victim: the original goes on" is "$(outside ping)" PONG
+  check "kill -9 of the $victim: the original continues" is "$(outside ping)" PONG
   wait "$job"
   status=$?
   check "and what was copied is not passed off for whole" not exits 0
@@ -130,7 +130,7 @@ for victim in client pauser; do
 done
 rm "$WORK/redis/large"
 
-# --- What cannot be.
+# --- Impossible requests.
 dead_port=$(free_port)
 refused not_found new --with-service "port:$dead_port"
 refused not_found new --with-service unit:no-such-unit
@@ -175,7 +175,7 @@ if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
   touch "$T/enough" && wait "$writer"
   outside_count=$(sql 'select count(*) from t')
   sql_in db 'drop table t; delete from u' > "$T/log"
-  check "what the copy drops is there outside" is "$(sql 'select count(*) from t') $(sql 'select count(*) from u')" "$outside_count 500"
+  check "tables that the copy drops are there outside" is "$(sql 'select count(*) from t') $(sql 'select count(*) from u')" "$outside_count 500"
   try cloche new --name db2 --with-service "$port"
   check "a second one runs beside it" is "$(sql_in db2 'select count(*) from t') $(sql_in db 'select count(*) from u')" "$outside_count 0"
   check "by the socket file, too" is "$(cloche exec db2 -- psql -h "/run/cloche-t-$$" -p "$port" -U postgres -Atqc 'select 1')" 1
@@ -189,7 +189,7 @@ if [ "$MODE" = system ] && [ -x /usr/lib/postgresql/15/bin/postgres ]; then
   check "a fork of a busy one recovers" test "$(sql_in "$fork" 'select count(*) from u')" -ge 500
   cloche exec db2 -- sh -c "echo 'port = nonsense' >> $T/pg/postgresql.conf" > "$T/log"
   try cloche services restart db2 postgres
-  check "a setting that stops it is told in its own words" says 'nonsense\|configuration file'
+  check "a bad setting is reported in the service's own words" says 'nonsense\|configuration file'
   cloche rollback db2 good > "$T/log" 2>&1
   check "and undone" is "$(sql_in db2 'select count(*) from t')" "$outside_count"
   check "the original never noticed" is "$(sql 'select count(*) from t')" "$outside_count"

@@ -1,4 +1,6 @@
-"""Tries to leave a file in argv[1] that gives its owner's rights to whoever runs it. Prints what each way was answered."""
+"""Tries to leave a file in argv[1] that runs with its owner's rights.
+
+Prints the answer to each attempt."""
 import ctypes
 import errno
 import os

@@ -17,7 +17,7 @@ echo "$ADDRESS deploy.test" > "$T/hosts"
 chmod 644 "$T/hosts"
 
 # --- The keys: in the agent, and nowhere else.
-# Not with as_caller: it is no process of ours, and outlives daemons.
+# Not with as_caller: the agent is not one of our processes, and outlives daemons.
 agent_user=()
 [ "$(id -u)" = "$CALLER_UID" ] || agent_user=(setpriv --reuid "$CALLER_UID" --regid "$CALLER_UID" --clear-groups)
 "${agent_user[@]}" env -i ssh-agent -D -a "$T/agent/socket" > "$T/log" 2>&1 &
@@ -75,7 +75,7 @@ check "and no key" not exits 0
 refused not_found new --sign nothing
 refused invalid new --sign deploy:ssh=example.com
 try cloche ls --json
-check "what could not be granted leaves no sandbox" prints '[]'
+check "a failed grant leaves no sandbox" prints '[]'
 
 # --- One key is granted.
 try cloche new --name box --sign deploy "${allow[@]}"
@@ -160,13 +160,13 @@ check "nor added" mentions '^add 5$'
 check "nor from a card" mentions '^add card 5$'
 check "nor locked" mentions '^lock 5 unlock 5$'
 check "nothing else is let through" mentions '^extension 5$'
-check "what is too long ends the connection" mentions '^long closed$'
+check "a message that is too long ends the connection" mentions '^long closed$'
 check "at once" mentions "^longer b''$"
 try cloche exec box -- "$PYTHON" "$WORK/agent.py" "$WORK/deploy.pub"
 check "the granted key does sign" mentions '^sign 14$'
 check "but not files in general" mentions '^file 5$'
 check "nor what nobody can tell" mentions '^blind 5$'
-check "and who runs it is told" says 'signature refused: .*; see: cloche sign sb_'
+check "and the running command reports it" says 'signature refused: .*; see: cloche sign sb_'
 check "the agent still has both keys" is "$(as_caller ssh-add -l | wc -l)" 2
 try cloche sign box log --json
 check "refusals are on record" mentions '"decision":"deny".*"reason":"this key is not granted"'
@@ -189,15 +189,15 @@ done
 # --- Narrow grants.
 try cloche run --sign deploy:git "${allow[@]}" -- ssh $options -p "$port" "$ME@deploy.test" true
 check "one for commits opens no host" not exits 0
-check "which is said" says 'signature refused: this key is not granted for logins'
+check "which is reported" says 'signature refused: this key is not granted for logins'
 try cloche run --sign "deploy:ssh=$host" "${allow[@]}" -- ssh $options -p "$port" "$ME@deploy.test" echo in
 check "one for a host opens it" prints in
 try cloche run --sign "$fingerprint:ssh=$other" "${allow[@]}" -- ssh $options -p "$port" "$ME@deploy.test" echo in
 check "one for another does not" not prints in
-check "which is said, too" says 'not granted for logins at this host'
+check "which is reported, too" says 'not granted for logins at this host'
 try cloche run --sign deploy --sign-limit 2 -- sh -c "for i in 1 2 3; do echo x | ssh-keygen -q -Y sign -n git -f '$WORK/deploy.pub' > /dev/null && echo signed; done"
 check "no more than so many a minute" is "$(grep -c signed "$OUT")" 2
-check "and that is said" says 'more than 2 signatures in a minute'
+check "and that is reported" says 'more than 2 signatures in a minute'
 
 # --- It lasts as long as it is granted.
 cloche stop box > "$T/log"
@@ -236,7 +236,7 @@ wait $agent 2> /dev/null
 try to_server box 'echo in'
 check "without the agent nothing is signed" not prints in
 try cloche exec box -- echo on
-check "and everything else goes on" prints on
+check "and everything else continues" prints on
 try cloche sign box log
 check "which is on record" mentions 'the ssh-agent does not answer'
 cloche rm box > "$T/log"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reality moves while a sandbox lives: that is said, with names, and what was not touched follows.
+# Reality moves while a sandbox lives: Cloche reports that, with names, and untouched files follow.
 . "$(dirname "$0")/../harness/lib.sh"
 
 as_caller git init -q -b main . && as_caller git config user.email a@b && as_caller git config user.name a
@@ -19,7 +19,7 @@ cloche exec box -- sh -c 'echo inside >> src/a; cat src/b src/c > /dev/null' > "
 as_caller sh -c 'echo outside >> src/a; echo outside > src/b; rm src/c; echo n > new; echo x > cache/__pycache__/x
   echo SECRET=2 > .env; git add -A . 2> /dev/null'
 try cloche show box --json
-check "what changed outside is counted, without caches, git's own and hidden files" field_is staleness.changed 4
+check "outside changes are counted, without caches, git's own and hidden files" field_is staleness.changed 4
 check "and what changed on both sides" field_is staleness.both 1
 check "by name" field_is staleness.both_paths.0 "$WORK/src/a"
 try cloche show box
@@ -56,7 +56,7 @@ try cloche show twin --json
 check "a fork is as far behind as what it came from" field_is staleness.changed 1
 refused not_found refresh nobody
 
-# --- What a sandbox promoted itself is not behind it.
+# --- A sandbox's own promotions do not make it stale.
 as_caller sh -c 'mkdir lone; touch lone/x lone/y'
 try cloche new --name own
 cloche exec own -- sh -c 'rm lone/x; echo edited > src/b; rm src/d; mkdir -p made/deep empty; echo x > made/deep/f; ln -s f made/l
@@ -70,5 +70,5 @@ try cloche ls
 check "ls does not say BEHIND" not mentions 'own .*changed'
 as_caller sh -c 'echo outside > src/b; echo z > lone/z'
 try cloche show own --json
-check "what others do afterwards is" field_is staleness.changed 2
+check "later changes of others are" field_is staleness.changed 2
 check "with what both changed" field_is staleness.both_paths.0 "$WORK/src/b"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A btrfs subvolume is another device, but no mount: a sandbox sees and changes it as any directory, and so do diff,
-# refresh and promotion.
+# A btrfs subvolume is another device, but not a mount: a sandbox sees and changes it as any
+# directory, and so do diff, refresh and promotion.
 DISK_SIZE=256M
 . "$(dirname "$0")/../harness/disks.sh"
 HANG_SECONDS=${HANG_SECONDS:-120}
@@ -26,7 +26,7 @@ before=$(content)
 
 cloche new --name box > "$T/log" 2>&1
 inside box 'echo new > part/edit; rm part/away; rm -r part/d; echo made > part/made; rm -r gone; echo new > top' > "$T/log" 2>&1
-check "what is changed in a subvolume is told as what it is" is "$(kinds box)" "$(sort <<< 'modified part/edit
+check "changes in a subvolume are listed with their kinds" is "$(kinds box)" "$(sort <<< 'modified part/edit
 deleted part/away
 deleted part/d
 deleted part/d/deep
@@ -39,30 +39,30 @@ deleted gone/inner/file
 modified top')"
 check "reality has none of it" is "$(content)" "$before"
 
-# --- Nobody sees what is kept of what is replaced: there is no such place in a subvolume inside another.
+# --- Replaced files are kept where nobody sees them: a subvolume inside another has no such place.
 promote box
 check "a change inside one is not promoted" is "$state" unavailable
-check "and it is said why" mentions 'btrfs subvolume inside'
+check "and the reason is given" mentions 'btrfs subvolume inside'
 check "and what to do" mentions 'mount --bind'
 check "nothing was applied" is "$(content)" "$before"
 promote box "$P/top"
-check "what is beside it is" is "$state $(cat top)" "done new"
+check "a change beside it is" is "$state $(cat top)" "done new"
 try cloche undo "$(field id)"
 check "and undone" is "$status $(content)" "0 $before"
 
-# --- A whole one neither goes nor moves: what is in it would have to be kept, too.
+# --- A whole subvolume is neither deleted nor moved: its content would have to be kept, too.
 promote box "$P/gone"
 check "a whole subvolume is not deleted" is "$state $(content)" "unavailable $before"
 cloche new --name mover > "$T/log" 2>&1
 inside mover 'mv part moved; echo new > top' > "$T/log" 2>&1
-check "one that is moved is told as that" is "$(kinds mover)" "modified top
+check "a moved subvolume is listed as moved" is "$(kinds mover)" "modified top
 renamed moved from part"
 promote mover
 check "but not moved, nor is anything else of that promotion applied" is "$state $(content)" "unavailable $before"
 promote mover --exclude "$P/moved" --exclude "$P/part"
 check "without it the rest is" is "$state $(cat top)" "done new"
 
-# --- One that is mounted is a file system as any other.
+# --- A mounted subvolume is a file system like any other.
 mount --bind "$P/part" "$P/part" || exit 1
 stop_daemon
 $starter ls > "$T/log" 2>&1

@@ -48,7 +48,7 @@ class Terminal:
         os.write(self.fd, data)
 
     def read_more(self, seconds):
-        """What comes until then; an OSError: it has ended."""
+        """Reads what comes until then; an OSError: it has ended."""
         ready, _, _ = select.select([self.fd], [], [], seconds)
         if ready:
             self.text += os.read(self.fd, 65536)
@@ -176,7 +176,7 @@ def _():
     check("cloche shell is a shell with its status", terminal.status() == 9, terminal.text)
     seen = subprocess.run([CLOCHE, "exec", "shelled", "--", "cat", "answer"],
                           stdin=subprocess.DEVNULL, capture_output=True)
-    check("what it wrote stays in the sandbox", seen.stdout == b"42\n", seen)
+    check("its files stay in the sandbox", seen.stdout == b"42\n", seen)
 
 
 def press_until(terminal, wanted):
@@ -211,7 +211,7 @@ def _():
         terminal.type(b"\x03")
         while terminal.text.count(b"caught") < count:
             terminal.read_more(1)
-    check("what answers goes on", b"ending it" not in terminal.text, terminal.text)
+    check("a program that handles it continues", b"ending it" not in terminal.text, terminal.text)
     os.kill(terminal.pid, signal.SIGTERM)
     check("and ends by other signals", terminal.status() == 143, terminal.text)
 
@@ -322,7 +322,7 @@ def make(name, script):
                    capture_output=True, check=True)
 
 
-@case("what was typed before a question is not its answer")
+@case("keys typed before a question are not its answer")
 def _():
     make("ahead", "echo x > ahead-file; mkdir -p .husky; echo id > .husky/pre-push")
     # The shell takes its own line; the rest waits in the terminal when cloche starts.

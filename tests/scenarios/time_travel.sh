@@ -35,7 +35,7 @@ check "and where the time went" not field_is timing_ms null
 try cloche rollback box one
 check "rollback by name" exits 0
 check "it says where it is, and what was abandoned" says 'box is at one again; what it was is sn_'
-check "what it was is there again, to the byte" is "$(inside box "$look")" "$before"
+check "the saved state is back, to the byte" is "$(inside box "$look")" "$before"
 check "a1 and a2 are one file again" is "$(inside box 'stat -c %i a a2 | uniq | wc -l')" 1
 try cloche rollback box "$two" --json
 check "rolling forward works: --json prints one object" field_is rolled_back_to.id "$two"
@@ -86,7 +86,7 @@ check "a note with control characters is refused" exits 2
 try cloche snapshots box --json
 check "and makes no snapshot" is "$(names_in)" "empty renamed"
 
-# --- What a command changed is written down when it ends, where states are saved. (The kernel does it
+# --- Changes of a command are flushed when it ends, where states are saved. (The kernel does it
 # after 30 seconds by itself, and counts since 6.1.)
 if [ "$MODE" != rootless ] && ls /sys/fs/btrfs/*/commit_stats > /dev/null 2>&1; then
   image=$(grep -lFx "$STATE/pool.img" /sys/block/loop*/loop/backing_file)
@@ -120,7 +120,7 @@ until_true inside box test -s second
 for i in 1 2 3 4 5 6 7 8; do snapshot box --name "live$i"; done
 check "a running sandbox is saved" exits 0
 try cloche show box --json
-check "and goes on" field_is state running
+check "and continues" field_is state running
 lines=$(inside box 'wc -l < second')
 later() { [ "$(inside box 'wc -l < second')" -gt "$lines" ]; }
 check "its processes, too" until_true later
@@ -168,7 +168,7 @@ shell=$!
 for _ in 1 2 3 4 5; do snapshot box; done
 wait $shell
 check "a shell with job control ends as ever" is "$?" 0
-check "and is told of no stopped job" is "$(cat "$T/shell")" job-done
+check "and reports no stopped job" is "$(cat "$T/shell")" job-done
 
 # --- Every command.
 refused invalid new --auto-snapshot sometimes
@@ -232,7 +232,7 @@ try cloche fork box --name left --name right
 check "fork prints an id for each" is "$(grep -c '^sb_' "$OUT")" 2
 check "the state is the parent's" is "$(inside left "$look")" "$middle"
 inside left 'echo left > a2; rm unwanted' > /dev/null
-check "what one does the others do not see" is "$(inside right "$look")" "$middle"
+check "changes of one are invisible to the others" is "$(inside right "$look")" "$middle"
 check "nor the parent" is "$(inside box "$look")" "$middle"
 try cloche fork "$empty" --name early
 check "a snapshot is forked" exits 0
@@ -272,7 +272,7 @@ check "and the message has a cure" says 'cure:'
 try cloche fork "$id"
 check "its snapshot is forked" exits 0
 
-# --- What is hidden stays hidden.
+# --- Hidden files stay hidden.
 echo secret > "$CALLER_HOME/.netrc" && chmod 600 "$CALLER_HOME/.netrc" && echo visible > "$CALLER_HOME/file"
 [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" "$CALLER_HOME/.netrc" "$CALLER_HOME/file"
 cloche new --name hider > /dev/null 2>&1
@@ -299,7 +299,7 @@ try cloche new --in-memory --auto-snapshot every-command
 check "to save by itself what is in memory is refused at once" not exits 0
 refused unavailable fork box --inodes 10000
 try cloche run --auto-snapshot every-command -- true
-check "what is disposable is not saved" not exits 0
+check "a disposable sandbox is not saved" not exits 0
 
 # --- The base is gone.
 mkdir "$T/base" && cp -r /bin/true "$T/base" 2> /dev/null
@@ -326,7 +326,7 @@ if [ "$MODE" = shared ]; then
   done
   as_user $stranger "$BIN/cloche" new --name box > /dev/null 2>&1
   try as_user $stranger "$BIN/cloche" rollback box "$two"
-  check "nor is it a state of his own sandbox" exits 3
+  check "nor is it a state of the stranger's own sandbox" exits 3
   as_user $stranger "$BIN/cloche" rm --all > /dev/null
 fi
 
@@ -353,12 +353,12 @@ if [ "$MODE" != rootless ] && grep -qs squota /sys/fs/btrfs/*/qgroups/mode; then
     snapshot full --name "s$i"
     fits=$((fits + 1))
   done
-  check "what only snapshots still hold counts, too ($fits times 20 MB fit into 64 MB)" test $fits -ge 2 -a $fits -le 3
+  check "data that only snapshots still hold counts, too ($fits times 20 MB fit into 64 MB)" test $fits -ge 2 -a $fits -le 3
   inside full 'dd if=/dev/urandom of=rest bs=64k' > /dev/null 2>&1
   snapshot full --name at-the-limit
   check "at the limit a snapshot works or is refused with a cure" [ $status = 0 -o -n "$(grep cure: "$ERR")" ]
   try cloche exec full -- cat /proc/self/comm
-  check "and the sandbox goes on" prints cat
+  check "and the sandbox continues" prints cat
   cloche rollback full s1 > /dev/null 2>&1
   check "a rollback needs no room" is "$(inside full 'stat -c %s file')" 20971520
   for each in $(cloche snapshots full --json | grep -o 'sn_[a-z0-9]*' | sort -u); do

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Rules about requests hold inside TLS: the border ends it, by an authority that one sandbox believes. Servers on the host's
-# loopback judge.
+# Rules about requests hold inside TLS: the border ends it, with a CA that only one sandbox trusts.
+# Servers on the host's loopback judge.
 . "$(dirname "$0")/../harness/lib.sh"
 . "$SCRIPT_DIR/../harness/world.sh"
 HANG_SECONDS=120
 printf '%s\n' 'api.test 127.0.1.1' 'self.test 127.0.1.2' 'wrong.test 127.0.1.3' 'expired.test 127.0.1.4' 'plain.test 127.0.1.5' \
   'late.test 127.0.1.6' > "$SERVERS/names"
 
-# --- Two authorities of the world's, the second of which is believed later, and their servers.
+# --- Two CAs of the world, the second of which is trusted later, and their servers.
 new_key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2> "$T/log"; }
 for ca in world late; do
   new_key "$T/$ca.key"
@@ -42,7 +42,8 @@ begin_world egress_servers.py ports
 await_world
 read -r HTTP TLS < "$READY"
 CALLER_ENV=("${WORLD_ENV[@]}" CLOCHE_PRODUCTION_HOSTS=/dev/null)
-# Whom the machine believes beside its bundle: a user's own daemon has a file of his for it.
+# CAs that the machine trusts beside its bundle: a user's own daemon reads them from a file of that
+# user.
 if [ "$MODE" = rootless ]; then
   TRUSTED=$CALLER_HOME/.config/cloche/trusted.pem
   install -d -m 755 -o "$CALLER_UID" -g "$CALLER_UID" "$CALLER_HOME/.config" "$CALLER_HOME/.config/cloche"
@@ -61,7 +62,7 @@ curl=(curl -sS -m 20)
 fetch="import urllib.request as u, sys; print(u.urlopen(sys.argv[1]).read().decode(), end='')"
 get="require('https').get(process.argv[1], r => { r.setEncoding('utf8'); r.on('data', d => process.stdout.write(d)) })"
 
-# --- What is granted, and nothing beside it.
+# --- Granted requests, and nothing beside them.
 try cloche run "${grants[@]}" -- "${curl[@]}" "$api/v1/models"
 check "a GET below the prefix passes" prints "$hello"
 check "the server heard it" heard "GET api.test:$TLS /v1/models"
@@ -129,7 +130,7 @@ cat "$T/world.pem" "$T/late.pem" > "$TRUSTED"
 late_answers() { inside "${curl[@]}" "https://late.test:$TLS/" | grep -q 'hello from 127.0.1.6'; }
 check "until it does" until_true late_answers
 
-# --- The authority.
+# --- The CA.
 authority() { cloche net "$1" --json > "$OUT"; field authority.sha256; }
 id=$(cloche show box --json | sed -n 's/.*"id":"\(sb_[a-z0-9]*\)".*/\1/p')
 kept=$STATE/daemon/authorities/$id.pem
@@ -191,7 +192,7 @@ check "with the authority it had" is "$(authority box)" "$before"
 cloche rm box other later "$fork" > "$T/log" 2>&1
 check "the key goes with its sandbox" is "$(ls "$STATE/daemon/authorities")" ""
 
-# --- What a sandbox does to the paths.
+# --- A sandbox changes the paths of CA files.
 cloche new --name hostile > "$T/log" 2>&1
 if cloche exec hostile -- test -w /etc/ssl/certs > "$T/log" 2>&1; then
   cloche exec hostile -- sh -c 'cd /etc/ssl/certs && rm ca-certificates.crt && ln -s /etc/passwd ca-certificates.crt' > "$T/log" 2>&1
@@ -207,7 +208,7 @@ ln -s /opt/jdk/lib/security/cacerts "$WORK/base/usr/lib/jvm/old/jre/lib/security
 cp /bin/busybox "$WORK/base/bin/" 2> /dev/null && ln -s busybox "$WORK/base/bin/sh"
 if [ -x "$WORK/base/bin/busybox" ]; then
   try cloche run --base "dir:$WORK/base" "${grants[@]}" -- /bin/sh -c 'busybox grep -c BEGIN $SSL_CERT_FILE; busybox ls /etc'
-  check "a base that believes nobody gets whom the machine believes" test "$(head -1 "$OUT")" -gt 1
+  check "a base without CAs gets those of the machine" test "$(head -1 "$OUT")" -gt 1
   try cloche run --base "dir:$WORK/base" "${grants[@]}" -- /bin/sh -c 'for each in /opt/jdk /usr/lib/jvm/old/jre; do
     busybox cmp /dev/cloche/cacerts $each/lib/security/cacerts; done && busybox head -c 4 /dev/cloche/cacerts | busybox xxd -p'
   check "a Java of its own believes it, too" prints feedfeed

@@ -22,22 +22,22 @@ for ref in "$id" mine "${id:0:8}"; do
   try other_cloche show "$ref" --json
   check "with the code of what does not exist" field_is error.code not_found
 done
-check "what the daemon keeps on disk is closed to others" \
+check "the daemon's files on disk are closed to others" \
   is "$(find "$STATE/daemon" -type f -perm /077 | tr '\n' ' ')" ""
 try as_user $other cat "$STATE/daemon/registry.db"
 check "and cannot be read by name" exits 1
 try other_cloche show no-such-thing
 missing=$(sed 's/no-such-thing/X/g' "$ERR")
 try other_cloche show "$id"
-check "his error is that of a sandbox that does not exist" is "$(sed "s/$id/X/g" "$ERR")" "$missing"
+check "another user gets the error of a missing sandbox" is "$(sed "s/$id/X/g" "$ERR")" "$missing"
 try other_cloche new --name mine
 check "the name is free for another user" exits 0
 try other_cloche rm --all
-check "his rm --all succeeds" exits 0
+check "another user's rm --all succeeds" exits 0
 try cloche show mine --json
 check "and leaves the first one alone" field_is state running
 try root_cloche ls --json
-check "root has his own" not mentions "$id"
+check "root has a list of its own" not mentions "$id"
 try cloche stop mine
 try other_cloche exec "$id" -- true
 check "a stopped one is not found either" exits 125
@@ -49,7 +49,7 @@ try other_cloche run -- sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "'
 check "no process of the other is visible" not mentions $mark
 try other_cloche run -- sh -c "ls -R '$STATE'"
 check "no state is visible" not mentions "$id"
-# Outside: neither.
+# Outside: the same.
 try as_user $other sh -c "ls -R '$STATE' '$RUN' 2>&1"
 check "outside the uppers cannot be listed" not mentions "$id"
 sleeper=$(pgrep -f "^sleep $mark" | head -1)
@@ -59,7 +59,7 @@ check "another user cannot touch it" kill -0 "$sleeper"
 try cloche status --json
 check "status counts one's own" field_is sandboxes 1
 
-# All the connections he can get leave some for others. (A daemon with few descriptors.)
+# One user's connections leave some for others. (A daemon with few descriptors.)
 cat > "$BIN/crowd.py" << 'END'
 import os, socket, sys
 crowd = []
@@ -91,7 +91,7 @@ for _ in range(300):
     body = b'{"texts": {"f": "' + b"x" * (15 << 20)
     data = b"POST /v1/sandboxes/x/promote HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (16 << 20)
     crowd.append([client, data, body])
-# Each gets as much of its 15 MiB rid as the daemon takes.
+# Each sends as much of its 15 MiB as the daemon takes.
 moving = True
 while moving:
     moving = False

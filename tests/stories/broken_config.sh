@@ -3,7 +3,7 @@
 . "$(dirname "$0")/story.sh"
 [ -n "$(PATH=$SAFE_PATH command -v redis-server)" ] || skip "no redis-server"
 
-port=6399  # of the sandbox's own loopback; whoever has it outside is not disturbed
+port=6399  # of the sandbox's own loopback; a service outside on the same port is not disturbed
 as_caller sh -c 'mkdir data && cat > redis.conf' << END
 bind 127.0.0.1
 port $port
@@ -23,10 +23,10 @@ try cloche new --name box
 start() { cloche exec -d box -- redis-server redis.conf > "$OUT" 2> "$ERR"; }
 start
 check "with its configuration the server comes up" until_true answers
-check "and keeps what it is told" is "$(ask set colour green)" OK
+check "and stores values" is "$(ask set colour green)" OK
 try cloche snapshot box --name good
 check "a snapshot while it runs" exits 0
-check "the server goes on" is "$(ask get colour)" green
+check "the server continues" is "$(ask get colour)" green
 
 ask set colour grey > "$OUT"
 inside box "redis-cli -p $port shutdown; sed -i 's/^maxmemory .*/maxmemory plenty/' redis.conf" > "$OUT" 2> "$ERR"

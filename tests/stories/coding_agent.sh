@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A coding agent from npm works in a sandbox that reaches its model host and nothing else. Its key is in the vault: the host
-# gets it, the sandbox never holds it. What the agent changed is promoted.
+# A coding agent from npm works in a sandbox that reaches its model host and nothing else. Its key
+# is in the vault: the host gets it, the sandbox never holds it. The agent's changes are promoted.
 . "$(dirname "$0")/story.sh"
 AGENT=${CLOCHE_NPM:-}/node_modules/@anthropic-ai/claude-code
 [ -e "$AGENT/cli.js" ] || skip "no coding agent: npm could not be reached when tools/deps.sh ran"
@@ -8,7 +8,7 @@ NODE=$(PATH=$SAFE_PATH:$PATH command -v node) || skip "no node"
 [ -x "$BIN/cloche-egress" ] || skip "cloche-egress is not built"
 HANG_SECONDS=300
 
-# --- A model host on this machine's loopback, with a certificate that the machine believes.
+# --- A model host on this machine's loopback, with a certificate that the machine trusts.
 KEY=sk-ant-api03-$(openssl rand -hex 24)
 MODEL=$T/model
 mkdir "$MODEL" && : > "$MODEL/heard"
@@ -76,7 +76,7 @@ try cloche net agent log
 check "the log has the model host" mentions "allow .*host.cloche:$PORT"
 check "and what was refused" mentions 'deny .*example.com'
 
-# --- What it changed is lifted into reality.
+# --- Its changes are promoted.
 try cloche diff agent --patch total.py
 check "the diff shows the change" mentions '^+    return a + b'
 try cloche promote agent "$WORK/total.py" --yes

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What must not be deleted is deleted: the project's data, its history, whole folders of the system. Reality is
-# whole, and inside it comes back, too.
+# An agent deletes everything it must not: the project's data, its history, whole folders of the
+# system. Reality is intact, and the sandbox can be restored, too.
 . "$(dirname "$0")/story.sh"
 
 as_caller "$EXAMPLES/bill/make.sh" "$WORK" && cd "$WORK/project" || exit 1

@@ -37,4 +37,4 @@ try as_caller git diff --name-only
 check "git sees the same one file" prints bill.py
 check "which is the same to the byte" is "$(cksum < bill.py)" "$(inside fix 'cksum < bill.py')"
 try cloche diff fix --name-only
-check "now the sandbox is no different from reality" prints ''
+check "now the sandbox does not differ from reality" prints ''

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A hostile download is run: nothing of it takes effect, and what it tried is told.
+# A hostile download is run: it has no effect, and its attempts are reported.
 . "$(dirname "$0")/story.sh"
 
 home_of_straw() {
@@ -11,7 +11,7 @@ home_of_straw "$CALLER_HOME"
 cp "$SCRIPT_DIR/download.sh" install.sh && chmod a+r install.sh
 CALLER_ENV=(DEPLOY_TOKEN=flag-of-token)
 
-# Somebody who listens, and somebody to kill.
+# A listener, and a process to kill.
 cat > "$BIN/door.py" << 'END'
 import socket, sys
 door = socket.create_server(("127.0.0.1", 0))
@@ -35,7 +35,7 @@ victim_lives() { readlink "/proc/$victim/exe" > /dev/null; }  # a zombie has non
 straw_dies() { kill "$door" "$victim" 2> /dev/null; }
 trap 'straw_dies; finish' EXIT
 
-# Where nobody stops it.
+# Outside, where nobody stops it.
 straw=$T/straw
 mkdir "$straw" && chown "$CALLER_UID:$CALLER_UID" "$straw"
 home_of_straw "$straw"
@@ -61,32 +61,32 @@ for how in run exec; do
   check "$how: it runs to its end" is "$(grep -c '^done: ' "$OUT")" ${#all[@]}
   check "$how: it sees no secret" not mentions flag-of
   check "$how: nobody is called" test ! -s "$T/visitors"
-  check "$how: what says so are errors" mentions '^127.0.0.1 .*refused'
+  check "$how: connections fail with an error" mentions '^127.0.0.1 .*refused'
   check "$how: no process outside is hurt" victim_lives
   check "$how: reality has not changed" reality_is_as_it_was
 done
 
-# What it tried is told.
+# Its attempts are reported.
 try cloche logs box
 check "its output is kept" mentions '^done: through_kernel'
 try cloche show box --json
-check "what was denied has a name" mentions '"call":"mount"'
+check "denied calls have a name" mentions '"call":"mount"'
 check "the way past the network is a violation" mentions '"class":"violation"'
 try cloche diff box --all --name-only
-check "what it changed in its copy is shown: what a shell runs" mentions "^$CALLER_HOME/.bashrc$"
-check "what it wrote through /proc" mentions "^$CALLER_HOME/.profile$"
-check "what its daemon writes" mentions "^$CALLER_HOME/beacon"
+check "its changes are shown: a file that shells run" mentions "^$CALLER_HOME/.bashrc$"
+check "a file written through /proc" mentions "^$CALLER_HOME/.profile$"
+check "a file of its daemon" mentions "^$CALLER_HOME/beacon"
 if [ "$MODE" = system ]; then
   check "cron" mentions '^/etc/cron.d/nice-tool$'
   check "the users of the system" mentions '^/etc/passwd$'
 else
   check "of the system it could change nothing" not mentions '^/etc/'
 fi
-check "the secrets are no difference" not mentions '/\.ssh'
+check "the secrets are not part of the diff" not mentions '/\.ssh'
 
-# Its daemon lives where it was started, and nowhere longer.
+# Its daemon lives only as long as its sandbox runs.
 stays() { inside box 'pgrep -f beacon' > /dev/null; }
-check "what it left running runs in its sandbox" stays
+check "its daemon still runs in the sandbox" stays
 cloche stop box > "$OUT" 2>&1
 try cloche rm box
 check "and goes with it" is "$(pgrep -f 'echo nice-tool > ')" ''

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the stories: what a user would tell, from beginning to end. Reality is watched all the time.
+# Sourced by the stories: what users would tell, from beginning to end. The stories watch reality
+# all the time.
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/lib.sh"
 
 # The ordinary user may not be able to reach the sources.

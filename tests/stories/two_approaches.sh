@@ -21,11 +21,11 @@ check "the other edits it, too, at the same time" is "$?" 0
 try cloche diff patch --against guess --name-only
 check "compared: the one file" prints "$WORK/project/bill.py"
 try cloche diff patch --against guess --patch
-check "what one has" mentions '^+    paid = pennies.split'
-check "and the other has not" mentions '^-    return \[total\]'
+check "lines of one are added" mentions '^+    paid = pennies.split'
+check "lines of the other are removed" mentions '^-    return \[total\]'
 try cloche diff guess --against patch --patch
 check "or the other way round" mentions '^+    return \[total\]'
-check "what is common to both is no difference" not mentions notes
+check "changes common to both are left out" not mentions notes
 try cloche diff patch --against base --name-only
 check "against their origin it is their own edit only" prints "$WORK/project/bill.py"
 
@@ -34,7 +34,7 @@ check "the test passes in the one" exits 0
 try cloche exec guess -- make test
 check "and fails in the other" says 'FAILED (failures=2)'
 try cloche rm guess base
-check "what lost goes, and what both came from" exits 0
+check "the loser and the common base can be removed" exits 0
 try cloche ls --json
 check "one is kept" field_is '#' 1
 check "the right one" field_is 0.name patch

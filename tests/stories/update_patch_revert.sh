@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What `make demo` shows: an update from a local registry, a patch and a revert race for a test that fails.
+# The scenario of `make demo`: an update from a local registry, a patch and a revert race for a test
+# that fails.
 . "$(dirname "$0")/story.sh"
 
 as_caller "$EXAMPLES/bill/make.sh" "$WORK" && cd "$WORK/project" || exit 1

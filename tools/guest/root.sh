@@ -56,7 +56,7 @@ for program in mkfs.btrfs btrfs apparmor_parser redis-server redis-cli; do
 done
 [ ! -d /etc/apparmor.d/abi ] || { mkdir "$tree/etc/apparmor.d"; cp -r /etc/apparmor.d/abi "$tree/etc/apparmor.d/"; }
 
-# What the dynamic programs load, at the paths they load it from.
+# The libraries of the dynamic programs, at the paths they are loaded from.
 find "$tree/usr/local" "$tree/usr/sbin" -type f -perm /111 | while read -r file; do
   ldd "$file" 2> /dev/null || true
 done | grep -oE '/[^ ]+' | sort -u | while read -r library; do
@@ -74,7 +74,7 @@ done
 cp "$(dirname "$script")"/*.sh "$tree/guest/"
 cp "$script" "$tree/guest/script"
 
-# Owner root whoever builds it; the one home directory is then given to its user.
+# Owned by root, no matter who builds it; the one home directory is then given to its user.
 rm -f "$image"
 truncate -s 2G "$image"
 mke2fs -q -t ext4 -L root -E root_owner=0:0,lazy_itable_init=1,lazy_journal_init=1 \

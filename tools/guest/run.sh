@@ -6,7 +6,7 @@
 #   77   no kernel package or no QEMU here, with the reason
 # CLOCHE_BUILD_DIR names the build whose programs go into the guest (default: build).
 # CLOCHE_GUEST_DISK: an image that stays; if it is there already it is booted as it is.
-# CLOCHE_GUEST_PID: a file that gets QEMU's process id, for who wants to pull the plug.
+# CLOCHE_GUEST_PID: a file that gets QEMU's process id, for tests that pull the plug.
 # KVM is not used: TCG gives the same machine everywhere, also where /dev/kvm is absent or odd.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +20,7 @@ build=${CLOCHE_BUILD_DIR:-$here/../../build}
 seconds=${CLOCHE_GUEST_SECONDS:-180}
 [ -r "$script" ] || { echo "run.sh: cannot read $script" >&2; exit 2; }
 [ -e "$build/CMakeCache.txt" ] ||
-  { echo "run.sh: $build is no build directory: make build" >&2; exit 2; }
+  { echo "run.sh: $build is not a build directory: make build" >&2; exit 2; }
 build=$(cd "$build" && pwd)
 
 command -v qemu-system-x86_64 > /dev/null ||

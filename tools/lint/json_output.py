@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """JSON for standard output goes through one writer.
 
-What a sandbox chose (names, output, messages) is in it, and dump() leaves DEL, C1 controls and
-bidirectional characters raw. src/cli/print.cc escapes them, so nobody else in the client's programs
-calls dump(), but for what is no output.
+It holds text that a sandbox chose (names, output, messages), and dump() leaves DEL, C1 controls and
+bidirectional characters raw. src/cli/print.cc escapes them, so nothing else in the client's
+programs calls dump(), except where the text is not output.
 """
 import re
 

@@ -16,7 +16,7 @@ PATTERNS = [
     (re.compile("|".join(HOSTS)), "the host of a package registry"),
 ]
 
-# What the product knows of registries, for everybody.
+# The product's own list of registries.
 PRESETS = "src/policy/network_presets.cc"
 
 findings = []

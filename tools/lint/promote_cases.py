@@ -4,14 +4,14 @@ import re
 
 import repo
 
-TABLE = "src/promote/cases.cc"
+TABLE = "src/change/rules/cases.cc"
 ROW = re.compile(r'\bCase\{(k\w+), (k\w+), "([^"]*)", (k\w+), (k\w+)\}')
 TAG = re.compile(r"\bP-[A-Z]+(?:-[A-Z]+)+\b")
 WELL_FORMED = re.compile(r"P-[A-Z]+(-[A-Z]+)+")
 
 
 def is_test(path):
-    return re.fullmatch(r"src/promote/\w+_test\.cc|tests/scenarios/.*\.(cc|sh|py)", path)
+    return re.fullmatch(r"src/change/rules/\w+_test\.cc|tests/scenarios/.*\.(cc|sh|py)", path)
 
 
 findings, rows = [], {}
@@ -35,8 +35,8 @@ for path in repo.files(".cc", ".h", ".sh", ".py", ".md"):
         if is_test(path):
             tested.update(re.findall(r"""["'](P-[A-Z-]+)["']""", re.sub(r"^\s*(//|#).*", "", line)))
         if path.startswith(("src/", "tests/", "docs/")):
-            findings += [f"{path}:{number}: {tag} is no case" for tag in TAG.findall(line)
+            findings += [f"{path}:{number}: {tag} is not a case" for tag in TAG.findall(line)
                          if tag not in rows]
 findings += [f"{TABLE}:{number}: {tag} is in no test" for tag, number in rows.items()
              if tag not in tested]
-repo.report(findings, "assert the case in src/promote/cases_test.cc")
+repo.report(findings, "assert the case in src/change/rules/cases_test.cc")

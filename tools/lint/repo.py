@@ -1,4 +1,4 @@
-"""What the lints share: the repository's files, and how a finding is told."""
+"""Shared by the lints: the repository's files, and the report of findings."""
 import os
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def files(*suffixes):
 
 
 def lines(path):
-    """Numbered lines; nothing for a file that is no text."""
+    """Numbered lines; nothing for a file that is not text."""
     try:
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             return list(enumerate(file.read().splitlines(), 1))

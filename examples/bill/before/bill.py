@@ -1,7 +1,7 @@
-"""Who pays what of a bill."""
+"""Splits bills."""
 
 
 def shares(total, people):
-    """What each of so many people pays of `total` cents; the last one pays what rounding left."""
+    """Splits `total` cents between `people`; the last one pays what rounding left."""
     share = round(total / people)
     return [share] * (people - 1) + [total - share * (people - 1)]

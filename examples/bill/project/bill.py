@@ -1,7 +1,7 @@
-"""Who pays what of a bill."""
+"""Splits bills."""
 import pennies
 
 
 def shares(total, people):
-    """What each of so many people pays of `total` cents."""
+    """Splits `total` cents between `people`."""
     return pennies.split(total, people)

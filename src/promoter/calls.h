@@ -1,8 +1,0 @@
-#pragma once
-
-namespace cloche::promoter {
-
-// From here on cloche-promote has the calls that it needs, and no others. 0 or -errno.
-int GiveUpOtherCalls();
-
-}  // namespace cloche::promoter

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <stdint.h>
+
+namespace cloche::sys {
+
+// Lets one more user read a file that is its owner's alone. 0 or -errno.
+int LetRead(int file, uint32_t uid);
+
+}  // namespace cloche::sys
