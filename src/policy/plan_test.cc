@@ -502,9 +502,15 @@ TEST(Plan, RootlessCannotCopyAcrossMounts) {
   const Result<Planned> planned = MakePlan(facts, kAnna, InProject(), "s");
   ASSERT_TRUE(planned);
   EXPECT_EQ(Find(*planned, "/tmp")->kind, MountKind::kTmpfs);
+  const Result<Planned> below =
+      MakePlan(facts, kAnna, {.cwd = "/tmp/p", .home = "/home/anna", .project = "/tmp/p"}, "s");
+  ASSERT_TRUE(below) << below.error().message;
+  EXPECT_EQ(Find(*below, "/tmp")->kind, MountKind::kTmpfs);
+  EXPECT_EQ(Find(*below, "/tmp/p")->kind, MountKind::kOverlay);
+  EXPECT_LT(Find(*below, "/tmp"), Find(*below, "/tmp/p"));
   ExpectRefused(
-      MakePlan(facts, kAnna, {.cwd = "/tmp/p", .home = "/home/anna", .project = "/tmp/p"}, "s"),
-      Code::kUnavailable, "/tmp/p: /tmp is empty inside, because /tmp/x (tmpfs)", "unmount /tmp/x");
+      MakePlan(facts, kAnna, {.cwd = "/tmp/x", .home = "/home/anna", .project = "/tmp"}, "s"),
+      Code::kUnavailable, "/tmp/x (tmpfs) is mounted below it", "unmount /tmp/x");
   facts = Machine(Mode::kRootless);
   facts.mounts.push_back({"/home/anna", "/dev/sdb1", "ext4"});
   EXPECT_TRUE(MakePlan(facts, kAnna, InProject(), "s"));

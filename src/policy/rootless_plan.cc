@@ -12,6 +12,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kReplaced = {"/dev"sv, "/proc"sv, "/run"sv, "/sys"sv};
+constexpr std::array kTemporary = {"/tmp"sv, "/var/tmp"sv};
 
 enum class Need {
   kRequired,    // refuse when it cannot be copied
@@ -88,8 +89,8 @@ class RootlessBuilder {
     else if (!request_.cwd.empty() && request_.cwd != "/" &&
              !IsAtOrBelowAny(request_.cwd, kReplaced))
       result.push_back({request_.cwd, "working directory", Need::kIfPossible});
-    result.push_back({"/tmp", "temporary files", Need::kScratch});
-    result.push_back({"/var/tmp", "temporary files", Need::kScratch});
+    for (const std::string_view path : kTemporary)
+      result.push_back({std::string(path), "temporary files", Need::kScratch});
     return result;
   }
 
@@ -104,18 +105,7 @@ class RootlessBuilder {
                   fmt::format("copy the {} {}: the sandbox has its own /{} there", candidate.what,
                               path, std::string_view(path).substr(1, path.find('/', 1) - 1)),
                   "work in a directory on a disk");
-    if (IsCopied(path)) return {};
-    for (const std::string& scratch : scratch_) {
-      if (!IsBelow(path, scratch)) continue;
-      const HostMount& mounted = *MountBelow(input_.facts, scratch);
-      return Fail(
-          Code::kUnavailable,
-          fmt::format("copy the {} {}: {} is empty inside, because {} ({}) is mounted below "
-                      "it",
-                      candidate.what, path, scratch, mounted.target, mounted.fs_type),
-          fmt::format("work in another directory, unmount {}, or run the daemon as root",
-                      mounted.target));
-    }
+    if (IsCovered(candidate)) return {};
     const HostMount* inner = MountBelow(input_.facts, path);
     if (!inner) {
       MountOp op = OverlayOp(path);
@@ -152,16 +142,26 @@ class RootlessBuilder {
     return std::ranges::any_of(copied_, [&](auto& each) { return IsAtOrBelow(path, each); });
   }
 
+  // The copy of a parent directory includes it. Directories in /tmp that people work in get copies
+  // of their own though: when somebody mounts something in /tmp, only the rest becomes empty.
+  bool IsCovered(const Candidate& candidate) const {
+    return std::ranges::any_of(copied_, [&](const std::string& each) {
+      const bool temporary = std::ranges::find(kTemporary, each) != kTemporary.end();
+      return IsAtOrBelow(candidate.path, each) &&
+             (!temporary || candidate.need == Need::kScratch || candidate.path == each);
+    });
+  }
+
   void AddHidden() {
     for (const HiddenPath& hidden : input_.hidden.paths) {
       const bool in_scratch =
           std::ranges::any_of(scratch_, [&](auto& each) { return IsAtOrBelow(hidden.path, each); });
       const Absence absence{hidden.path, std::string(hidden.why)};
-      if (in_scratch || IsAtOrBelow(hidden.path, "/run")) {
-        view_.hidden.push_back(absence);
-      } else if (IsLayer(hidden.path)) {
+      if (IsLayer(hidden.path)) {
         view_.hidden.push_back(absence);
         view_.files.push_back({FileRuleKind::kHide, hidden.path, ""});
+      } else if (in_scratch || IsAtOrBelow(hidden.path, "/run")) {
+        view_.hidden.push_back(absence);
       } else if (IsInVisibleHome(hidden.path)) {
         continue;
       } else if (!hidden.root_only) {

@@ -54,6 +54,19 @@ time.sleep(300)' "$PLACE" > "$T/listens" &
   umount "$PLACE/tmpfs" || exit 1
   at_work "$PLACE/tmpfs" -- ls
   check "one that is gone is not shown either" exits 125
+  # Anybody may mount something in /tmp, which is empty inside from then on.
+  mkdir "$T/below" "$CALLER_HOME/.ssh" && echo key > "$CALLER_HOME/.ssh/id_rsa" && chown -R "$CALLER_UID" "$CALLER_HOME"
+  cloche new --name box > "$T/log" 2>&1
+  cloche exec box -- sh -c 'echo promoted > made' > "$T/log" 2>&1
+  stop_daemon
+  in_memory "$T/below" other || exit 1
+  try cloche exec box -- sh -c "ls -A $T && cat made $CALLER_HOME/.ssh/id_rsa"
+  check "beside a mount below /tmp home and project are there, and nothing else" prints $'home\nwork\npromoted'
+  check "credentials in that home are hidden" says 'id_rsa: No such file'
+  check "reality has nothing of it" is "$(ls -A "$WORK")" ""
+  try cloche promote box --yes
+  check "it is promoted" is "$(cat "$WORK/made")" promoted
+  umount "$T/below"
   exit 0
 fi
 
