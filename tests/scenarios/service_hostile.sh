@@ -92,7 +92,7 @@ for victim in cloched cloche-spawn; do
   check "kill -9 of $victim: it fails" not exits 0
   until_true goes_on "$redis"
   check "kill -9 of $victim: the original continues" is "$(redis-cli -p "$redis_port" ping)" PONG
-  [ $victim = cloched ] || { pid=$(daemon_pid 2> /dev/null); [ -z "$pid" ] || kill "$pid"; }
+  [ $victim = cloched ] || { pid=$(daemon_pid 2> /dev/null); [ -z "$pid" ] || { kill "$pid"; until_true not kill -0 "$pid"; }; }
   until_true $starter ls
   cloche rm "without-$victim" > "$T/log" 2>&1
 done
