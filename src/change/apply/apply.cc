@@ -17,8 +17,6 @@
 
 namespace cloche::apply {
 
-std::function<void()> before_change;
-
 namespace {
 
 std::unexpected<Error> Failed(const char* verb, const std::string& path, int error) {
@@ -59,7 +57,6 @@ std::unexpected<Error> LeftInStore(const Step& step, const Store::Entry& entry,
 }
 
 int Rename(int from, const std::string& name, int to, const std::string& other, unsigned flags) {
-  if (before_change) before_change();
   return renameat2(from, name.c_str(), to, other.c_str(), flags) < 0 ? -errno : 0;
 }
 
@@ -90,7 +87,6 @@ Status SetAttributes(const Step& step, int directory, const DirectoryStatus& sta
 
 Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status, bool root) {
   ASSIGN_OR_RETURN(const sys::Fd directory, OpenOurs(step, at));
-  if (before_change) before_change();
   CLOCHE_TRY(SetAttributes(step, directory.get(), status));
   if (root && fchown(directory.get(), status.uid, status.gid) < 0)
     return Failed("give away", step.path, errno);
@@ -312,7 +308,6 @@ Status Reopen(const Step& step, const Realities& realities) {
   const auto at = realities.at(step.target).Find(step.path);
   const Identity& ours = step.prepared.exists() ? step.prepared : step.before;
   if (!at || !SameFile(IdentityAt(at->directory->get(), at->name), ours)) return {};
-  if (before_change) before_change();
   // By name: it may be closed to us, too.
   const std::string whole = fmt::format("/proc/self/fd/{}/{}", at->directory->get(), at->name);
   const sys::Fd directory(open(whole.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -331,7 +326,6 @@ Status Revert(const Parent& parent, const Realities& realities) {
       !SameFile(IdentityOf(info), parent.before))
     return {};  // it is not there any more
   const timespec times[2] = {{0, UTIME_OMIT}, TimeOf(parent.modified_ns)};
-  if (before_change) before_change();
   // One may write in it without owning it: then its time cannot be set.
   if (futimens((*directory)->get(), times) < 0 && (info.st_uid == geteuid() || errno != EPERM))
     return Failed("set the time of", parent.path, errno);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,9 +11,6 @@
 namespace cloche::apply {
 
 using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode
-
-// Where a test may stop the world: called before every change of reality.
-extern std::function<void()> before_change;
 
 // What steps have taken away from reality so far.
 struct Taken {

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
 #include "change/apply/promote.h"
@@ -20,6 +21,10 @@
 namespace cloche::apply {
 
 namespace fs = std::filesystem;
+
+// Where a test stops the world (wrapped_calls.cc).
+inline std::function<void()> before_rename;
+inline std::function<void()> before_change;  // renames, modes and times
 
 inline void Put(const fs::path& path, const std::string& text, mode_t mode = 0644) {
   fs::create_directories(path.parent_path());
@@ -63,7 +68,7 @@ class Promotes : public testing::Test {
     for (const auto& each : {real_, upper_, home_}) fs::create_directories(each);
   }
   void TearDown() override {
-    before_change = nullptr;
+    before_rename = before_change = nullptr;
     if (!top_.empty()) fs::remove_all(top_);
   }
 
@@ -129,13 +134,13 @@ class Promotes : public testing::Test {
     BirthFiles nothing;
     return Promote(*store, Layout(), std::move(wish), nothing, "sb_test", false);
   }
-  // In a process of its own that dies before the n-th change; true: it got through.
+  // In a process of its own that dies before the n-th rename or change; true: it got through.
   template <typename Action>
-  bool DiesAt(int n, Action action) {
+  bool DiesAt(int n, Action action, std::function<void()>& hook = before_rename) {
     const pid_t child = fork();
     if (child == 0) {
       int left = n;
-      before_change = [&left] {
+      hook = [&left] {
         if (left-- == 0) _exit(99);
       };
       action();

@@ -244,7 +244,7 @@ TEST_F(Promotes, ASymlinkThatIsSetUnderUsIsNotFollowed) {
   // When the first file goes into place, somebody swaps the directory of the second. Nothing is
   // there that could tell by its inode.
   bool swapped = false;
-  before_change = [&] {
+  before_rename = [&] {
     if (swapped) return;
     swapped = true;
     fs::rename(real_ / "b", real_ / "b2");
@@ -358,14 +358,14 @@ TEST_F(Promotes, WhatAStrangerPutThereInBetweenIsGivenBackOrItsPlaceIsTold) {
   // Between the last look and the rename somebody puts his own there; when we want to give it back,
   // the place is taken again.
   int changes = 0;
-  before_change = [&] {
+  before_rename = [&] {
     ++changes;
     if (changes > 2) return;
     fs::remove(real_ / "file");
     Put(real_ / "file", "stranger " + std::to_string(changes));
   };
   const auto done = Run(RootsWish());
-  before_change = nullptr;
+  before_rename = nullptr;
   ASSERT_FALSE(done);
   EXPECT_EQ(Text(real_ / "file"), "stranger 2");
   const std::string& said = done.error().message;
@@ -439,7 +439,8 @@ TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
   const auto before = Seen(real_);
   int survived = 0;
   for (bool through = false; !through && survived < 1000; ++survived) {
-    through = DiesAt(survived, [&] { (void)Run(RootsWish()); });
+    through = DiesAt(
+        survived, [&] { (void)Run(RootsWish()); }, before_change);
     if (through) break;
     const auto recovered = RecoverNow();
     for (const Recovered& each : recovered)
@@ -457,11 +458,12 @@ TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
   for (int n = 0; n < 1000; ++n) {
     const auto done = Run(RootsWish());
     ASSERT_TRUE(done) << done.error().message;
-    const bool through = DiesAt(n, [&] {
+    const auto undo = [&] {
       auto store = Store::Open(home_);
       std::vector<std::string> moved;
       (void)Undo(*store, done->promotion.id, true, {}, moved);
-    });
+    };
+    const bool through = DiesAt(n, undo, before_change);
     (void)RecoverNow();
     ASSERT_EQ(Seen(real_), before) << "killed before change " << n;
     if (through) {

@@ -87,7 +87,7 @@ class Recovers : public Promotes {
     return undone;
   }
 
-  // At every change, and once when it is done.
+  // At every rename, and once when it is done.
   void KillRenumberRecover() {
     MakeStory();
     const auto before = Seen(real_);

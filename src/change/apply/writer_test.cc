@@ -18,7 +18,7 @@ class Writers : public Promotes {
   }
   // Calls it before the n-th rename, counted from 1.
   static void Before(int n, std::function<void()> action) {
-    before_change = [left = n, action = std::move(action)]() mutable {
+    before_rename = [left = n, action = std::move(action)]() mutable {
       if (--left == 0) action();
     };
   }
@@ -53,7 +53,7 @@ TEST_F(Writers, WhoeverOpensAFileInTheMomentOfItsRenameWritesIntoReality) {
   EXPECT_NE(done.error().message.find("/b: reality has changed it in between"), std::string::npos)
       << done.error().message;
   EXPECT_EQ(Seen(real_), before) << "all of it is taken back";
-  before_change = nullptr;
+  before_rename = nullptr;
   EXPECT_TRUE(Run(RootsWish()));
   EXPECT_EQ(Text(real_ / "b"), "new b");
 }
@@ -64,9 +64,9 @@ TEST_F(Writers, AFileThatIsOpenForWritingIsAConflictBeforeAnythingIsTouched) {
   const auto before = Seen(real_);
   for (const char* name : {"b", "c"}) {
     const sys::Fd writer(open((real_ / name).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    before_change = [] { FAIL() << "something was touched"; };
+    before_rename = [] { FAIL() << "something was touched"; };
     const auto done = Run(RootsWish());
-    before_change = nullptr;
+    before_rename = nullptr;
     ASSERT_TRUE(done) << done.error().message;
     ASSERT_EQ(done->conflicts.size(), 1u);
     EXPECT_EQ(done->conflicts[0].path, real_ / name);
@@ -152,7 +152,7 @@ TEST_F(Writers, AnUndoDuringWhichSomebodyWritesUndoesNothing) {
     const int turn = 3 - (name == std::string("made") ? 2 : name == std::string("b") ? 1 : 0);
     Before(turn, [&] { TryToOpen(real_ / name); });
     const Status undone = UndoNow(done->promotion.id);
-    before_change = nullptr;
+    before_rename = nullptr;
     ASSERT_FALSE(undone) << name;
     EXPECT_NE(undone.error().message.find("nothing was undone"), std::string::npos)
         << undone.error().message;
