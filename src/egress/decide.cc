@@ -250,6 +250,10 @@ int64_t NextExpiry(std::span<const Rule> rules, int64_t now) {
 
 std::string AddressGrantText(const Target& target, Kind kind, const IpAddress& address,
                              std::string_view sandbox) {
+  // A grant of these should take more than copying a line.
+  const char* use = ReservedUse(address);
+  if (use != nullptr && use == std::string_view("link-local"))
+    return "; cloud machines hand out their credentials at such addresses (docs/network.md)";
   Rule rule;
   rule.kind = kind;
   rule.host = target.name;

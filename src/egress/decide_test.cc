@@ -165,6 +165,15 @@ TEST(Decide, SaysWhichRuleWouldBindANameToAnAddress) {
             "; grant it with: cloche net sb allow http://a.example=[fd00::1]");
 }
 
+TEST(Decide, NoRuleIsSuggestedForTheMetadataServicesOfClouds) {
+  for (const char* address : {"169.254.169.254", "fe80::a9fe:a9fe"}) {
+    const std::string text =
+        AddressGrantText(Named("a.example", 80), Kind::kHttp, *ParseIpAddress(address), "sb");
+    EXPECT_EQ(text.find("allow"), std::string::npos) << text;
+    EXPECT_NE(text.find("credentials"), std::string::npos) << text;
+  }
+}
+
 TEST(Decide, AnyHostIsAnyNameOnHttpsButNotTheMachineItself) {
   const std::vector<Rule> rules = {Allow("*:443"), Deny("bad.example")};
   EXPECT_TRUE(Allowed(rules, Named("a.example", 443)));
