@@ -209,6 +209,7 @@ Task<Status> Stream::RunDisposable(RunRequest request) {
   if (request.keep && started) {
     co_await daemon_.commands.NoteFull(sandbox_, command_);
     command_->AddResult("changes", {{"kept", true}});
+    command_->AddResult("name", sandbox_->terms().name());
   } else {
     auto changes = co_await daemon_.lifecycle.Discard(sandbox_, command_);
     if (changes) command_->AddResult("changes", *changes);

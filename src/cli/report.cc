@@ -26,9 +26,10 @@ std::string DescribeDroppedOutput(const Json& output) {
 std::string DescribeFate(const Json& result) {
   const std::string changes = DescribeChanges(Field(result, "changes"));
   if (Flag(Field(result, "changes"), "kept")) {
-    const std::string id = Text(result, "sandbox");
-    return Line(fmt::format("kept as {}{}{}; go on with: cloche exec {} -- CMD", id,
-                            changes.empty() ? "" : ", ", changes, id));
+    const std::string name = Text(result, "name");
+    const std::string sandbox = name.empty() ? Text(result, "sandbox") : name;
+    return Line(fmt::format("kept as {}{}{}; go on with: cloche exec {} -- CMD", sandbox,
+                            changes.empty() ? "" : ", ", changes, sandbox));
   }
   return changes.empty() ? "" : Line(changes + "; discarded (keep with --keep)");
 }

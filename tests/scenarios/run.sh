@@ -102,6 +102,9 @@ try cloche exec "$id" -- cat kept-file
 check "and its files are there" prints kept
 try cloche rm "$id"
 check "until it is removed" exits 0
+try cloche run --keep --name kept-box -- true
+check "one that has a name is called by it" says 'kept as kept-box; go on with: cloche exec kept-box'
+cloche rm kept-box > "$T/log" 2>&1
 
 try cloche run -- sh -c 'echo x >> ~/.profile; tail -1 ~/.profile'
 check "the home can be written inside" prints x
