@@ -30,9 +30,8 @@ saved_on_disk() {
   "${enter[@]}" ls "$STATE/pool/snaps"
 }
 list_differs() {
-  for each in $(cloche ls --all --json | grep -o '"id":"sb_[a-z0-9]*"' | cut -d'"' -f4); do
-    cloche snapshots "$each" --json
-  done > "$T/list"
+  cloche ls --all --json | grep -o '"id":"sb_[a-z0-9]*"' | cut -d'"' -f4 |
+    as_caller xargs -I {} "$BIN/cloche" snapshots {} --json > "$T/list"
   comm -3 <(saved_on_disk | sort) <(grep -o '"id":"sn_[a-z0-9]*"' "$T/list" | cut -d'"' -f4 | sort) > "$T/differ"
   for each in $(cat "$T/differ"); do grep -o "{\"id\":\"$each[^}]*}" "$T/list"; done >> "$T/differ"
   cat "$T/differ"
