@@ -24,7 +24,7 @@ enum class Incoming : uint8_t {
   kDirectoryMetadata,  // mode, owner or attributes
   kDeleteDirectory,    // everything below it is deleted, too
   kLink,               // one of several names of a file, added or changed
-  kSpecial,            // a socket or a device, or something that becomes one
+  kSpecial,            // a pipe, socket or device, or something that becomes one
 };
 inline constexpr size_t kIncomings = 13;
 
@@ -77,7 +77,7 @@ enum class Reason : uint8_t {
   kLeadsElsewhere,  // would write outside the target
   kNoRight,         // the caller lacks permission
   kCannotTell,      // reality could not be examined
-  kNeverPromoted,   // sockets and devices
+  kNeverPromoted,   // pipes, sockets and devices
   kContradiction,   // impossible: change and findings disagree on what the sandbox saw
 };
 
