@@ -7,7 +7,8 @@
 
 namespace cloche::daemon {
 
-// Asks cloche-spawn to do something inside a running sandbox. Rootless its init opens the door.
+// Asks cloche-spawn to do something inside a running sandbox. Rootless, spawn enters through its
+// init.
 Task<Result<SpawnAnswer>> AskInside(Spawn& spawn, Mode mode, std::shared_ptr<Sandbox> sandbox,
                                     SpawnRequest request, Client client, int memory = -1);
 

@@ -23,7 +23,7 @@ void AddMissing(const Json& from, std::vector<std::string>& to) {
 Birth::Birth() : at_ns_(sys::RealNanos()), clock_(sys::ReadClocks(), 0) {}
 
 int64_t Birth::AtOf(std::chrono::system_clock::time_point saved) const {
-  constexpr int64_t kCoarse = 20'000'000;  // how far the two clocks may be apart
+  constexpr int64_t kCoarse = 20'000'000;  // how far the two clocks may differ
   const int64_t saved_ns = NanosOf(saved);
   int64_t birth = earlier_.empty() ? at_ns_ : earlier_.front();
   for (const int64_t each : earlier_)
@@ -97,7 +97,7 @@ Birth Birth::FromRecord(const Json& record, int64_t created_ns) {
   birth.earlier_ = record.value("earlier_births", std::vector<int64_t>());
   birth.ancestors_ = record.value("ancestors", std::map<std::string, int64_t>());
   birth.note_ = record.value("birth_note", Json());
-  // Of one that an earlier version made nothing is known but when.
+  // Of a sandbox made by an earlier version, only the time is known.
   const Json clock = record.value("clock", Json::object());
   const ClockReading last{clock.value("boot", "before clocks were noted"),
                           clock.value("real_ns", birth.at_ns_),

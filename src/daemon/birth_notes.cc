@@ -8,14 +8,14 @@
 
 namespace cloche::daemon {
 
-// Something of its own that promotions will be about, and not the whole machine or home.
+// The project is more specific than the whole machine or home directory.
 bool HasProject(const SandboxRequest& request) {
   const std::string& project = request.project.empty() ? request.cwd : request.project;
   return request.base_directory.empty() && !project.empty() && project != "/" &&
          project != request.home;
 }
 
-// The bound is for a clock that is set back meanwhile, which ClockTrail notices.
+// The limit is for a clock that is set back meanwhile, which ClockTrail notices.
 Task<void> PassTick(asio::io_context& io, int64_t moment_ns) {
   constexpr auto kStep = std::chrono::microseconds(500);
   constexpr int kMostSteps = 40;
@@ -45,7 +45,7 @@ void BirthNotes::Keep(const Sandbox& sandbox, const Json& note) {
   }
 }
 
-// One after the other: a hundred sandboxes of one project are made at once.
+// One after the other: a hundred sandboxes of one project may be made at once.
 Task<void> BirthNotes::TakeAll() {
   while (!wanted_.empty()) {
     const auto sandbox = wanted_.front().sandbox.lock();

@@ -7,16 +7,16 @@
 
 namespace cloche::daemon {
 
-// Something of its own that promotions will be about, and not the whole machine or home.
+// Whether the project is more specific than the whole machine or home directory.
 bool HasProject(const SandboxRequest& request);
 
-// File times stand still between two ticks of the kernel's clock. Whatever is changed after this is
-// dated later than `moment_ns`, and whatever was changed before that moment is not.
+// File times stand still between two ticks of the kernel's clock. Returns once later changes are
+// dated after `moment_ns`; changes before that moment are not.
 Task<void> PassTick(asio::io_context& io, int64_t moment_ns);
 
-// What git knows of a project when a sandbox is made, and which files it has: the base of later
-// merges. Only promotions wait for it. Where it cannot be taken there is a conflict in the place of
-// a merge, and what reality deletes looks as if it had never been.
+// Records what git knows about a project, and which files it has, when a sandbox is made: the base
+// of later merges. Only promotions wait for it. If it cannot be recorded, merges become conflicts,
+// and files that reality deletes look as if they had never existed.
 class BirthNotes {
  public:
   BirthNotes(asio::io_context& io, SandboxTable& table, ChangeReader& reader)

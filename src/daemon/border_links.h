@@ -9,13 +9,13 @@
 
 namespace cloche::daemon {
 
-// What connects a sandbox with the outside: its network, and the process that signs for it.
+// A sandbox's connections to the outside: its network, and the process that signs for it.
 class BorderLinks {
  public:
   BorderLinks(asio::io_context& io, std::string network_log)
       : io_(io), network_log_(std::move(network_log)) {}
 
-  // Null until MakeNetwork was first called.
+  // Null until the first MakeNetwork.
   const std::shared_ptr<SandboxNetwork>& network() const { return network_; }
   const std::shared_ptr<SandboxNetwork>& MakeNetwork() {
     if (!network_) network_ = std::make_shared<SandboxNetwork>(io_, network_log_);
@@ -24,7 +24,7 @@ class BorderLinks {
   bool is_open() const { return network_ && network_->proxy_port != 0; }
 
   const std::shared_ptr<SignLink>& signer() const { return signer_; }      // null: none runs
-  std::shared_ptr<SignLink> SetSigner(std::shared_ptr<SignLink> signer) {  // the one before
+  std::shared_ptr<SignLink> SetSigner(std::shared_ptr<SignLink> signer) {  // the old one
     return std::exchange(signer_, std::move(signer));
   }
 

@@ -40,7 +40,7 @@ std::string CaStore::PathOf(const std::string& id) const {
   return fmt::format("{}/daemon/authorities/{}.pem", machine_.state_directory(), id);
 }
 
-// That of a disposable sandbox is in memory only.
+// A disposable sandbox keeps its CA in memory only.
 Result<Authority> CaStore::Of(Sandbox& sandbox) {
   std::optional<Authority>& held = sandbox.border().MakeNetwork()->authority;
   const std::string path = PathOf(sandbox.id);
@@ -103,7 +103,7 @@ void CaStore::RemoveStale(const SandboxTable& table) const {
     if (!table.Contains(entry.path().stem())) std::filesystem::remove(entry.path(), error);
 }
 
-// Variables that the caller named stay as they are.
+// Variables that the caller set stay as they are.
 void AddCaVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
                     std::vector<std::string>& env) {
   if (!sandbox.border().network() || sandbox.border().network()->believes.empty()) return;

@@ -11,16 +11,16 @@
 namespace cloche::daemon {
 
 bool NeedsAuthority(const Json& rules);  // as cloche-egress reads them: some are about requests
-// What the caller named himself stays as he wants it.
+// Variables that the caller set stay as they are.
 void AddCaVariables(const Sandbox& sandbox, const std::vector<std::string>& named,
                     std::vector<std::string>& env);
 
-// The certificate authorities of sandboxes whose rules speak of requests.
+// The CAs of sandboxes whose rules are about requests.
 class CaStore {
  public:
   CaStore(Machine& machine, Spawn& spawn) : machine_(machine), spawn_(spawn) {}
 
-  // The sandbox believes its authority from now on; the answer is for cloche-egress.
+  // Makes the sandbox trust its CA from now on; the answer is for cloche-egress.
   Task<Result<Json>> Prepare(std::shared_ptr<Sandbox> sandbox, Client client);
   static bool IsToBeRenewed(const Sandbox& sandbox);
   void Remove(const std::string& id) const;
@@ -28,7 +28,7 @@ class CaStore {
 
  private:
   std::string PathOf(const std::string& id) const;
-  Result<Authority> Of(Sandbox& sandbox);  // makes it where there is none
+  Result<Authority> Of(Sandbox& sandbox);  // creates it if there is none
   Task<Status> Lay(std::shared_ptr<Sandbox> sandbox, Authority authority, Client client);
 
   Machine& machine_;

@@ -4,7 +4,8 @@
 
 namespace cloche::daemon {
 
-// Decoys are drawn when a sandbox is made. Whatever was asked for: nobody else chooses them.
+// Draws the decoys when a sandbox is made, overwriting whatever the request says: nobody else
+// chooses them.
 void DrawDecoys(CanaryRequest& canaries);
 
 }  // namespace cloche::daemon

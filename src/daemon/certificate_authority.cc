@@ -24,7 +24,7 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr long kBefore = 24 * 60 * 60;  // clocks differ
+constexpr long kBefore = 24 * 60 * 60;  // tolerates clock differences
 constexpr size_t kMostBytes = 16 << 10;
 
 struct Free {
@@ -60,8 +60,8 @@ bool NumberIt(X509* certificate) {
   return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-// It makes certificates of servers and nothing else, and nobody below it makes any. Names are not
-// constrained: rules change, and it is believed by one sandbox only.
+// It signs only server certificates, and no CA below it. Names are not constrained: rules change,
+// and only one sandbox trusts it.
 bool Fill(X509* certificate, EVP_PKEY* key, const std::string& sandbox) {
   return X509_set_version(certificate, X509_VERSION_3) == 1 && NumberIt(certificate) &&
          X509_gmtime_adj(X509_getm_notBefore(certificate), -kBefore) != nullptr &&

@@ -7,8 +7,8 @@
 
 namespace cloche::daemon {
 
-// The certificate authority of one sandbox. cloche-egress ends TLS with it where rules speak of
-// requests. The sandbox believes it, and nobody else does; its key is never inside.
+// The CA of one sandbox. cloche-egress terminates TLS with it if rules are about requests. Only the
+// sandbox trusts it, and its key is never inside.
 struct Authority {
   std::string certificate, key;  // PEM
   std::string sha256;            // of the certificate
@@ -18,10 +18,10 @@ struct Authority {
 inline constexpr int64_t kAuthorityLife = 30 * 24 * 60 * 60;
 
 Result<Authority> MakeAuthority(const std::string& sandbox);
-// One that was kept. A certificate and a key that do not fit are refused.
+// Reads a stored CA. Refuses a certificate and key that do not match.
 Result<Authority> ReadAuthority(const std::string& path);
 Status KeepAuthority(const Authority& authority, const std::string& path);  // 0600
-// It lasts long enough for a life that begins now; another is made where it does not.
+// Whether it lasts for a sandbox life that begins now; otherwise a new one is made.
 bool LastsFrom(const Authority& authority, int64_t now);
 
 }  // namespace cloche::daemon

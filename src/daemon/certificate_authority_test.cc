@@ -28,7 +28,7 @@ TEST_F(AuthorityTest, NoTwoAreAlike) {
   EXPECT_NE(one->key, other->key);
 }
 
-TEST_F(AuthorityTest, WhatIsKeptIsReadAgainAndNobodyElseMayReadIt) {
+TEST_F(AuthorityTest, StoredKeysAreReadAgainAndPrivate) {
   const std::string path = directory_ + "/sb_one.pem";
   const auto made = MakeAuthority("sb_one");
   ASSERT_TRUE(made);
@@ -43,7 +43,7 @@ TEST_F(AuthorityTest, WhatIsKeptIsReadAgainAndNobodyElseMayReadIt) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST_F(AuthorityTest, ALinkThatWaitsForTheKeyIsNotFollowed) {
+TEST_F(AuthorityTest, ASymlinkInPlaceOfTheKeyIsNotFollowed) {
   const std::string path = directory_ + "/sb_one.pem", trap = directory_ + "/trap";
   std::filesystem::create_symlink(trap, path + ".new");
   ASSERT_TRUE(KeepAuthority(*MakeAuthority("sb_one"), path));
@@ -60,7 +60,7 @@ TEST_F(AuthorityTest, AKeyOfSomebodyElseIsRefused) {
   EXPECT_EQ(ReadAuthority(directory_ + "/none.pem").error().code, Code::kNotFound);
 }
 
-TEST_F(AuthorityTest, ItEnds) {
+TEST_F(AuthorityTest, ItExpires) {
   const auto made = MakeAuthority("sb_one");
   const int64_t now = time(nullptr);
   EXPECT_TRUE(LastsFrom(*made, now));

@@ -47,9 +47,9 @@ std::shared_ptr<Reading> ChangeReader::Begin(const std::shared_ptr<Sandbox>& san
 
 void ChangeReader::WatchClient(const std::shared_ptr<Reading>& reading, const Client& client) {
   const int copy = fcntl(client.socket, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;  // the next write will tell
+  if (copy < 0) return;  // the next write will fail
   reading->client.assign(copy);
-  // Not the end of what they send: a client may have said all it has to say, and listen.
+  // Not wait_read: a client may have finished sending and still listen.
   reading->client.async_wait(
       asio::posix::stream_descriptor::wait_error,
       [this, weak = std::weak_ptr(reading)](const boost::system::error_code& error) {
@@ -66,7 +66,7 @@ void ChangeReader::End(Reading& reading, Error why) {
   (void)spawn_.Send(reading.sandbox->id, ask::EndJob{reading.waiting->number});
 }
 
-// A reading of a snapshot of the moment keeps nobody from their turn.
+// Readings of a temporary snapshot hold no turn, so they may go on.
 void ChangeReader::EndAll(const Sandbox& sandbox, const Error& why) {
   std::erase_if(readings_, [](const std::weak_ptr<Reading>& reading) { return reading.expired(); });
   for (const auto& each : readings_)
@@ -92,7 +92,7 @@ Task<Result<std::string>> ChangeReader::SavePassing(std::shared_ptr<Reading> rea
   co_return saved->id;
 }
 
-// Another state: a snapshot of the same sandbox, else another sandbox as it is now.
+// Another state: a snapshot of the same sandbox, or another sandbox as it is now.
 Task<Result<std::string>> ChangeReader::ResolveOther(std::shared_ptr<Reading> reading,
                                                      std::string ref, Client client) {
   const auto& sandbox = reading->sandbox;
@@ -109,8 +109,8 @@ Task<Result<std::string>> ChangeReader::ResolveOther(std::shared_ptr<Reading> re
   co_return co_await SavePassing(reading, *other);
 }
 
-// Which snapshot to read; "" = the sandbox itself. A diff is read at the pace of a person: nobody
-// stands still for that.
+// The snapshot to read; "" = the sandbox itself. A diff is read at a person's pace, so the sandbox
+// is not frozen for it.
 Task<Result<std::string>> ChangeReader::PrepareDiff(std::shared_ptr<Reading> reading,
                                                     DiffRequest request) {
   const auto& sandbox = reading->sandbox;
@@ -127,11 +127,11 @@ Task<Result<std::string>> ChangeReader::PrepareDiff(std::shared_ptr<Reading> rea
 }
 
 Result<sys::Fd> ChangeReader::PlanOf(const Sandbox& sandbox, const Client& client) {
-  // Without decoys: in reality there is nothing in their places, or what is hidden.
+  // Without decoys: in reality their places are empty or hidden.
   SandboxRequest seen = sandbox.terms().request();
   seen.canaries = {};
   ASSIGN_OR_RETURN(Planned planned, machine_.Plan(seen, machine_.FactsOf(client.peer), sandbox.id));
-  // The host may have other mounts by now. Uppers are numbered by those it runs with.
+  // The host's mounts may have changed. Uppers are numbered by the mounts it runs with.
   if (sandbox.runs()) planned.plan.spec.mounts = sandbox.terms().planned().plan.spec.mounts;
   planned.plan.keep = true;
   const std::string bytes = EncodePlan(planned.plan);
@@ -160,7 +160,7 @@ Result<ChangeReader::Pipes> ChangeReader::Open(Reading& reading, const Json& que
   pipes.answer = sys::Fd(answer[1]);
   sys::SetNonBlocking(answer[0]);
   reading.answer.assign(answer[0]);
-  // A helper that complains at length is not waited for.
+  // Non-blocking: a helper must not wait for a reader of a long complaint.
   if (pipe2(complaint, O_CLOEXEC | O_NONBLOCK) < 0)
     return Fail(Code::kInternal, fmt::format("make pipe: {}", strerror(errno)));
   pipes.complaint = sys::Fd(complaint[1]);
@@ -209,13 +209,13 @@ Task<Result<std::shared_ptr<Reading>>> ChangeReader::StartDiff(std::shared_ptr<S
   co_return std::unexpected(begun.error());
 }
 
-// Whoever asked may take their time to read the end of it.
+// Do not wait for clients, which may take their time to read the end.
 Task<void> ChangeReader::ReleaseWhenDone(std::shared_ptr<Reading> reading) {
   co_await reading->waiting->done.Wait();
   reading->Release();
 }
 
-// In its own words if it had some.
+// The helper's own message, if it left one.
 Error ChangeReader::WhyFailed(Reading& reading, const SpawnAnswer& answer) {
   if (reading.ended) return *reading.ended;
   char said[4096];
@@ -233,7 +233,7 @@ Error ChangeReader::WhyFailed(Reading& reading, const SpawnAnswer& answer) {
 
 Task<Status> ChangeReader::Finish(std::shared_ptr<Reading> reading) {
   boost::system::error_code ignored;
-  (void)reading->answer.close(ignored);  // one that is still writing ends
+  (void)reading->answer.close(ignored);  // ends a helper that is still writing
   Status status;
   if (reading->waiting) {
     co_await reading->waiting->done.Wait();
@@ -242,7 +242,7 @@ Task<Status> ChangeReader::Finish(std::shared_ptr<Reading> reading) {
   }
   (void)reading->client.close(ignored);
   reading->Release();
-  // Nobody waits for that.
+  // In the background: nobody waits for it.
   for (const Snapshot& snapshot : reading->passing)
     asio::co_spawn(
         io_,
@@ -275,7 +275,7 @@ Task<Result<Json>> ChangeReader::ReadWhole(std::shared_ptr<Reading> reading) {
   co_return Parse(*reading->sandbox, text);
 }
 
-// A moment's look at names: nothing has to stand still for it.
+// Looks only at names and is short, so nothing is frozen.
 Task<Result<Json>> ChangeReader::Staleness(std::shared_ptr<Sandbox> sandbox, Client client,
                                            bool guard) {
   auto reading = Begin(sandbox);

@@ -12,8 +12,8 @@
 
 namespace cloche::daemon {
 
-// A helper that reads a state of a sandbox and writes its answer into a pipe. The state stays as it
-// is while this is held.
+// A helper that reads a state of a sandbox and writes its answer into a pipe. The state stays
+// unchanged while this is held.
 class Reading {
  public:
   Reading(asio::io_context& io, std::shared_ptr<Sandbox> of)
@@ -23,23 +23,23 @@ class Reading {
  private:
   friend class ChangeReader;
   friend class Promotions;
-  // Takes its turn, and what it stopped lets go on.
+  // Gives back its turn, and resumes what it stopped.
   void Release();
 
   std::shared_ptr<Sandbox> sandbox;
-  asio::posix::stream_descriptor client;  // hangs up when nobody waits for the answer
+  asio::posix::stream_descriptor client;  // hangs up if nobody waits for the answer
   sys::Fd complaint;                      // why it failed
-  bool in_turn = false;                   // has or wants its turn
-  bool can_end = true;                    // not what is being applied
+  bool in_turn = false;                   // holds or wants its turn
+  bool can_end = true;                    // false while it applies something
   std::optional<Turn> turn;
-  std::optional<Error> ended;  // early
+  std::optional<Error> ended;  // set if it was ended early
   bool paused = false;
   std::vector<Snapshot> passing;  // taken for this, removed afterwards
   std::shared_ptr<Spawn::Waiting> waiting;
 };
 
-// What a sandbox, or a snapshot of it, changed, and what changed outside meanwhile: read by
-// cloche-diff, with the rights of whoever asks.
+// Reads what a sandbox or its snapshot changed, and what changed outside meanwhile, through
+// cloche-diff with the caller's rights.
 class ChangeReader {
  public:
   ChangeReader(asio::io_context& io, Machine& machine, SandboxTable& table,
@@ -51,38 +51,39 @@ class ChangeReader {
         spawn_(spawn),
         time_travel_(time_travel) {}
 
-  // Ends early when the client goes away, and when the sandbox is stopped or removed, which then
-  // need not wait for it.
+  // Ends early if the client goes away, or if the sandbox is stopped or removed, so that nobody
+  // waits for it.
   Task<Result<std::shared_ptr<Reading>>> StartDiff(std::shared_ptr<Sandbox> sandbox,
                                                    DiffRequest request, Client client);
   Task<Status> Finish(std::shared_ptr<Reading> reading);
 
-  // What changed outside since it was made: {changed, paths, both, both_paths, age_s, ...}.
-  // With `guard` also, whole and in base64, what both changed: {guarded}.
+  // Reports what changed outside since the sandbox was made: {changed, paths, both, both_paths,
+  // age_s, ...}. With `guard` also the complete list, in base64, of what both sides changed:
+  // {guarded}.
   Task<Result<Json>> Staleness(std::shared_ptr<Sandbox> sandbox, Client client, bool guard = false);
 
-  // What is known of its project now: {project, commit, dirty, names}.
+  // Records what is known about its project now: {project, commit, dirty, names}.
   Task<Result<Json>> NoteBirth(std::shared_ptr<Sandbox> sandbox, Client client);
 
-  // Ends the readings that keep somebody else from their turn.
+  // Ends the readings that keep others waiting for their turn.
   void EndAll(const Sandbox& sandbox, const Error& why);
 
-  // For the promotions, which read with cloche-promote.
+  // For promotions, which read with cloche-promote.
   std::shared_ptr<Reading> Begin(const std::shared_ptr<Sandbox>& sandbox);
   void WatchClient(const std::shared_ptr<Reading>& reading, const Client& client);
-  // The snapshot that is asked for.
+  // Resolves the requested snapshot.
   Result<std::string> Choose(const Sandbox& sandbox, const std::string& snapshot);
-  // A snapshot of this moment, removed when the reading is finished.
+  // Takes a snapshot of this moment, removed when the reading is finished.
   Task<Result<std::string>> SavePassing(std::shared_ptr<Reading> reading,
                                         std::shared_ptr<Sandbox> sandbox);
-  // The sandbox as it is planned now, for spawn to open its layers.
+  // Plans the sandbox as of now, for spawn to open its layers.
   Result<sys::Fd> PlanOf(const Sandbox& sandbox, const Client& client);
-  // What every helper has to know.
+  // The part of a question that every helper needs.
   Json QuestionOf(const Sandbox& sandbox, const std::string& state);
-  // The pipes, and what is asked: descriptors of ask::Diff and the like, behind `fds`.
+  // Sends the question and the pipes: descriptors of ask::Diff and the like, after `fds`.
   template <typename Body>
   Status Send(Reading& reading, const Body& body, std::vector<int> fds, const Json& question);
-  // All that a helper says, as JSON.
+  // Reads all that a helper says, as JSON.
   Task<Result<Json>> ReadWhole(std::shared_ptr<Reading> reading);
   static Result<Json> Parse(const Sandbox& sandbox, const std::string& text);
 

@@ -4,7 +4,7 @@
 
 namespace cloche::daemon {
 
-// Who asks, and the socket that proves it.
+// The caller's identity, and the socket that proves it.
 struct Client {
   sys::PeerIdentity peer;
   int socket = -1;

@@ -17,7 +17,7 @@
 namespace cloche::daemon {
 namespace {
 
-// One for all: cloched has one thread, and what is read is handed on before anything else is.
+// Shared: cloched has one thread, and passes on what it reads before it does anything else.
 char scratch[64 << 10];
 constexpr size_t kForegroundBacklog = 1 << 20;
 constexpr size_t kBackgroundBacklog = 8 << 20;
@@ -121,18 +121,18 @@ void CommandRun::Keep(FrameType type, std::string_view data) {
   }
 }
 
-// Reads until the other side is closed by everybody who holds it, or until the command ended and
-// nothing is left: a daemon it left behind may hold the pipe for ever.
+// Reads until everybody has closed the other end, or until the command ended and nothing is left: a
+// daemon it left behind may hold the pipe forever.
 Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::stream_descriptor& from,
                             FrameType type) {
   while (from.is_open()) {
-    // Wait, then read in one step: a read that completes on its own could hold bytes which DrainNow
+    // Wait, then read in one step: a read that completes on its own could hold bytes that DrainNow
     // then overtakes.
     auto [error] = co_await from.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
     if (error || !from.is_open()) break;
     long got = sys::ReadSome(from.native_handle(), scratch, sizeof scratch);
     if (got == -EAGAIN) continue;
-    if (got <= 0) break;  // EIO is how a pty says that nobody holds its other end
+    if (got <= 0) break;  // a pty reports EIO once nobody holds its other end
     self->Keep(type, std::string_view(scratch, static_cast<size_t>(got)));
     bool slow = true;
     while (slow && !self->ended()) {
@@ -153,7 +153,7 @@ Task<void> CommandRun::Pump(std::shared_ptr<CommandRun> self, asio::posix::strea
 bool CommandRun::DrainNow(asio::posix::stream_descriptor& from, FrameType type) {
   if (!from.is_open()) return true;
   from.cancel();
-  // A pipe holds 64 KiB (1 MiB at most): what is in it now is the command's, what a survivor adds
+  // A pipe holds 64 KiB (1 MiB at most): its content now is the command's; what a survivor adds
   // later is not.
   for (int round = 0; round < 32; ++round) {
     long got = sys::ReadSome(from.native_handle(), scratch, sizeof scratch);
@@ -250,7 +250,7 @@ Task<void> CommandRun::Feed(std::shared_ptr<CommandRun> self) {
 void CommandRun::CloseInput() {
   input_closed_ = true;
   if (request_.pty) {
-    // End of file on a terminal is a character.
+    // On a terminal, end of file is a character.
     input_closed_ = false;
     return;
   }

@@ -19,18 +19,18 @@
 
 namespace cloche::daemon {
 
-// Watches a command: gets frames, and says how far behind it is.
+// Watches a command: receives frames, and reports how far behind it is.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void Deliver(std::string frames) = 0;
   virtual size_t Backlog() const = 0;
-  virtual bool Foreground() const = 0;  // the command waits for it when it is slow
+  virtual bool Foreground() const = 0;  // the command waits for it if it is slow
 };
 
 struct LogFile {
   std::string path;
-  uint32_t reader = 0;  // who may read it besides us
+  uint32_t reader = 0;  // another uid that may read it
 };
 
 struct LimitHit {
@@ -60,9 +60,9 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
 
   void Started(int pid, std::vector<sys::Fd> streams);  // as InitOp::kStarted brings them
   void Failed(Error error, int exit_status);
-  // The command's own process ended: the rest of its output is read, then Finish.
+  // The command's own process ended: reads the rest of its output, then calls Finish.
   void Exited(const InitMessage& report);
-  void Lost(const std::string& why);  // its sandbox went away under it
+  void Lost(const std::string& why);  // its sandbox has gone
   void MarkLimit(LimitHit hit);       // the first one counts
 
   void Watch(Watcher* watcher);
@@ -78,10 +78,10 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   std::chrono::steady_clock::time_point last_activity() const { return last_activity_; }
   uint64_t denials = 0;
   int64_t cpu_us_before = 0;
-  uint32_t memory_group = 0;  // that it was started in
+  uint32_t memory_group = 0;  // the one it was started in
   int64_t oom_before = 0;     // kills in that group
   int64_t refusals_before = 0;
-  // When SIGKILL was first sent to it, if it was.
+  // When SIGKILL was first sent to it, if ever.
   std::optional<std::chrono::steady_clock::time_point> kill_sent;
   void NoteKill() {
     if (!ended() && !kill_sent) kill_sent = std::chrono::steady_clock::now();
@@ -103,13 +103,13 @@ class CommandRun : public std::enable_shared_from_this<CommandRun> {
   State state_ = State::kStarting;
   Event started_, ended_, input_moved_, output_moved_;
   OutputKeep output_;
-  asio::posix::stream_descriptor stdin_, stdout_, stderr_;  // with a pty: stdout_ is its master
+  asio::posix::stream_descriptor stdin_, stdout_, stderr_;  // with a pty, stdout_ is its master
   bool feeding_ = false, input_closed_ = false, output_told_ = false;
   std::string input_;
   std::set<Watcher*> watchers_;
   std::optional<Error> error_;
   std::optional<LimitHit> limit_;
-  std::vector<std::string> notices_;  // the first of them
+  std::vector<std::string> notices_;  // the first few
   int pid_ = 0, status_ = 0, exit_status_ = 0;
   InitMessage usage_{};
   std::chrono::system_clock::time_point started_at_;

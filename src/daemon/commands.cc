@@ -11,7 +11,7 @@
 namespace cloche::daemon {
 namespace {
 
-// Opens the gate again however this ends.
+// Reopens the gate on every path.
 class ClosedGate {
  public:
   explicit ClosedGate(Gate& gate) : gate_(gate) { gate_.Close(); }
@@ -59,7 +59,7 @@ Command ImageOf(const CommandRequest& request, const Sandbox& sandbox) {
     image.columns = request.pty->columns;
   }
   image.open_files = sandbox.terms().limits().files.value_or(0);
-  // Without a cgroup the number of processes is the user's own limit, counted per user namespace.
+  // Without a cgroup, RLIMIT_NPROC limits processes; it is counted per user namespace.
   if (sandbox.terms().planned().plan.limits.pids == 0)
     image.processes = sandbox.terms().limits().pids.value_or(0);
   return image;
@@ -89,7 +89,7 @@ std::shared_ptr<CommandRun> Commands::Make(const Sandbox& sandbox, CommandReques
         JoinEnvironments({request.env, request.env_names},
                          {sandbox.terms().request().env, sandbox.terms().request().env_names});
   uint32_t number = static_cast<uint32_t>(sandbox.commands().started() + 1);
-  // Nobody asked for a limit: what is relayed to a client is never cut, or `... > file` would be.
+  // If nobody asked for a limit, output relayed to a client is never cut, or `... > file` would be.
   uint64_t output = watcher && !sandbox.terms().request().limits.output
                         ? request.output.value_or(0)
                         : request.output.value_or(limits.output.value_or(0));
@@ -115,8 +115,7 @@ std::shared_ptr<CommandRun> Commands::MakeService(const Sandbox& sandbox, uint32
   return command;
 }
 
-// Where it fails the command shares a group, and the end of the others. The limit holds all the
-// same.
+// If this fails, the command shares a group with others, and dies with them. The limit still holds.
 Task<void> Commands::MakeWay(std::shared_ptr<Sandbox> sandbox) {
   co_await sandbox->resources().dividing().Wait();
   if (!sandbox->resources().NeedsGroup()) co_return;
@@ -140,7 +139,7 @@ void Commands::LimitWallTime(const std::shared_ptr<Sandbox>& sandbox,
   timer->async_wait([sandbox, command, seconds](boost::system::error_code error) {
     if (error || command->ended()) return;
     command->MarkLimit({"wall", seconds, "killed: wall time limit " + FormatDuration(seconds)});
-    // Alone, it takes everything it left behind with it.
+    // If it runs alone, kill everything it left behind, too.
     if (sandbox->commands().running() == 1 && sandbox->services().all().empty())
       sandbox->KillAll();
     else

@@ -10,23 +10,23 @@
 
 namespace cloche::daemon {
 
-// A command that is started with its sandbox, in one round trip.
+// A command that is started together with its sandbox, in one round trip.
 struct FirstCommand {
   CommandRequest request;
   Watcher* watcher = nullptr;
-  std::shared_ptr<CommandRun> command;  // set when the sandbox was made
+  std::shared_ptr<CommandRun> command;  // set once the sandbox is made
 };
 
-// A sandbox serves one agent, and so does a fresh twin of it.
+// A sandbox serves one agent, and so does its fresh twin.
 Status CheckAgent(const Sandbox& sandbox, const CommandRequest& request);
 
-// A command as init takes it.
+// A command in the form that init takes.
 Command ImageOf(const CommandRequest& request, const Sandbox& sandbox);
 
-// Marks the limits of files and bytes that the answer to kRoom or kDiscard says were met.
+// Marks the limits on files and bytes that, according to the answer to kRoom or kDiscard, were met.
 void MarkFull(const Sandbox& sandbox, uint32_t flags, CommandRun& command);
 
-// Commands of sandboxes: made, put into a memory group, ended by the clock.
+// The commands of sandboxes: creates them, assigns memory groups, enforces wall time.
 class Commands {
  public:
   Commands(asio::io_context& io, LogFiles& logs, Flusher& flusher, Spawn& spawn)
@@ -36,13 +36,13 @@ class Commands {
                                    StepTimer steps);
   std::shared_ptr<CommandRun> MakeService(const Sandbox& sandbox, uint32_t number,
                                           CommandRequest request);
-  // What starts next gets a memory group of its own, if it would share one.
+  // Gives the next command its own memory group if it would share one.
   Task<void> MakeWay(std::shared_ptr<Sandbox> sandbox);
   void LimitWallTime(const std::shared_ptr<Sandbox>& sandbox,
                      const std::shared_ptr<CommandRun>& command);
-  // Whether a command that failed met a limit of files or bytes.
+  // Marks a failed command that met a limit on files or bytes.
   Task<void> NoteFull(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<CommandRun> command);
-  // What the files of one that runs take; nullopt: nobody counts them here.
+  // The space its files take while it runs; nullopt: not counted here.
   Task<std::optional<uint64_t>> DiskBytes(std::shared_ptr<Sandbox> sandbox);
 
  private:

@@ -35,7 +35,7 @@ Daemon::Daemon(asio::io_context& io_in, Mode mode, Directories directories, Spaw
   Connect();
 }
 
-// Lower parts report to those above them.
+// Lower parts report to higher ones through callbacks.
 void Daemon::Connect() {
   sandboxes.events.on_detach = [this](Sandbox& sandbox) {
     Signing::Close(sandbox);

@@ -15,7 +15,7 @@ class Daemon {
   Daemon(asio::io_context& io, Mode mode, Directories directories, Spawn& spawn,
          Registry& registry);
 
-  // Brings back what an earlier daemon left.
+  // Restores what an earlier daemon left.
   Task<Status> Load();
   Json StatusJson(const Client& client) const;
 

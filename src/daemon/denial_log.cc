@@ -11,7 +11,7 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr size_t kMostRows = 64;  // of calls; canaries get as many more
+constexpr size_t kMostRows = 64;  // for calls; canaries get as many again
 
 const char* ClassName(sys::DenialClass kind) {
   switch (kind) {
@@ -100,7 +100,7 @@ std::optional<FatalLimit> DenialLog::Record(const sys::SeccompNotification& noti
   return Judge(denial.kind == sys::DenialClass::kViolation, denial.call);
 }
 
-// No program has a reason to send one: like a call that only an attack makes.
+// No program has a reason to send one, so it counts like a call that only attacks make.
 std::optional<FatalLimit> DenialLog::RecordCanary(const std::string& canary,
                                                   const std::string& form,
                                                   const std::string& destination) {

@@ -24,16 +24,16 @@ namespace {
 constexpr size_t kMostMessage = 64 << 10;
 constexpr int kMessagesPerTurn = 64;
 constexpr size_t kMostHosts = 500;
-constexpr size_t kMostHostBytes = 32 << 10;  // so that the message stays below its limit
+constexpr size_t kMostHostBytes = 32 << 10;  // keeps the message below its limit
 constexpr size_t kMostCaBytes = 48 << 10;
 constexpr size_t kMostServers = 16, kMostServerText = 256;
 constexpr std::chrono::seconds kPatience{10};
-constexpr std::chrono::seconds kLongEnough{5};  // one that lived so long is started again at once
+constexpr std::chrono::seconds kLongEnough{5};  // after living this long, it is restarted at once
 constexpr std::chrono::milliseconds kPause{500};
 constexpr std::chrono::milliseconds kGoodbye{300};
-constexpr const char* kPlaceholder = "sb_egress";  // requests are about a sandbox
+constexpr const char* kPlaceholder = "sb_egress";  // every request names a sandbox
 
-// For tests: a resolver of their own.
+// Tests set their own resolver.
 std::string ResolverFile() {
   const char* file = getenv("CLOCHE_RESOLV_CONF");
   return file && *file ? file : "/etc/resolv.conf";
@@ -48,7 +48,7 @@ int64_t ResolverStamp() {
          (sys::ModifiedNanos(HostsFile().c_str()) << 1);
 }
 
-// Words of each line, comments apart.
+// The words of each line, without comments.
 std::vector<std::vector<std::string>> WordsOf(const std::string& path) {
   std::string text;
   std::vector<std::vector<std::string>> lines;
@@ -108,7 +108,7 @@ Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
   if (found == guarded_.end()) co_return;
   found->second.border.rules = std::move(rules);
   const uint64_t number = ++found->second.rules_sent;
-  if (!ready_) co_return;  // nothing passes; they go with it when it is opened
+  if (!ready_) co_return;  // nothing passes; they are sent when it is opened
   const Json message = {
       {"op", "rules"}, {"sandbox", sandbox}, {"rules", found->second.border.rules}};
   Send(message);
@@ -124,7 +124,7 @@ Task<void> EgressLink::SetRules(std::string sandbox, Json rules) {
     return now->second.rules_taken >= number;
   };
   while (!taken() && std::chrono::steady_clock::now() < deadline) co_await changed_.Wait();
-  if (!taken()) Cut();  // it does not listen: another one does
+  if (!taken()) Cut();  // it does not listen: replace it
 }
 
 void EgressLink::SendSecrets(const std::string& sandbox) {
@@ -149,7 +149,7 @@ void EgressLink::SendSecretsOf(const std::string& sandbox, Guarded& guarded) {
     before.erase(name);
     guarded.secrets_sent.insert(name);
   }
-  for (const std::string& name : before) values.emplace_back(name, "");  // not granted any more
+  for (const std::string& name : before) values.emplace_back(name, "");  // no longer granted
   for (auto& [name, value] : values) {
     Json message = {{"op", "secret"}, {"sandbox", sandbox}, {"name", name}, {"value", value}};
     Wipe(value);
@@ -198,7 +198,7 @@ void EgressLink::SayGoodbye(bool all) {
   if (!closing_.empty()) return SayGoodbyeLater();
   if (!guarded_.empty()) return;
   boost::system::error_code ignored;
-  (void)socket_.close(ignored);  // it reads the end, and goes
+  (void)socket_.close(ignored);  // it reads the end and exits
 }
 
 Status EgressLink::Start() {
@@ -269,7 +269,7 @@ EgressLink::Received EgressLink::ReceiveOne() {
   int fd_count = 0;
   const long got =
       sys::ReceiveMessage(socket_.native_handle(), text, sizeof text, {}, fd_count, true);
-  if (got == -EMSGSIZE) return Received::kOne;  // too long to mean anything
+  if (got == -EMSGSIZE) return Received::kOne;  // too long to be valid
   if (got == -EAGAIN || got == -EINTR) return Received::kNothing;
   if (got <= 0) return Received::kEnd;
   Handle(std::string(text, static_cast<size_t>(got)));
@@ -289,7 +289,7 @@ void EgressLink::TellDeath() {
   if (on_death) on_death("cloche-egress died");
 }
 
-// It talks to the whole world: what it says is read with care.
+// It talks to the whole world, so its messages are not trusted.
 void EgressLink::Handle(const std::string& text) {
   const Json event = Json::parse(text, nullptr, false);
   if (!event.is_object()) return;
@@ -328,7 +328,7 @@ void EgressLink::Send(const Json& message, const std::vector<int>& fds) {
     if (sent >= 0) return Wipe(next.text);
     if (sent != -EAGAIN) return Cut();
   }
-  // Ours: the sandbox may be closed before its sockets went.
+  // Duplicates: the sandbox may be closed before its sockets are sent.
   for (const int fd : fds) next.fds.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 3));
   outgoing_.push_back(std::move(next));
   if (outgoing_.size() > 1) return;
@@ -340,7 +340,7 @@ void EgressLink::BePatient() {
   impatience_.expires_after(kPatience);
   impatience_.async_wait([this](boost::system::error_code error) {
     const bool late = impatience_.expiry() <= std::chrono::steady_clock::now();
-    if (!error && late && !outgoing_.empty()) Cut();  // nothing moved
+    if (!error && late && !outgoing_.empty()) Cut();  // no progress
   });
 }
 
@@ -372,7 +372,7 @@ void EgressLink::ForgetWaiting() {
   impatience_.cancel();
 }
 
-// One that does not listen guards by rules that are no longer true.
+// If it does not listen, it enforces outdated rules.
 void EgressLink::Cut() {
   if (!process_ || process_->done.is_set()) return;
   (void)spawn_.Send(kPlaceholder, ask::EndJob{process_->number});
@@ -419,7 +419,7 @@ void EgressLink::SetAuthority(const std::string& sandbox, Json authority) {
   const auto found = guarded_.find(sandbox);
   if (found == guarded_.end()) return;
   found->second.border.authority = std::move(authority);
-  if (!ready_) return;  // it goes with it when it is opened
+  if (!ready_) return;  // sent when it is opened
   if (!host_cas_sent_) SendHostCas();
   const Json message = {
       {"op", "authority"}, {"sandbox", sandbox}, {"ca", found->second.border.authority}};

@@ -19,31 +19,31 @@
 
 namespace cloche::daemon {
 
-using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; to be wiped
+using SecretValues = std::vector<std::pair<std::string, std::string>>;  // by name; wipe after use
 
-// A value that must not come back from these hosts (pairs of name and port); to be wiped.
+// A value to redact in answers from these hosts (pairs of name and port); wipe after use.
 struct RedactedValue {
   std::string value;
   Json hosts = Json::array();
 };
 
-// One sandbox's border, as cloche-egress is given it.
+// One sandbox's border, as passed to cloche-egress.
 struct Border {
   std::string name;
   std::vector<std::string> socket_names;
   std::vector<sys::Fd> sockets;  // ours: they outlive a cloche-egress that dies
   Json rules = Json::array();
   Json limits = Json::object();
-  std::function<SecretValues()> secrets;  // asked each time: nobody keeps them
+  std::function<SecretValues()> secrets;  // called each time, so that nobody stores them
   std::function<std::vector<RedactedValue>()> redacted;
-  Json authority;                 // null: TLS is not ended
-  Json canaries = Json::array();  // decoys: empty, nobody looks for them
+  Json authority;                 // null: TLS is not terminated
+  Json canaries = Json::array();  // decoys to look for
   std::function<void(const Json& event)> on_connection;
-  std::function<void()> on_over;  // it was closed, and no event will come any more
+  std::function<void()> on_over;  // it was closed, and no more events will come
 };
 
-// cloche-egress: started with the first sandbox that is granted something, gone after the last.
-// When it dies it is started again, with everything it had.
+// cloche-egress: started with the first sandbox that is granted something, ended after the last. If
+// it dies, it is restarted with everything it had.
 class EgressLink {
  public:
   EgressLink(asio::io_context& io, Mode mode, Spawn& spawn, std::string log_path)
@@ -58,14 +58,14 @@ class EgressLink {
 
   std::function<void(const std::string& why)> on_death;
 
-  Task<Status> Open(std::string sandbox, Border border);  // returns when it is guarded
-  Task<void> SetRules(std::string sandbox, Json rules);   // returns when they are in force
-  void SendSecrets(const std::string& sandbox);           // as they are now
+  Task<Status> Open(std::string sandbox, Border border);  // returns once it is guarded
+  Task<void> SetRules(std::string sandbox, Json rules);   // returns once they are in force
+  void SendSecrets(const std::string& sandbox);           // the current ones
   void NameOwner(const std::string& sandbox, uint64_t connection);  // it is known, or never will be
   void Close(const std::string& sandbox);
   bool IsOpen(const std::string& sandbox) const;
-  void Drain();      // takes in what it has said already
-  void CheckHost();  // tells it when the machine's name servers, or whom it believes, are others
+  void Drain();      // reads the messages it has already sent
+  void CheckHost();  // reports changed name servers or CAs of this machine
   void SetAuthority(const std::string& sandbox, Json authority);  // before the rules that need it
   Json Describe() const;
 
@@ -74,17 +74,17 @@ class EgressLink {
     Border border;
     bool opened = false;
     uint64_t rules_sent = 0, rules_taken = 0;
-    uint64_t opened_with = 0;  // the rules that went with its sockets
+    uint64_t opened_with = 0;  // the rules sent with its sockets
     std::string error;         // why it was not opened
     std::set<std::string> secrets_sent;
   };
-  // A sandbox that was closed: the ends of its connections still come.
+  // A sandbox that was closed: the ends of its connections are still to come.
   struct Closing {
     std::string sandbox;
     Border border;
     std::chrono::steady_clock::time_point since;
   };
-  // What cloche-egress has not had the time to read.
+  // Messages that cloche-egress has not read yet.
   struct Outgoing {
     std::string text;
     std::vector<sys::Fd> fds;
@@ -100,14 +100,14 @@ class EgressLink {
   void SendSecretsOf(const std::string& sandbox, Guarded& guarded);
   void SendWaiting();
   void SendWaitingLater();
-  void BePatient();  // for a while, from now on
+  void BePatient();  // starts a timeout
   void ForgetWaiting();
   void SendResolver();
-  void SendHostCas();  // once, when it is first needed, and when it has changed
+  void SendHostCas();  // once, when first needed, and when they change
   void Cut();
   void TellDeath();  // once
   void SayGoodbyeLater();
-  void SayGoodbye(bool all);  // to those who had their time; and hang up when nobody is left
+  void SayGoodbye(bool all);  // to those whose time is up; hangs up when none is left
 
   asio::io_context& io_;
   Mode mode_;

@@ -19,8 +19,8 @@ template <typename T>
 using Task = asio::awaitable<T>;
 inline constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-// Where asio::detached would forget it, an exception is written down (last_words.h): it is a bug,
-// which ended what threw it and nothing else.
+// Records an exception that asio::detached would drop (last_words.h): it is a bug, and ends only
+// the coroutine that threw it.
 struct Detached {
   void operator()(std::exception_ptr exception) const;
   template <typename T>
@@ -30,7 +30,7 @@ struct Detached {
 };
 inline constexpr Detached kDetached;
 
-// Several coroutines wait for it. Set once, or pulsed whenever something moved.
+// Several coroutines can wait for it. Set once, or pulsed whenever something changed.
 class Event {
  public:
   explicit Event(asio::io_context& io) : timer_(io, std::chrono::steady_clock::time_point::max()) {}
@@ -49,7 +49,7 @@ class Event {
   bool set_ = false;
 };
 
-// One coroutine at a time passes; the others wait until it opens again.
+// Lets one coroutine pass at a time; the others wait until it opens again.
 class Gate {
  public:
   explicit Gate(asio::io_context& io) : io_(io) {}

@@ -20,7 +20,7 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr size_t kMostSockets = 4096;  // each is a mount
+constexpr size_t kMostSockets = 4096;  // each needs a mount
 
 std::string ReadAll(const char* path) {
   std::string text;
@@ -39,14 +39,14 @@ std::vector<HostMount> ReadMounts() {
     mount.root = std::move(line.root);
     mount.read_only = ("," + line.options + ",").find(",ro,") != std::string::npos;
     mount.is_file = sys::IsRegularFile(mount.target.c_str());
-    // A later mount on the same place covers the earlier one.
+    // A later mount at the same place covers the earlier one.
     std::erase_if(mounts, [&](const HostMount& other) { return other.target == mount.target; });
     mounts.push_back(std::move(mount));
   }
   return mounts;
 }
 
-// The one spelling that plans are made of: without links where we may look, and /home/anna for
+// The one spelling that plans use: links resolved as far as we may look, and /home/anna for
 // /home/anna/ and /home//anna.
 std::string RealPath(const std::string& path) {
   std::error_code error;
@@ -67,8 +67,8 @@ struct Sockets {
   bool operator==(const Sockets&) const = default;
 };
 
-// Special files of / itself, and what somebody of our network namespace listens at, where that
-// stays alive inside. Where sandboxes have their own, nothing needs to be known.
+// Sockets and FIFOs in / itself, and sockets that somebody in our network namespace listens on, if
+// they stay alive inside (BindsTopDirectory). Only rootless sandboxes can reach any.
 Sockets ReadSockets(const HostFacts& facts) {
   if (facts.mode != Mode::kRootless) return {};
   using std::filesystem::file_type;
@@ -84,7 +84,7 @@ Sockets ReadSockets(const HostFacts& facts) {
     const std::vector<std::string> listed = ListedSockets(text);
     sockets.known &= listed.size() <= kMostSockets;
     if (!sockets.known) return sockets;
-    // A name may hold the end of a line: only what is there is covered.
+    // A name may contain a newline: cover only paths that exist.
     for (const std::string& path : listed)
       if (IsOfType(path, file_type::socket)) found.insert(path);
   }
@@ -196,14 +196,14 @@ HostWatch::HostWatch() : mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEX
 
 bool HostWatch::Changed(const HostFacts& facts) {
   pollfd mounts{mounts_.get(), POLLPRI, 0};
-  // The kernel tells each change once.
+  // The kernel reports each change once.
   bool changed = !mounts_.valid() || poll(&mounts, 1, 0) != 0;
   std::string hostname(HOST_NAME_MAX + 1, '\0');
   gethostname(hostname.data(), hostname.size());
   int64_t root_stamp = sys::ModifiedNanos("/");
   changed |= hostname != hostname_ || root_stamp != root_stamp_;
-  // At each call: a socket that is missed leads out of the sandbox as long as that lives. Those in
-  // / itself have changed its stamp.
+  // On each call: a missed socket is a way out of the sandbox as long as that lives. Sockets in /
+  // itself change its stamp.
   if (facts.mode == Mode::kRootless && BindsTopDirectory(facts))
     changed |= ReadSockets(facts) != Sockets{facts.sockets, facts.sockets_known};
   hostname_ = std::move(hostname);
@@ -214,7 +214,7 @@ bool HostWatch::Changed(const HostFacts& facts) {
 int64_t PeopleStamp() {
   const auto passwd = static_cast<uint64_t>(sys::ModifiedNanos("/etc/passwd"));
   const auto homes = static_cast<uint64_t>(sys::ModifiedNanos("/home"));
-  return static_cast<int64_t>(passwd * 31 + homes);  // wraps, as only unsigned may
+  return static_cast<int64_t>(passwd * 31 + homes);  // wraps, so it must be unsigned
 }
 
 std::vector<std::string> OtherHomes(uint32_t uid) {
@@ -225,7 +225,7 @@ std::vector<std::string> OtherHomes(uint32_t uid) {
     if (account.uid != uid && IsPerson(account) && account.home != "/")
       homes.push_back(account.home);
   }
-  // People of a directory service are in no file; their homes are where everybody's are.
+  // Users from a directory service are in no file; their homes are in the usual place.
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/home", error)) {
     std::string path = entry.path();

@@ -14,19 +14,19 @@ struct Directories {
   std::string runtime;  // socket
 };
 
-// Reads the machine and the password database; HostFacts and UserFacts are what policy sees.
+// Reads the machine and the password database. Policy sees only HostFacts and UserFacts.
 HostFacts GatherHostFacts(Mode mode, const Directories& directories,
                           const sys::CgroupHost& cgroups);
-UserFacts AccountOf(uint32_t uid);  // name and home; the rest is known by the socket
+UserFacts AccountOf(uint32_t uid);  // name and home; the socket tells the rest
 std::vector<std::string> OtherHomes(uint32_t uid);
 int64_t PeopleStamp();  // changes when an account or a home comes or goes
 
-// The paths in /proc/net/unix, but for places that sandboxes have of their own. Programs choose
-// what is in there: a path may not exist, or be no socket.
+// The paths in /proc/net/unix, except in places that sandboxes have of their own. Programs choose
+// these paths: one may not exist, or may not be a socket.
 std::vector<std::string> ListedSockets(const std::string& proc_net_unix);
 
-// Says when GatherHostFacts would answer something else. Asking costs a few system calls; where
-// BindsTopDirectory it also reads /proc/net/unix.
+// Tells when GatherHostFacts would return something else. Costs a few system calls; if
+// BindsTopDirectory, it also reads /proc/net/unix.
 class HostWatch {
  public:
   HostWatch();

@@ -12,14 +12,14 @@ std::string Line(const std::string& name) {
          (name.empty() ? "" : " " + name) + "\n";
 }
 
-TEST(ListedSockets, AreThePathsOutsideOfWhatSandboxesHaveOfTheirOwn) {
+TEST(ListedSockets, ExcludePlacesThatSandboxesHaveOfTheirOwn) {
   EXPECT_EQ(ListedSockets("Num       RefCount Protocol Flags    Type St Inode Path\n" + Line("") +
                           Line("/srv/b") + Line("/var/a b") + Line("/srv/b") + Line("/run/x") +
                           Line("/tmp/x")),
             (List{"/srv/b", "/var/a b"}));
 }
 
-TEST(ListedSockets, AbstractNameIsNoPathWhateverItHolds) {
+TEST(ListedSockets, AnAbstractNameIsNeverAPath) {
   EXPECT_EQ(ListedSockets(Line("@x /var/zzz") + Line("@/srv/a") + Line("relative /b")), List{});
 }
 

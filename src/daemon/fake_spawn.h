@@ -19,27 +19,27 @@
 
 namespace cloche::daemon {
 
-// A cloche-spawn for unit tests. It answers at once, with success, unless it is told otherwise.
+// A cloche-spawn for unit tests. Answers at once, with success, unless told otherwise.
 class FakeSpawn : public Spawn {
  public:
   explicit FakeSpawn(asio::io_context& io) : io_(io) {}
 
-  // The next request of this kind (or the one after `skip` others) fails.
+  // Makes the next request of this kind (or the one after `skip` others) fail.
   void FailNext(SpawnOp op, int error, int skip = 0) { failures_.push_back({op, error, skip}); }
-  // Requests of this kind get no answer until Release.
+  // Withholds answers to requests of this kind until Release.
   void Hold(SpawnOp op) { held_op_ = op; }
   size_t held() const { return held_.size(); }
   void Release() {
     held_op_ = {};
     for (auto& [request, waiting] : std::exchange(held_, {})) Answer(request, *waiting);
   }
-  // It died: whatever waits fails, and so does all that comes.
+  // As if it died: pending requests fail, and so do all later ones.
   void Die() {
     lost_ = true;
     for (auto& [request, waiting] : std::exchange(held_, {})) Answer(request, *waiting);
   }
 
-  std::string promote_answer;  // of cloche-promote
+  std::string promote_answer;  // for cloche-promote
   std::vector<SpawnRequest> requests;
   size_t Count(SpawnOp op) const {
     return static_cast<size_t>(std::ranges::count(requests, op, &SpawnRequest::op));
@@ -95,7 +95,7 @@ class FakeSpawn : public Spawn {
     waiting.done.Set();
   }
 
-  // What a launch answers: init's control socket, its pidfd and the seccomp listener.
+  // The answer to a launch: init's control socket, its pidfd and the seccomp listener.
   void AddProcess(SpawnAnswer& answer) {
     int control[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) return;
@@ -104,7 +104,7 @@ class FakeSpawn : public Spawn {
     for (int i = 0; i < 2; ++i) answer.fds.emplace_back(eventfd(0, EFD_CLOEXEC));
   }
 
-  // An init that stands still when it is asked to, and does nothing else.
+  // An init that pauses when asked to, and does nothing else.
   static Task<void> ServeInit(asio::posix::stream_descriptor socket) {
     for (;;) {
       InitMessage message{};

@@ -6,7 +6,7 @@
 #include "daemon/promotions.h"
 #include "sys/process.h"
 
-// Before a promotion takes directories away: states that show their content get a copy of it.
+// Before a promotion takes directories away, states that show their content get a copy of it.
 namespace cloche::daemon {
 
 sys::Fd PathsForSpawn(const std::vector<std::string>& paths) {
@@ -55,7 +55,7 @@ Task<Status> Promotions::FlattenState(std::shared_ptr<Reading> reading, int plan
   co_return Status();
 }
 
-// What it holds now, and the snapshot that is promoted: both show it.
+// Both the sandbox's current state and the promoted snapshot show it.
 Task<Status> Promotions::FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
                                     Client client) {
   std::vector<std::string> states(1);
@@ -64,7 +64,8 @@ Task<Status> Promotions::FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionR
   co_return co_await Flatten(sandbox, std::move(request.paths), std::move(states), client);
 }
 
-// The promotion takes these directories away. What other states renamed shows their content.
+// The promotion takes these directories away. Directories that other states renamed show their
+// content.
 Task<Status> Promotions::FlattenOthers(std::shared_ptr<Sandbox> sandbox,
                                        std::vector<std::string> directories, Client client) {
   const auto all = table_.all();

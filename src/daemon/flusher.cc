@@ -8,10 +8,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The next command may be on its way, and would make it for nothing.
+// The next command may be about to start and would make the flush useless.
 constexpr std::chrono::milliseconds kQuiet(10);
-// All sandboxes share the disk: however many commands end, it is written at most so often, and
-// never more than a third of the time.
+// All sandboxes share the disk: however many commands end, flushes keep this distance and take at
+// most a third of the time.
 constexpr Clock::duration kPause = std::chrono::milliseconds(50);
 constexpr int kPauses = 2;
 

@@ -8,8 +8,8 @@
 
 namespace cloche::daemon {
 
-// A saved state is on disk, with all that was not yet. Where states are saved, that is written when
-// a command has ended: who saves a moment later waits for his save alone, whatever was changed.
+// Saving a state writes all unwritten data to disk. If a sandbox has saved states, its data is
+// flushed when a command ends, so that a later save pays only its own cost.
 class Flusher {
  public:
   Flusher(asio::io_context& io, Machine& machine, SandboxTable& table, Spawn& spawn)
@@ -24,7 +24,7 @@ class Flusher {
   Machine& machine_;
   SandboxTable& table_;
   Spawn& spawn_;
-  std::set<std::string> waiting_;  // saved before, and a command has ended since
+  std::set<std::string> waiting_;  // have saved states, and a command has ended since
   bool flushing_ = false;
   std::chrono::steady_clock::time_point not_before_{};
 };

@@ -4,7 +4,7 @@
 #include "daemon/time_travel.h"
 #include "policy/stored_request.h"
 
-// A state is copied into new sandboxes.
+// Copies a state into new sandboxes.
 namespace cloche::daemon {
 namespace {
 
@@ -29,7 +29,7 @@ Task<Result<Sandboxes>> TimeTravel::Fork(Snapshot snapshot, ForkRequest request,
   auto found = table_.all().find(snapshot.sandbox);
   if (found == table_.all().end()) co_return NoMore(snapshot);
   const std::shared_ptr<Sandbox> parent = found->second;
-  const Turn turn = co_await TakeTurn(parent);  // nobody removes it meanwhile
+  const Turn turn = co_await TakeTurn(parent);  // so that nobody removes it meanwhile
   if (!snapshots_.Get(snapshot.id)) co_return NoMore(snapshot);
   CLOCHE_CO_TRY(CheckReadable(snapshot));
   co_return co_await Copy(parent, std::move(snapshot), std::move(request), client);
@@ -50,7 +50,7 @@ Task<Status> TimeTravel::CopyFiles(const Sandboxes& forks, std::string snapshot)
       asio::co_spawn(io_, copy(forks[next]->id), kDetached);
     if (going > 0) co_await moved.Wait();
   }
-  while (going > 0) co_await moved.Wait();  // one failed: the others still come home
+  while (going > 0) co_await moved.Wait();  // one failed: still wait for the others
   co_return status;
 }
 
@@ -92,7 +92,7 @@ Task<Result<Sandboxes>> TimeTravel::Copy(std::shared_ptr<Sandbox> parent, Snapsh
   }
   const std::string why =
       "forked from " + (parent->terms().name().empty() ? parent->id : parent->terms().name());
-  // On record before its files exist, as in Create; all of them or none.
+  // Recorded before its files exist, as in Create; all of them or none.
   Status status = table_.registry().Put(rows);
   if (status) status = co_await CopyFiles(forks, snapshot.id);
   if (status) {

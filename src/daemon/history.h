@@ -8,11 +8,11 @@
 
 namespace cloche::daemon {
 
-// Since when a sandbox exists.
+// When a sandbox began to exist.
 struct Lifetime {
   using Clock = std::chrono::system_clock;
   Clock::time_point created = Clock::now();
-  // --life counts from here. A fork has its parent's, because copying does not renew a limit.
+  // --life counts from here. A fork inherits its parent's, because copying does not renew a limit.
   Clock::time_point counted_from = created;
 
   double age_s() const {
@@ -20,12 +20,12 @@ struct Lifetime {
   }
 };
 
-// Where a sandbox stands among its saved states.
+// The position of a sandbox among its saved states.
 class History {
  public:
   using Clock = std::chrono::steady_clock;
   History() = default;
-  // `origin` of a fork is {sandbox, snapshot}, else null.
+  // `origin` is {sandbox, snapshot} for a fork, otherwise null.
   History(std::string head, bool is_current, Json origin)
       : head_(std::move(head)), is_current_(is_current), origin_(std::move(origin)) {}
 

@@ -9,12 +9,12 @@
 
 namespace cloche::daemon {
 
-// Whom this machine believes: its own bundle, what SSL_CERT_FILE of the daemon names,
-// /etc/cloche/trusted.pem and, rootless, ~/.config/cloche/trusted.pem.
-int64_t HostCaStamp(Mode mode);      // another one when it may have changed
+// The CAs this machine trusts: its own bundle, the daemon's SSL_CERT_FILE, /etc/cloche/trusted.pem
+// and, rootless, ~/.config/cloche/trusted.pem.
+int64_t HostCaStamp(Mode mode);      // changes when they may have changed
 std::string ReadHostCas(Mode mode);  // certificates, PEM
 
-// The certificates in a text, in parts of at most `most` bytes; at least one part.
+// Splits the certificates in a text into parts of at most `most` bytes; at least one part.
 std::vector<std::string> CertificatesInParts(std::string_view text, size_t most);
 
 }  // namespace cloche::daemon

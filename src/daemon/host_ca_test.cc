@@ -10,7 +10,7 @@ std::string One(char filling, size_t size) {
          "\n-----END CERTIFICATE-----";
 }
 
-TEST(HostCas, CertificatesComeInPartsAndNothingElseDoes) {
+TEST(HostCas, PartsContainOnlyCertificates) {
   const std::string text =
       "# a\n" + One('a', 60) + "\n# b\n" + One('b', 60) + "\nkey\n" + One('c', 60) + "\n-----BEGIN";
   const auto parts = CertificatesInParts(text, 250);
@@ -19,7 +19,7 @@ TEST(HostCas, CertificatesComeInPartsAndNothingElseDoes) {
   EXPECT_EQ(parts[1], One('c', 60) + "\n");
 }
 
-TEST(HostCas, OneThatFitsNowhereIsLeftOutAndNoneIsOnePart) {
+TEST(HostCas, ATooLargeCertificateIsLeftOutAndNoCertificatesAreOnePart) {
   EXPECT_EQ(CertificatesInParts(One('a', 500) + One('b', 10), 250),
             std::vector<std::string>{One('b', 10) + "\n"});
   EXPECT_EQ(CertificatesInParts("", 250), std::vector<std::string>{""});

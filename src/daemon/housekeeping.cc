@@ -14,11 +14,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{200};
-constexpr std::chrono::seconds kKillPatience{5};  // a disk that hangs takes its time, too
+constexpr std::chrono::seconds kKillPatience{5};  // a hanging disk can delay a kill, too
 constexpr std::chrono::seconds kStartPatience{30};
 
-// Init waits for a command until it has executed its program. Others inside can stop it right
-// before, and init then hears nothing more; what kills init still ends everything. "" = it hears.
+// Init waits until a command has executed its program. Others inside can stop the command just
+// before that; init then no longer responds. Killing init still ends everything. "" = it responds.
 std::string InitIsDeaf(const Sandbox& sandbox) {
   const auto now = std::chrono::steady_clock::now();
   for (const auto& [number, command] : sandbox.commands().all()) {
@@ -32,7 +32,7 @@ std::string InitIsDeaf(const Sandbox& sandbox) {
   return "";
 }
 
-// Nothing has run since the last one: it would be the same again.
+// If nothing has run since the last save, it would be the same again.
 bool IsToBeSaved(const Sandbox& sandbox) {
   const auto every = sandbox.terms().request().snapshot_every;
   const std::chrono::duration<double> since =
@@ -44,7 +44,7 @@ bool IsToBeSaved(const Sandbox& sandbox) {
 }  // namespace
 
 void Housekeeping::SaveLater(std::shared_ptr<Sandbox> sandbox) {
-  sandbox->history().NoteSave();  // also if it fails
+  sandbox->history().NoteSave();  // even if it fails
   asio::co_spawn(
       io_,
       [](TimeTravel& time_travel, std::shared_ptr<Sandbox> box) -> Task<void> {
@@ -79,7 +79,7 @@ void Housekeeping::EnforceTimes() {
                               std::chrono::duration<double>(idle));
     for (const auto& [number, command] : sandbox->commands().all()) {
       if (command->ended() || command->last_activity() > long_ago) continue;
-      if (!command->request().service.empty()) continue;  // it may wait to be asked for years
+      if (!command->request().service.empty()) continue;  // it may wait years for a request
       command->MarkLimit({"idle", idle, "killed: idle limit " + FormatDuration(idle)});
       sandbox->Signal(number, 9);
     }
@@ -111,7 +111,7 @@ Task<void> Housekeeping::Run(std::chrono::seconds leave_after, std::function<voi
   for (;;) {
     timer.expires_after(kTick);
     co_await timer.async_wait(kAwait);
-    // Limits in time hold also after a bug in one of these.
+    // Keep enforcing time limits after a bug in one of these.
     try {
       EnforceTimes();
       on_tick();
@@ -119,7 +119,7 @@ Task<void> Housekeeping::Run(std::chrono::seconds leave_after, std::function<voi
       RecordException(std::current_exception(), "keep house");
     }
     const bool busy = IsBusy();
-    // What a crowd of sandboxes used goes back to the machine when they are gone.
+    // Return memory to the machine once a crowd of sandboxes is gone.
     if (!busy && trimmed_ < last_busy_) {
       malloc_trim(0);
       trimmed_ = Clock::now();

@@ -8,8 +8,8 @@
 
 namespace cloche::daemon {
 
-// What happens because of the time: wall, idle and life end a command or a sandbox; states are
-// saved by themselves; the daemon leaves when it has nothing to do.
+// Everything driven by time: wall, idle and life limits end a command or a sandbox, states are
+// saved automatically, and an idle daemon exits.
 class Housekeeping {
  public:
   Housekeeping(asio::io_context& io, SandboxTable& table, Launcher& launcher, Lifecycle& lifecycle,
@@ -20,11 +20,11 @@ class Housekeeping {
         lifecycle_(lifecycle),
         time_travel_(time_travel) {}
 
-  std::function<void()> on_tick;  // what other parts do now and then
+  std::function<void()> on_tick;  // periodic work of other parts
 
   void Start(std::chrono::seconds leave_after, std::function<void()> leave);
-  // The client counts for as long as this is held. It may outlive us: when the daemon leaves,
-  // those who are still served are destroyed last, with `io`.
+  // The client counts as long as this is held. It may outlive us: when the daemon exits, clients
+  // still being served are destroyed last, with `io`.
   [[nodiscard]] std::shared_ptr<const void> ClientCame();
 
  private:

@@ -134,7 +134,7 @@ Task<void> InitLink::Read([[maybe_unused]] std::shared_ptr<const void> owner, Ha
   }
 }
 
-// An answer that comes too late is dropped; processes that were stopped too late go on.
+// Drops an answer that comes too late; processes stopped too late are resumed.
 bool InitLink::TakeAnswer(const InitMessage& message, std::vector<sys::Fd>& fds) {
   switch (message.op) {
     case InitOp::kPaused:

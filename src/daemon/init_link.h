@@ -13,28 +13,30 @@
 
 namespace cloche::daemon {
 
-// The socket to the init of one sandbox, open while the sandbox runs.
+// The socket to one sandbox's init, open while the sandbox runs.
 class InitLink {
  public:
   InitLink(asio::io_context& io, std::string sandbox)
       : io_(io), sandbox_(std::move(sandbox)), socket_(io) {}
 
-  // Messages that are not answers to the requests below.
+  // For messages that are not answers to the requests below.
   using Handler = std::function<void(const InitMessage& message, std::vector<sys::Fd> fds)>;
-  // `pauses`: init has to stop the processes, because there is no cgroup to freeze. Takes over the
+  // `pauses`: init must stop the processes, because there is no cgroup to freeze. Takes over the
   // socket. `owner` owns this object, and lives as long as messages are read.
   void Open(int socket, bool pauses, std::shared_ptr<const void> owner, Handler handler);
-  void Close();  // whoever waits for an answer gets none
+  void Close();  // pending requests get no answer
 
   bool Send(const InitMessage& message);  // false: init is gone
   Status Start(uint32_t command, const Command& image);
-  // Without a cgroup, init stops all processes until Resume. False: there is no need to.
+  // Without a cgroup, init stops all processes until Resume. False: not necessary.
   Task<Result<bool>> Pause();
   void Resume();
   // A descriptor that init made: kSocket leads to its network namespace, kMounts is its mount
-  // namespace, kListen is where programs inside ask for signatures. `what` begins the error.
+  // namespace, kListen is where programs inside ask for signatures. `what` starts the error
+  // message.
   Task<Result<sys::Fd>> AskSocket(InitOp op, std::string what);
-  // Which process has a socket at this port? The answer goes to the handler. False: init is gone.
+  // Asks which process has a socket at this port. The answer goes to the handler. False: init is
+  // gone.
   bool AskOwner(uint16_t port);
 
  private:
@@ -45,9 +47,9 @@ class InitLink {
   std::string sandbox_;
   asio::posix::stream_descriptor socket_;
   bool pauses_ = false;
-  std::shared_ptr<Event> pausing_;  // set when init has answered
+  std::shared_ptr<Event> pausing_;  // set once init has answered
   bool paused_ = false;
-  std::shared_ptr<Event> asked_;  // likewise
+  std::shared_ptr<Event> asked_;  // set once init has answered
   InitOp asked_op_{};
   sys::Fd answer_;
 };

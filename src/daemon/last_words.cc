@@ -26,16 +26,16 @@ namespace {
 constexpr const char* kRecords = "/ends.jsonl";
 constexpr const char* kAlive = "/alive";
 constexpr size_t kMostRecords = 50;
-constexpr int kMostExceptions = 20;  // of one daemon
+constexpr int kMostExceptions = 20;  // by one daemon
 constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
 
-// For the handler: it may neither allocate nor lock.
+// For the signal handler, which may neither allocate nor lock.
 int records = -1;
 int alive_directory = -1;
 std::atomic<bool> recorded = false;
 alignas(16) char handler_stack[64 << 10];
 
-// A line, made without allocating.
+// Builds a line without allocating.
 class Line {
  public:
   Line& Text(const char* text) {
@@ -75,7 +75,7 @@ struct Frames {
 
 _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* argument) {
   auto* frames = static_cast<Frames*>(argument);
-  // Where in the file, wherever it was loaded: addr2line takes it.
+  // The offset in the file, independent of the load address, as addr2line takes it.
   const uint64_t at = _Unwind_GetIP(context) - reinterpret_cast<uint64_t>(&__executable_start);
   frames->line->Text(frames->count == 0 ? "\"0x" : ",\"0x").Number(at, 16).Text("\"");
   return ++frames->count < 40 ? _URC_NO_REASON : _URC_END_OF_STACK;
@@ -97,8 +97,8 @@ Line Begin(const char* kind) {
 
 void OnFatalSignal(int signal, siginfo_t* info, void*) {
   if (!recorded.exchange(true)) {
-    // First what is certain. What the unwinder meets may be broken, or be what was interrupted:
-    // then this process ends with another signal, or by the alarm, and the record is there.
+    // Write what is certain first. Unwinding may crash or hang in whatever was interrupted: then
+    // another signal or the alarm ends the process, and the record is already there.
     Line line = Begin("bug");
     line.Text(",\"why\":\"signal ").Number(static_cast<uint64_t>(signal));
     if (const char* name = sigabbrev_np(signal)) line.Text(" (SIG").Text(name).Text(")");
@@ -115,7 +115,7 @@ void OnFatalSignal(int signal, siginfo_t* info, void*) {
     frames.Text("}\n");
     frames.Write(records);
   }
-  raise(signal);  // by default: SA_RESETHAND
+  raise(signal);  // default action: SA_RESETHAND
 }
 
 std::string Name(const std::type_info& type) {
@@ -152,7 +152,7 @@ void Append(const char* kind, const std::string& why) {
       unlinkat(alive_directory, kAlive + 1, 0);
     }
   } catch (...) {
-    // Out of memory: SIGABRT says less, but says it.
+    // Out of memory: SIGABRT says less, but still something.
     recorded = false;
   }
   abort();
@@ -166,21 +166,21 @@ std::string Read(const std::string& path) {
 
 std::string BootId() { return Read("/proc/sys/kernel/random/boot_id"); }
 
-// Processes killed for lack of memory since the machine started.
+// Processes killed for lack of memory since the machine booted.
 uint64_t OutOfMemoryKills() {
   const std::string text = Read("/proc/vmstat");
   const size_t at = text.find("\noom_kill ");
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 10, nullptr, 10);
 }
 
-// The daemon before us, if it did not say goodbye.
+// Records the previous daemon's end if it did not say goodbye.
 void NoticeTheLast(const std::string& directory) {
   const std::string text = Read(directory + kAlive);
   if (text.empty()) return;
   const Json alive = Json::parse(text, nullptr, false);
   if (!alive.is_object()) return;
   const std::string boot = alive.value("boot", "");
-  if (boot != BootId()) return;  // the machine went down: nothing of ours
+  if (boot != BootId()) return;  // the machine went down: not our fault
   std::string why = "ended without a clean shutdown: killed from outside (SIGKILL), or a bug";
   if (const uint64_t kills = OutOfMemoryKills(), then = alive.value("oom_kills", uint64_t{0});
       kills > then)
@@ -197,7 +197,7 @@ void NoticeTheLast(const std::string& directory) {
   (void)!write(records, line.data(), line.size());
 }
 
-// The newest stay.
+// Keeps only the newest.
 void Shorten(const std::string& path) {
   std::string text = Read(path);
   if (static_cast<size_t>(std::ranges::count(text, '\n')) <= 2 * kMostRecords) return;
@@ -229,7 +229,7 @@ void BeginRecords(const std::string& directory) {
     try {
       NoticeTheLast(directory);
     } catch (const Json::exception&) {
-      // Not ours, or damaged: it says nothing.
+      // Not ours, or damaged: ignore it.
     }
   }
   const sys::Fd alive(openat(alive_directory, kAlive + 1,
@@ -242,7 +242,7 @@ void BeginRecords(const std::string& directory) {
       {"oom_kills",
        OutOfMemoryKills()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (alive.valid()) (void)!write(alive.get(), text.data(), text.size());
-#ifndef __SANITIZE_ADDRESS__  // which has handlers of its own, and tells more
+#ifndef __SANITIZE_ADDRESS__  // which has its own handlers and says more
   CatchFatalSignals();
 #endif
 }

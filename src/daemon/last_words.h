@@ -5,21 +5,22 @@
 
 #include "daemon/event.h"
 
-// How daemons end (docs/formats/ends.md). One that ends for a bug says why, from a signal handler
-// if need be; one that could not is noticed by the next. `cloche doctor` shows both.
+// Records how daemons end (docs/formats/ends.md). A daemon that dies from a bug writes why, if
+// necessary from a signal handler; if it could not, the next one notices. `cloche doctor` shows
+// both.
 namespace cloche::daemon {
 
-// Opens the records in `directory`, notices how the daemon before us ended, and says that we are
-// here. Fatal signals and std::terminate write a record from now on.
+// Opens the records in `directory`, notices how the previous daemon ended, and marks this one as
+// alive. From now on, fatal signals and std::terminate write a record.
 void BeginRecords(const std::string& directory);
-// Whoever comes next finds nothing to notice.
+// A clean exit: the next daemon finds nothing to notice.
 void SayGoodbye();
-// We end, and not because somebody wanted it.
+// We end although nobody asked us to.
 void RecordEnd(const std::string& why);
-// A bug that ended no more than what it happened in.
+// A bug that ended only the operation it happened in.
 void RecordException(std::exception_ptr exception, const char* where);
 
-// The records there are, oldest first: [{at, pid, version, why, kind: bug|gone|exception, frames}].
+// All records, oldest first: [{at, pid, version, why, kind: bug|gone|exception, frames}].
 Json ReadEnds(const std::string& directory);
 
 }  // namespace cloche::daemon

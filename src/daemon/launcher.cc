@@ -26,7 +26,7 @@ Status Launcher::Plan(Sandbox& sandbox, const Client& client) {
   return {};
 }
 
-// Without a guard the first command goes along, and saves a round trip.
+// Without a guard, the first command goes along with the launch, which saves a round trip.
 Task<Result<SpawnAnswer>> Launcher::Build(std::shared_ptr<Sandbox> sandbox, Client client,
                                           StepTimer* steps, FirstCommand* first, bool guarded) {
   for (int attempt = 1;; ++attempt) {
@@ -51,7 +51,7 @@ Task<Result<SpawnAnswer>> Launcher::Build(std::shared_ptr<Sandbox> sandbox, Clie
     if (answer.reply.value == 0 && answer.fds.size() < 3)
       co_return Fail(Code::kInternal, "start a sandbox: cloche-spawn sent no descriptors");
     if (answer.reply.value == 0) co_return answer;
-    // A mount that has just gone, or come, makes a plan wrong: the next is of the machine as it is.
+    // A mount that has just come or gone invalidates a plan: retry with the machine as it is.
     if (attempt == kMostLaunches || !machine_.HasChanged())
       co_return std::unexpected(machine_.Explain(answer));
     machine_.FreshFacts();
@@ -120,7 +120,7 @@ Task<Status> Launcher::Stop(std::shared_ptr<Sandbox> sandbox, std::string reason
     (void)sandbox->Transition(Sandbox::State::kRunning, reason);
     SpawnAnswer answer;
     {
-      // Its clients are told our reason, not that init is gone.
+      // Its clients get our reason, not that init is gone.
       const Sandbox::Stopping stopping(*sandbox);
       answer = co_await spawn_.Call(sandbox->id, ask::Kill());
     }

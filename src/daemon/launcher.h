@@ -10,8 +10,8 @@
 
 namespace cloche::daemon {
 
-// Starts the processes of a sandbox, with all it was granted, and ends them. Its callers hold the
-// sandbox's turn, or are the only ones who know of it.
+// Starts the processes of a sandbox, with all it was granted, and ends them. Callers hold the
+// sandbox's turn, or are the only ones who know about it.
 class Launcher {
  public:
   Launcher(Machine& machine, SandboxTable& table, Spawn& spawn, Commands& commands,
@@ -26,17 +26,17 @@ class Launcher {
 
   Task<Status> Launch(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                       FirstCommand* first = nullptr);
-  // Starts what is stopped, and its services, and waits for them.
+  // Starts a stopped sandbox and its services, and waits for them.
   Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps = nullptr);
   Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended);
-  // Time passes for a stopped one, too: it must not start again to be ended then.
+  // Time passes for a stopped sandbox, too: it must not start only to be ended then.
   Status EndIfOutlived(Sandbox& sandbox);
 
  private:
   Task<Result<SpawnAnswer>> Build(std::shared_ptr<Sandbox> sandbox, Client client, StepTimer* steps,
                                   FirstCommand* first, bool guarded);
   Status Plan(Sandbox& sandbox, const Client& client);
-  // It runs, and nothing in it yet.
+  // Init runs, but nothing else yet.
   Task<Status> Guard(std::shared_ptr<Sandbox> sandbox, Client client, FirstCommand* first);
 
   Machine& machine_;

@@ -32,7 +32,7 @@ Task<Result<Json>> Lifecycle::Explain(SandboxRequest request, Client client) {
   co_return explained;
 }
 
-// Checks what is asked for, and draws what only we choose: placeholders, decoys, numbers of rules.
+// Checks the request, and draws what only we choose: placeholders, decoys, rule numbers.
 Status Lifecycle::Prepare(SandboxRequest& request, bool keep, const Client& client) {
   std::vector<std::string> names;
   if (!request.name.empty()) names.push_back(request.name);
@@ -62,11 +62,11 @@ Task<Result<std::shared_ptr<Sandbox>>> Lifecycle::Create(SandboxRequest request,
   Beginning beginning;
   beginning.terms = Terms(std::move(request), keep);
   auto sandbox = parts_.table.Make(NewId("sb_"), client.peer.uid, std::move(beginning));
-  const Turn turn(sandbox);  // a request to remove or stop it waits until it is made
-  // Recorded before its files exist: after a crash in between, Load removes what was half-made.
+  const Turn turn(sandbox);  // requests to remove or stop it wait until it is made
+  // Recorded before its files exist: after a crash in between, Load removes what is half-made.
   CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
   parts_.table.Add(sandbox);  // before the first wait: the name is taken from here on
-  // Its own work may not begin in the tick of its birth; without a command the launch is part of
+  // Its own work must not begin in the tick of its birth; without a command, the launch is part of
   // the wait. A disposable sandbox is never compared with reality.
   if (keep && first) co_await PassTick(io_, sandbox->birth().at_ns());
   Status launched = co_await parts_.launcher.Launch(sandbox, client, steps, first);
@@ -100,7 +100,7 @@ Status Lifecycle::CheckMayRun(Sandbox& sandbox, const CommandRequest& request) {
   return {};
 }
 
-// The command runs all the same: it may be what mends them.
+// The command runs anyway: it may repair them.
 void Lifecycle::TellOfServices(const Sandbox& sandbox, CommandRun& command) {
   for (const auto& service : sandbox.services().all())
     if (service->state != Service::State::kReady)
@@ -129,7 +129,7 @@ Task<Result<std::shared_ptr<CommandRun>>> Lifecycle::Start(std::shared_ptr<Sandb
   CLOCHE_CO_TRY(sandbox->Start(command, ImageOf(command->request(), *sandbox)));
   if (woken) TellOfServices(*sandbox, *command);
   parts_.commands.LimitWallTime(sandbox, command);
-  // The count matters on disk only where it is a budget: a sync costs milliseconds.
+  // The count must be on disk only if it is a budget: a sync costs milliseconds.
   if (sandbox->terms().limits().commands.value_or(0) != 0)
     CLOCHE_CO_TRY(parts_.table.Save(*sandbox));
   co_return command;
@@ -156,7 +156,7 @@ Task<Result<Json>> Lifecycle::Discard(std::shared_ptr<Sandbox> sandbox,
                    "cloche ls shows the ones there are");
   bool had_processes = sandbox->runs();
   CLOCHE_CO_TRY(sandbox->Transition(Sandbox::State::kGoing, "removed"));
-  (void)parts_.table.Save(*sandbox);  // a full disk must not keep anybody from removing things
+  (void)parts_.table.Save(*sandbox);  // a full disk must not prevent removal
   parts_.table.Erase(sandbox->id);
   const ask::Discard discard{.count = command && had_processes};
   SpawnAnswer answer = co_await parts_.spawn.Call(sandbox->id, discard);
@@ -182,7 +182,7 @@ void Lifecycle::InitExited(const SpawnReply& event) {
   if (found == parts_.table.all().end()) return;
   std::shared_ptr<Sandbox> sandbox = found->second;
   if (!sandbox->runs() || sandbox->stopping()) return;
-  // Nobody asked for it: the kernel's OOM killer took init, or something inside found a way.
+  // Nobody asked for it: the OOM killer took init, or something inside found a way.
   std::string why = "its init ended unexpectedly";
   if (sandbox->resources().WasOutOfMemory()) why = "killed: memory limit";
   (void)sandbox->Transition(Sandbox::State::kStopped, why);
@@ -201,7 +201,7 @@ void Lifecycle::SpawnLost() {
     (void)parts_.table.Save(*sandbox);
     if (!sandbox->terms().keep()) parts_.table.Erase(id);
   }
-  io_.stop();  // the next CLI call starts both anew
+  io_.stop();  // the next CLI call starts both again
 }
 
 void Lifecycle::Close() {
@@ -243,8 +243,8 @@ Task<Status> Lifecycle::Wake(std::shared_ptr<Sandbox> sandbox, Client client) {
   co_return co_await parts_.launcher.Wake(sandbox, client, nullptr);
 }
 
-// Files that were never changed here show reality, but what was looked at may have been
-// remembered: a new mount forgets that. What moved on both sides stays as it is here.
+// Files never changed here show reality, but the kernel may have cached lookups: a new mount drops
+// those. Files that changed on both sides stay as they are here.
 Task<Result<Json>> Lifecycle::Refresh(std::shared_ptr<Sandbox> sandbox, Client client) {
   if (sandbox->commands().running() > 0)
     co_return Fail(Code::kConflict, "refresh " + sandbox->id + ": a command runs in it",

@@ -11,10 +11,10 @@
 
 namespace cloche::daemon {
 
-// The life of all sandboxes: made, used, stopped, ended, removed.
+// The life cycle of all sandboxes: making, using, stopping, ending and removing them.
 class Lifecycle {
  public:
-  // The parts it directs.
+  // The parts it coordinates.
   struct Parts {
     Machine& machine;
     SandboxTable& table;
@@ -36,13 +36,13 @@ class Lifecycle {
   Task<Result<std::shared_ptr<CommandRun>>> Start(std::shared_ptr<Sandbox> sandbox,
                                                   CommandRequest request, Client client,
                                                   Watcher* watcher = nullptr, StepTimer steps = {});
-  // Starts the sandbox if it is stopped, and its services, and waits for them.
+  // Starts the sandbox and its services if it is stopped, and waits for them.
   Task<Status> Wake(std::shared_ptr<Sandbox> sandbox, Client client);
   Task<Status> Stop(std::shared_ptr<Sandbox> sandbox, std::string reason, bool ended = false);
   void StopLater(std::shared_ptr<Sandbox> sandbox, std::string reason);
-  // It has met the limit of this name: what runs in it is killed.
+  // It has met the named limit: kills whatever runs in it.
   void EndLater(const std::string& id, const char* limit, const std::string& reason);
-  // Kill, count changes if its last command wants to know, remove its files and its row.
+  // Kills it, counts changes if its last command wants to know, removes its files and its row.
   Task<Result<Json>> Discard(std::shared_ptr<Sandbox> sandbox,
                              std::shared_ptr<CommandRun> command = nullptr);
   Task<Result<Json>> Refresh(std::shared_ptr<Sandbox> sandbox, Client client);
@@ -52,7 +52,7 @@ class Lifecycle {
   void SpawnLost();
   void Close();  // records what is about to be ended
   bool spawn_lost() const { return spawn_lost_; }
-  bool closed() const { return closed_; }  // no request is begun any more: the next daemon is asked
+  bool closed() const { return closed_; }  // no new requests; the next daemon takes them
 
  private:
   Status Prepare(SandboxRequest& request, bool keep, const Client& client);
@@ -62,7 +62,7 @@ class Lifecycle {
 
   asio::io_context& io_;
   Parts parts_;
-  std::set<std::string> to_be_stopped_;  // ids, until it is their turn
+  std::set<std::string> to_be_stopped_;  // ids waiting for their turn
   bool spawn_lost_ = false;
   bool closed_ = false;
 };

@@ -13,7 +13,7 @@ void LogBudget::Add(uint32_t owner, const std::string& path) {
   logs.bytes += bytes;
   while (logs.bytes > most_bytes_ && logs.oldest_first.size() > 1) {
     const Log& oldest = logs.oldest_first.front();
-    // Its command may still hold it open: the space is free all the same.
+    // Its command may still hold it open: truncating frees the space anyway.
     std::filesystem::resize_file(oldest.path, 0, error);
     std::filesystem::remove(oldest.path, error);
     logs.bytes -= oldest.bytes;

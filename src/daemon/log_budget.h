@@ -7,8 +7,8 @@
 
 namespace cloche::daemon {
 
-// The logs of ended commands, by owner. Together they take a bounded part of the disk: the oldest
-// of the same owner go first.
+// The logs of ended commands, by owner. Each owner's logs take a bounded part of the disk: the
+// oldest go first.
 class LogBudget {
  public:
   explicit LogBudget(uint64_t most_bytes = uint64_t{1} << 30) : most_bytes_(most_bytes) {}

@@ -14,7 +14,7 @@ std::string Log(const std::string& name, size_t bytes) {
   return path;
 }
 
-TEST(LogBudget, TheOldestOfTheSameOwnerGoFirst) {
+TEST(LogBudget, TheSameOwnersOldestLogsGoFirst) {
   LogBudget budget(100);
   const std::string others = Log("others", 90);
   budget.Add(2, others);

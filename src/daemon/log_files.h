@@ -8,14 +8,14 @@
 
 namespace cloche::daemon {
 
-// What commands wrote, on disk. Logs live as long as their sandbox, those of disposable ones for a
-// day.
+// The output of commands on disk. Logs live as long as their sandbox, those of disposable sandboxes
+// for a day.
 class LogFiles {
  public:
   explicit LogFiles(std::string directory) : directory_(std::move(directory)) {}
   LogFile For(const std::string& sandbox, uint32_t owner, uint32_t command) const;
   std::string NetworkLog(const std::string& sandbox) const;
-  void Ended(uint32_t owner, CommandRun& command);  // its log counts from now on
+  void Ended(uint32_t owner, CommandRun& command);  // its log counts against the budget from now on
   void Remove(const std::string& sandbox);
   void RemoveStale(const std::function<bool(const std::string& sandbox)>& exists);
 

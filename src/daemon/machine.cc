@@ -19,7 +19,7 @@ const HostFacts& Machine::FreshFacts() {
 }
 
 const Machine::KnownPerson& Machine::Person(uint32_t uid) {
-  // A home or an account may be a moment old.
+  // A home or an account may have just been created.
   if (int64_t stamp = PeopleStamp(); stamp != people_stamp_) {
     people_.clear();
     plans_.Clear();

@@ -12,7 +12,7 @@
 
 namespace cloche::daemon {
 
-// The machine and its accounts as they are now, and the plans that follow from them.
+// The machine and its accounts as they are now, and the plans derived from them.
 class Machine {
  public:
   Machine(Mode mode, Directories directories);
@@ -22,15 +22,15 @@ class Machine {
   const sys::CgroupHost& cgroups() const { return cgroups_; }
 
   const HostFacts& facts();
-  const HostFacts& FreshFacts();  // also what changes without a sign: sysctls
+  const HostFacts& FreshFacts();  // also facts that change silently: sysctls
   bool HasChanged() { return watch_.Changed(facts_); }
   UserFacts FactsOf(const sys::PeerIdentity& peer);
   Result<Planned> Plan(const SandboxRequest& request, const UserFacts& user, std::string id);
-  // What cloche-spawn could not do, and what helps on this machine.
+  // Explains what cloche-spawn could not do, and what helps on this machine.
   Error Explain(const SpawnAnswer& answer);
 
  private:
-  // What the password database says, as old as the other facts.
+  // From the password database, as old as the other facts.
   struct KnownPerson {
     UserFacts account;
     std::vector<std::string> other_homes;

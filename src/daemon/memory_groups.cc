@@ -30,7 +30,7 @@ bool MemoryGroups::HasOthers() const {
 
 int64_t MemoryGroups::Kills(uint32_t group, int64_t kills_of_sandbox) const {
   const bool v2 = version_ == sys::CgroupVersion::kV2;
-  // v1 counts in the victim's own group only, v2 in those above it, too.
+  // v1 counts only in the victim's own group, v2 also in those above it.
   if (group == 0 && (!v2 || !divided())) return kills_of_sandbox;
   const std::string file = PathOf(group) + (v2 ? "/memory.events" : "/memory.oom_control");
   const int64_t kills = sys::ReadNumberAt(AT_FDCWD, file.c_str(), "oom_kill");

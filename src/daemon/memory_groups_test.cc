@@ -31,7 +31,7 @@ class MemoryGroupsTest : public testing::Test {
   std::string top_;
 };
 
-TEST_F(MemoryGroupsTest, WithoutAnybodyButInitThereAreNoOthers) {
+TEST_F(MemoryGroupsTest, InitAloneDoesNotCountAsOthers) {
   const MemoryGroups groups = Groups(sys::CgroupVersion::kV1);
   Put("cgroup.procs", "812\n");
   EXPECT_FALSE(groups.HasOthers());
@@ -51,7 +51,7 @@ TEST_F(MemoryGroupsTest, OnVersionOneEachGroupCountsItsOwnKills) {
   EXPECT_EQ(groups.PathInside(1), "/c1");
 }
 
-TEST_F(MemoryGroupsTest, OnVersionTwoWhatWasKilledBeforeTheDivisionStaysWithTheFirst) {
+TEST_F(MemoryGroupsTest, OnVersionTwoEarlierKillsStayWithTheFirstGroup) {
   MemoryGroups groups = Groups(sys::CgroupVersion::kV2);
   EXPECT_EQ(groups.Kills(0, 2), 2);
   groups.Enter(2);
@@ -62,7 +62,7 @@ TEST_F(MemoryGroupsTest, OnVersionTwoWhatWasKilledBeforeTheDivisionStaysWithTheF
   EXPECT_EQ(groups.PathInside(0), "/c0");
 }
 
-TEST_F(MemoryGroupsTest, GroupsThatAreGoneAreForgottenWithTheNext) {
+TEST_F(MemoryGroupsTest, RemovedGroupsAreForgottenWithTheNext) {
   MemoryGroups groups = Groups(sys::CgroupVersion::kV2);
   Put("c0/memory.events", "oom_kill 0\n");
   for (int i = 0; i < 100; ++i) groups.Enter(0);
@@ -72,7 +72,7 @@ TEST_F(MemoryGroupsTest, GroupsThatAreGoneAreForgottenWithTheNext) {
   EXPECT_EQ(groups.all(), (std::set<uint32_t>{0, 100, 101}));
 }
 
-TEST_F(MemoryGroupsTest, AGroupThatIsGoneIsKnownByIt) {
+TEST_F(MemoryGroupsTest, ARemovedGroupReportsThatItIsGone) {
   MemoryGroups groups = Groups(sys::CgroupVersion::kV2);
   groups.Enter(0);
   EXPECT_EQ(groups.Kills(1, 0), -1);

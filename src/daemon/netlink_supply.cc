@@ -22,7 +22,7 @@ void NetlinkSupply::Ask(const sys::SeccompNotification& call) {
 
 void NetlinkSupply::Made(const InitMessage& answer, sys::Fd socket) {
   silent_ = false;
-  unseen_ = 0;  // init goes on, and so did they
+  unseen_ = 0;  // init runs again, and so do they
   if (!answered_ || answer.command != serial_) return;
   error_ = socket.valid() ? 0 : answer.value;
   made_ = std::move(socket);
@@ -45,7 +45,7 @@ Task<void> NetlinkSupply::Serve([[maybe_unused]] std::shared_ptr<NetlinkSupply> 
   serving_ = false;
 }
 
-// False: it is silent, and may be so for a reason.
+// False: init is silent, perhaps because somebody stopped the sandbox.
 Task<bool> NetlinkSupply::HearInit() {
   asio::steady_timer moment(io_);
   while (!answered_->is_set()) {
@@ -59,7 +59,7 @@ Task<bool> NetlinkSupply::HearInit() {
   co_return true;
 }
 
-// The errno for the caller; 0: the caller has been answered.
+// An errno for the caller; 0: the caller has been answered.
 Task<int> NetlinkSupply::Answer(const sys::SeccompNotification& call) {
   const auto type = sys::ReadNetlinkType(call.arguments[1]);
   if (!type) co_return EINVAL;
@@ -76,7 +76,7 @@ Task<int> NetlinkSupply::Answer(const sys::SeccompNotification& call) {
     silent_ = !co_await HearInit();
     answered_.reset();
   }
-  if (!open_) co_return 0;  // nobody is left
+  if (!open_) co_return 0;  // everybody is gone
   if (silent_) {
     ++unseen_;
     sys::ContinueNotification(around_.listener, call.id);

@@ -12,28 +12,28 @@
 
 namespace cloche::daemon {
 
-// At once, in one sandbox. Programs have one for a moment, to ask for their addresses.
+// At a time, per sandbox. Programs hold one briefly, to ask for their addresses.
 inline constexpr long kMostNetlinkSockets = 64;
 
-// The netlink sockets of a sandbox. No control group counts what waits in one to be read (up to
-// 700 KiB), so their number is limited. No filter can count, and a socket the caller makes itself
-// could not be counted in time. So seccomp hands us every such call, init makes the socket, and
-// the caller finds it among its descriptors.
+// The netlink sockets of a sandbox. No cgroup counts the data waiting in one (up to 700 KiB), so
+// their number is limited. A filter cannot count, and a socket that the caller makes itself could
+// not be counted in time. So seccomp hands us every such call, init makes the socket, and the
+// caller finds it among its descriptors.
 class NetlinkSupply : public std::enable_shared_from_this<NetlinkSupply> {
  public:
   struct Surroundings {
     int listener = -1;  // where calls are answered
     int init_pid = 0;
     std::function<bool(const InitMessage&)> tell_init;  // false: it is gone
-    // Somebody may have stopped the sandbox for a moment. Init does not answer then, and a caller
-    // that waits for us cannot be stopped.
+    // Somebody may have stopped the sandbox briefly. Init then does not answer, and a caller that
+    // waits for us cannot be stopped.
     std::function<bool()> may_stand_still;
   };
   NetlinkSupply(asio::io_context& io, Surroundings around) : io_(io), around_(std::move(around)) {}
 
   void Ask(const sys::SeccompNotification& call);
-  void Made(const InitMessage& answer, sys::Fd socket);  // by init
-  void Close();                                          // the listener is about to go
+  void Made(const InitMessage& answer, sys::Fd socket);  // from init
+  void Close();                                          // call before the listener goes
 
  private:
   Task<void> Serve(std::shared_ptr<NetlinkSupply> self);
@@ -49,7 +49,7 @@ class NetlinkSupply : public std::enable_shared_from_this<NetlinkSupply> {
   int error_ = 0;
   sys::Fd made_;
   bool silent_ = false;  // init does not answer
-  long unseen_ = 0;      // that callers were let make themselves meanwhile
+  long unseen_ = 0;      // sockets that callers were allowed to make meanwhile
 };
 
 }  // namespace cloche::daemon

@@ -21,7 +21,7 @@
 namespace cloche::daemon {
 namespace {
 
-constexpr size_t kMostTold = 5;  // refusals that are told of one sandbox
+constexpr size_t kMostTold = 5;  // refusals reported per sandbox
 constexpr size_t kMostRuleBytes = 48 << 10;
 constexpr const char* kSocketNames[] = {"tcp4", "dns4", "proxy4", "tcp6", "dns6"};
 constexpr size_t kProxySocket = 2;
@@ -48,7 +48,7 @@ uint16_t PortOf(int socket) {
              : 0;
 }
 
-// What somebody would write to grant it.
+// The rule a user would write to grant it.
 std::string RuleFor(const Json& record) {
   const std::string kind = TextOf(record, "kind"), destination = DestinationOf(record);
   if (kind == "dns") return TextOf(record, "name") + ":443";
@@ -56,7 +56,7 @@ std::string RuleFor(const Json& record) {
   return prefixed ? kind + "://" + destination : destination;
 }
 
-// The reader may have another way to grant it than cloche-egress knows.
+// The reader may be able to grant it in another way than cloche-egress knows.
 std::string GrantWith(const Sandbox& sandbox, const std::string& rule) {
   const std::string text = EscapeForTerminal(rule);
   return "grant it with: " + (sandbox.terms().keep()
@@ -67,7 +67,7 @@ std::string GrantWith(const Sandbox& sandbox, const std::string& rule) {
 std::string Blocked(const Sandbox& sandbox, const Json& record) {
   std::string reason = TextOf(record, "reason");
   if (reason.empty()) reason = DestinationOf(record) + " is not granted";
-  // The rule may depend on more than the record tells: an address, a service.
+  // The rule may depend on more than the record says: an address, a service.
   const std::string known = fmt::format("; grant it with: cloche net {} allow ", sandbox.id);
   std::string rule = RuleFor(record);
   if (const size_t at = reason.find(known); at != std::string::npos) {
@@ -102,7 +102,7 @@ Result<Json> NetworkGrants::Compile(const NetworkRequest& network, uint32_t owne
         return Fail(Code::kInvalid, "read rules: one carries a secret that is not granted",
                     "grant it: --secret NAME");
       rule.secret = egress::SecretUse{.name = grant->name, .placeholder = grant->placeholder};
-      // One that is gone has no value, and what comes by this rule is refused.
+      // A secret that is gone has no value, so requests under this rule are refused.
       const auto info = secrets_.Find(owner, each.secret);
       if (info && info->id == grant->id) {
         if (!MayGoTo(*info, rule)) continue;
@@ -145,7 +145,7 @@ void NetworkGrants::TellOfDeath(const std::string& why) {
   }
 }
 
-// Whose it was, nobody can tell any more.
+// Too late to ask init whose connection it was.
 void NetworkGrants::TellRefusals(Sandbox& sandbox) {
   SandboxNetwork& network = *sandbox.border().network();
   network.may_ask = false;
@@ -175,7 +175,7 @@ void NetworkGrants::TakeEvent(Sandbox& sandbox, SandboxNetwork& network, const J
   tell(message);
 }
 
-// What the kernel refused by itself: everything but TCP and names.
+// Refusals by the kernel itself: everything except TCP and DNS.
 void NetworkGrants::TakeRefusals(Sandbox& sandbox, SandboxNetwork& network) {
   if (!network.refusals.is_open()) return;
   for (const sys::Refusal& each : sys::ReadRefusals(network.refusals.native_handle())) {
@@ -236,7 +236,7 @@ Border NetworkGrants::MakeBorder(const std::shared_ptr<Sandbox>& sandbox) {
   return border;
 }
 
-// Whose process opened a connection is asked of init.
+// Asks init which process opened a connection.
 void NetworkGrants::ServeOwners(const std::shared_ptr<Sandbox>& sandbox) {
   const std::shared_ptr<SandboxNetwork> network = sandbox->border().MakeNetwork();
   network->told.clear();
@@ -268,7 +268,7 @@ Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client
   }
   const std::shared_ptr<SandboxNetwork> network = sandbox->border().MakeNetwork();
   Border border = MakeBorder(sandbox);
-  // Where a secret has been, answers are read although no rule asks for it any more.
+  // Once a secret has been granted, answers are inspected even if no rule requires it any more.
   if (NeedsAuthority(*rules) || !sandbox->terms().request().network.redacted.empty()) {
     auto prepared = co_await authorities_.Prepare(sandbox, client);
     if (!prepared) co_return std::unexpected(prepared.error());
@@ -278,7 +278,7 @@ Task<Status> NetworkGrants::Open(std::shared_ptr<Sandbox> sandbox, Client client
   for (size_t i = 0; i < answer->fds.size(); ++i) border.socket_names.push_back(kSocketNames[i]);
   border.sockets = std::move(answer->fds);
   ServeOwners(sandbox);
-  // Secrets may have been changed meanwhile, and with them the hosts they are for.
+  // Secrets, and with them their hosts, may have changed meanwhile.
   auto latest = Compile(sandbox->terms().request().network, sandbox->owner);
   if (!latest) co_return std::unexpected(latest.error());
   border.rules = std::move(*latest);
@@ -311,7 +311,7 @@ void NetworkGrants::Close(Sandbox& sandbox) {
   network->Flush();
 }
 
-// What the sandbox may reach when the change is made.
+// The grants of the sandbox after the change.
 Result<NetworkRequest> NetworkGrants::Changed(const Sandbox& sandbox, NetworkChange change) {
   NetworkRequest wanted = sandbox.terms().request().network;
   const double now = Now();
@@ -327,7 +327,7 @@ Result<NetworkRequest> NetworkGrants::Changed(const Sandbox& sandbox, NetworkCha
     return std::ranges::find(wanted.rules, grant.name, &NetworkRule::secret) == wanted.rules.end();
   });
   for (NetworkRule& each : change.add) {
-    // The same once more is the same, with a new end.
+    // The same rule again only gets a new expiry.
     std::erase_if(wanted.rules, [&](const NetworkRule& rule) {
       return rule.text == each.text && rule.allow == each.allow && rule.secret == each.secret;
     });
@@ -342,7 +342,7 @@ Result<NetworkRequest> NetworkGrants::Changed(const Sandbox& sandbox, NetworkCha
       wanted.secrets.push_back(std::move(each));
       continue;
     }
-    held->id.clear();  // granted anew: it may be another by now
+    held->id.clear();  // granted anew: it may be another secret by now
     if (!each.variable.empty()) held->variable = each.variable;
   }
   CLOCHE_TRY(secrets_.Grant(wanted, sandbox.owner));
@@ -365,7 +365,8 @@ Task<Status> NetworkGrants::Change(std::shared_ptr<Sandbox> sandbox, NetworkChan
   auto rules = Compile(*wanted, sandbox->owner);
   if (!rules) co_return std::unexpected(rules.error());
   NetworkRequest before = sandbox->terms().SetNetwork(std::move(*wanted));
-  // First: what may have been sent is redacted for the life of the sandbox, whoever dies meanwhile.
+  // First of all: whatever may have been sent is redacted for the life of the sandbox, whichever
+  // process dies meanwhile.
   if (Status saved = table_.Save(*sandbox); !saved) {
     sandbox->terms().SetNetwork(std::move(before));
     co_return saved;
@@ -496,8 +497,9 @@ Task<Status> NetworkGrants::RenewAuthority(std::shared_ptr<Sandbox> sandbox, Cli
   co_return co_await GiveAuthority(sandbox, client);
 }
 
-// Those that hold it learn of it at once: all of them of its end; of another value when the rules
-// no longer lead to hosts that it is not for. Rules that cannot be made grant nothing.
+// Informs the holders at once. A removed secret is withdrawn from all of them first; a new value is
+// sent only once the rules no longer lead to hosts it is not for. Rules that cannot be compiled
+// grant nothing.
 Task<void> NetworkGrants::SecretChanged(uint32_t owner, std::string name) {
   std::vector<std::shared_ptr<Sandbox>> holders;
   for (const auto& [id, sandbox] : table_.all())

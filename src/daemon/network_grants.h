@@ -11,10 +11,11 @@
 
 namespace cloche::daemon {
 
-// What the commands inside are told of it.
+// Tells commands inside how to reach the network.
 void AddNetworkVariables(const Sandbox& sandbox, std::vector<std::string>& env);
 
-// What sandboxes may reach: rules, the border that spawn lays, the guard that keeps it, the log.
+// Network access of sandboxes: the rules, the border that spawn sets up, the guard that enforces
+// it, the log.
 class NetworkGrants {
  public:
   NetworkGrants(asio::io_context& io, Machine& machine, SandboxTable& table, Spawn& spawn,
@@ -24,16 +25,16 @@ class NetworkGrants {
   void Close(Sandbox& sandbox);
   Task<Status> Change(std::shared_ptr<Sandbox> sandbox, NetworkChange change, Client client);
   Json ToJson(Sandbox& sandbox);
-  // As cloche-egress reads them. All of them are checked, also those that have expired.
+  // In the form that cloche-egress reads. Checks all of them, even expired ones.
   Result<Json> Compile(const NetworkRequest& network, uint32_t owner) const;
   // A connection to a port on its loopback.
   Task<Result<sys::Fd>> ConnectInto(std::shared_ptr<Sandbox> sandbox, uint16_t port, Client client);
   Task<Status> RenewAuthority(std::shared_ptr<Sandbox> sandbox, Client client);
   void RemoveAuthority(const std::string& id) { authorities_.Remove(id); }
   void RemoveStaleAuthorities() { authorities_.RemoveStale(table_); }
-  // Those that hold the secret learn of it at once.
+  // Informs the sandboxes that hold the secret at once.
   Task<void> SecretChanged(uint32_t owner, std::string name);
-  void TellRefusals(Sandbox& sandbox);  // a command ends: what it was refused is told before
+  void TellRefusals(Sandbox& sandbox);  // before a command ends, reports what it was refused
   void CheckHost() { egress_.CheckHost(); }
   Json Describe() const { return egress_.Describe(); }
 

@@ -6,7 +6,7 @@
 
 namespace cloche::daemon {
 
-// A record as a line that may go to a terminal as it is: ASCII, and nothing in it that controls.
+// A record as a line that is safe to print to a terminal: ASCII without control characters.
 inline std::string LineOf(const Json& record) {
   std::string line;
   for (const char c : record.dump(-1, ' ', true, Json::error_handler_t::replace)) {

@@ -19,7 +19,7 @@ std::vector<std::string> LinesOf(const std::string& path) {
   std::vector<std::string> lines;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // half a line: the daemon died over it
+    if (end == std::string::npos) break;  // an incomplete line: the daemon died writing it
     lines.push_back(text.substr(at, end - at));
     at = end + 1;
   }
@@ -44,7 +44,7 @@ void NetworkLog::Count(const Json& record) {
   totals_.bytes_down += NumberOf(record, "bytes_down");
 }
 
-// The head of the oldest file says what was counted before it.
+// The first line of the oldest file holds the counts from before it.
 void NetworkLog::Open() {
   if (opened_) return;
   opened_ = true;
@@ -96,7 +96,7 @@ void NetworkLog::Append(const Json& record) {
   const std::string line = LineOf(record) + "\n";
   const sys::Fd file(open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   Count(record);
-  // A full disk: the record is lost, and said to be.
+  // On a full disk the record is lost, and counted as dropped.
   if (!file.valid() ||
       write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     ++totals_.dropped;

@@ -8,13 +8,13 @@
 
 namespace cloche::daemon {
 
-// What one sandbox reached and what it was refused: a line of JSON for each connection, on disk for
-// as long as the sandbox is (docs/formats/network-log.md). Two files take turns, so that it is
-// bounded, and how much was dropped is on record.
+// One sandbox's connections and refusals: a JSON line per connection, on disk as long as the
+// sandbox exists (docs/formats/network-log.md). Two files take turns, so that it is bounded, and
+// the number of dropped records is kept.
 class NetworkLog {
  public:
   struct Totals {
-    uint64_t records = 0;  // written, dropped ones included
+    uint64_t records = 0;  // written, including dropped ones
     uint64_t dropped = 0;
     uint64_t allowed = 0, denied = 0;
     uint64_t bytes_up = 0, bytes_down = 0;
@@ -24,7 +24,7 @@ class NetworkLog {
       : path_(std::move(path)), most_bytes_(most_bytes) {}
 
   void Append(const Json& record);
-  std::vector<std::string> Lines() const;  // those that are left, oldest first
+  std::vector<std::string> Lines() const;  // the remaining ones, oldest first
   const Totals& totals();
 
  private:

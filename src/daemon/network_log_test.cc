@@ -24,14 +24,14 @@ class NetworkLogTest : public testing::Test {
   std::string directory_, path_;
 };
 
-TEST_F(NetworkLogTest, LinesHoldNothingThatControlsATerminal) {
+TEST_F(NetworkLogTest, LinesHaveNoControlCharacters) {
   NetworkLog log(path_);
   log.Append({{"process", "a\x1b[2J\x7f\u202e\n"}});
   ASSERT_EQ(log.Lines().size(), 1u);
   EXPECT_EQ(log.Lines()[0], R"({"process":"a\u001b[2J\u007f\u202e\n"})");
 }
 
-TEST_F(NetworkLogTest, IsThereAfterTheDaemon) {
+TEST_F(NetworkLogTest, OutlivesTheDaemon) {
   {
     NetworkLog log(path_);
     for (int i = 0; i < 3; ++i) log.Append(Record(i));
@@ -45,7 +45,7 @@ TEST_F(NetworkLogTest, IsThereAfterTheDaemon) {
   EXPECT_EQ(log.totals().dropped, 0u);
 }
 
-TEST_F(NetworkLogTest, IsBoundedAndCountsWhatItDrops) {
+TEST_F(NetworkLogTest, IsBoundedAndCountsDroppedRecords) {
   NetworkLog log(path_, 1000);
   for (int i = 0; i < 200; ++i) log.Append(Record(i));
   const auto lines = log.Lines();
@@ -59,7 +59,7 @@ TEST_F(NetworkLogTest, IsBoundedAndCountsWhatItDrops) {
   EXPECT_EQ(again.totals().bytes_up, 2000u);
 }
 
-TEST_F(NetworkLogTest, HalfALineIsNoRecord) {
+TEST_F(NetworkLogTest, AnIncompleteLineIsNotARecord) {
   {
     NetworkLog log(path_);
     log.Append(Record(0));

@@ -68,7 +68,7 @@ void OutputKeep::Log(std::string_view data) {
   }
   auto append = [&](std::string_view bytes) {
     if (!log_.valid() || logged_ + bytes.size() > log_cap_) return;
-    // A full disk costs the rest of the log, never the command.
+    // A full disk loses the rest of the log, but does not affect the command.
     ssize_t written = pwrite(log_.get(), bytes.data(), bytes.size(), static_cast<off_t>(logged_));
     if (written > 0) logged_ += static_cast<uint64_t>(written);
   };

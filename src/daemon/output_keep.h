@@ -11,8 +11,8 @@
 
 namespace cloche::daemon {
 
-// Which bytes of a sequence belong to which stream, in a byte or so for each change of stream: a
-// command that changes after every byte costs no more than what it wrote.
+// Which bytes of a sequence belong to which stream, at about a byte per change of stream: even a
+// command that switches after every byte costs no more than its output.
 class StreamRuns {
  public:
   void Add(FrameType stream, uint64_t size);
@@ -39,23 +39,23 @@ class StreamRuns {
   }
   FrameType first_ = FrameType::kStdout, last_ = FrameType::kStdout;
   uint64_t size_ = 0;   // of the last run
-  std::string closed_;  // sizes of the others, seven bits a byte, the streams taking turns
+  std::string closed_;  // sizes of earlier runs, seven bits a byte; streams alternate
 };
 
-// What a command wrote. Up to the limit everything is kept; beyond it the beginning and the end
-// are. All of it also goes to a plain log file once it no longer fits in memory, up to a cap: a
-// flood costs neither memory nor disk.
+// A command's output. Up to the limit everything is kept, beyond it the beginning and the end. All
+// of it, up to a cap, also goes to a plain log file once it no longer fits into memory, so a flood
+// costs neither memory nor disk.
 class OutputKeep {
  public:
-  // `reader` may read the log too.
+  // `reader` may read the log, too.
   OutputKeep(uint64_t limit, std::string log_path, uint32_t reader);
 
-  // How much of the front of `data` may be shown now. The rest waits: it may turn out to be the
-  // end.
+  // Returns how much of the front of `data` may be shown now. The rest waits: it may turn out to be
+  // the end.
   size_t Add(FrameType stream, std::string_view data);
-  // What was not shown yet and is kept, as frames, for the moment when the command ended.
+  // The part that is kept but not shown yet, as frames, for when the command has ended.
   std::string Held() const;
-  // All that is kept, as frames.
+  // Everything that is kept, as frames.
   std::string Frames() const;
 
   bool over() const { return limit_ != 0 && total_ > limit_; }
@@ -74,8 +74,8 @@ class OutputKeep {
   std::string log_path_;
   uint32_t reader_;
   uint64_t total_ = 0, shown_ = 0, logged_ = 0;
-  std::string memory_;                                  // the front of it, until it is spilled
-  StreamRuns runs_;                                     // of all that is shown and can be replayed
+  std::string memory_;                                  // the front, until it is spilled
+  StreamRuns runs_;                                     // of everything shown and replayable
   std::deque<std::pair<FrameType, std::string>> held_;  // the last held_limit_ bytes
   uint64_t held_bytes_ = 0;
   sys::Fd log_;

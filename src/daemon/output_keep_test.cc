@@ -15,14 +15,14 @@ std::string LogPath() {
          ".log";
 }
 
-// No log stays behind.
+// Removes the logs.
 class CleanUp : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& test) override {
     (void)unlink((testing::TempDir() + test.name() + ".log").c_str());
   }
 };
 const bool registered = [] {
-  testing::UnitTest::GetInstance()->listeners().Append(new CleanUp);  // it owns it
+  testing::UnitTest::GetInstance()->listeners().Append(new CleanUp);  // takes ownership
   return true;
 }();
 
@@ -51,7 +51,7 @@ TEST(OutputKeep, EverythingWithinTheLimitIsKeptInOrder) {
   EXPECT_EQ(keep.log_path(), "");
 }
 
-TEST(OutputKeep, ShownAndHeldTogetherAreAllOfItBelowTheLimit) {
+TEST(OutputKeep, BelowTheLimitShownAndHeldAddUpToEverything) {
   OutputKeep keep(100, LogPath(), getuid());
   std::string text(90, 'x');
   size_t shown = keep.Add(FrameType::kStdout, text);
@@ -69,7 +69,7 @@ TEST(OutputKeep, OverTheLimitKeepsTheBeginningAndTheEnd) {
   EXPECT_EQ(Text(keep.Frames()), "OaaaaaaaaaaOzzzzzzzzzz");
 }
 
-TEST(OutputKeep, TheLogIsPlainAndWhole) {
+TEST(OutputKeep, TheLogIsPlainAndComplete) {
   OutputKeep keep(1 << 20, LogPath(), getuid());
   std::string all;
   for (int i = 0; i < 40000; ++i) {
@@ -93,7 +93,7 @@ TEST(OutputKeep, AFloodIsBounded) {
   EXPECT_LE(file.tellg(), 64 << 20);
 }
 
-TEST(StreamRuns, ComeBackInOrder) {
+TEST(StreamRuns, AreReplayedInOrder) {
   StreamRuns runs;
   const std::pair<FrameType, uint64_t> all[] = {{FrameType::kStderr, 1},
                                                 {FrameType::kStdout, 127},
@@ -114,7 +114,7 @@ TEST(StreamRuns, ComeBackInOrder) {
   EXPECT_EQ(at, std::size(all));
 }
 
-TEST(StreamRuns, AChangeAfterEveryByteCostsAByte) {
+TEST(StreamRuns, SwitchingAfterEveryByteCostsAByte) {
   StreamRuns runs;
   for (int i = 0; i < 1 << 20; ++i)
     runs.Add(i % 2 == 0 ? FrameType::kStdout : FrameType::kStderr, 1);

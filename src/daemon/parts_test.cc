@@ -10,7 +10,7 @@
 #include "daemon/daemon.h"
 #include "daemon/fake_spawn.h"
 
-// What only failures of cloche-spawn at a certain moment reach.
+// Covers paths that only a failure of cloche-spawn at a certain moment reaches.
 namespace cloche::daemon {
 namespace {
 
@@ -32,7 +32,7 @@ class PartsTest : public testing::Test {
     std::filesystem::remove_all(state_);
   }
 
-  // What a task comes to. It stays nullopt while the fake holds an answer back.
+  // The result of a task; nullopt while the fake withholds an answer.
   template <typename T>
   std::shared_ptr<std::optional<T>> Begin(Task<T> task) {
     auto result = std::make_shared<std::optional<T>>();
@@ -52,7 +52,7 @@ class PartsTest : public testing::Test {
     auto result = Begin(std::move(task));
     return std::move(result->value());
   }
-  // Until nothing happens any more.
+  // Runs until nothing happens any more.
   void RunUntilIdle() {
     io_.restart();
     while (io_.run_one_for(std::chrono::milliseconds(30)) > 0) {
@@ -108,7 +108,7 @@ TEST_F(PartsTest, ASandboxThatIsRemovedWhileItIsMadeIsGone) {
   EXPECT_EQ(Rows(), 0u);
 }
 
-TEST_F(PartsTest, AForkThatFailsInTheMiddleLeavesNoFork) {
+TEST_F(PartsTest, AForkThatFailsMidwayLeavesNoForks) {
   const auto parent = Made("box");
   spawn_.FailNext(SpawnOp::kFork, ENOSPC, 1);
   ForkRequest request;
@@ -123,7 +123,7 @@ TEST_F(PartsTest, AForkThatFailsInTheMiddleLeavesNoFork) {
   EXPECT_TRUE(daemon_->snapshots.all().empty());
 }
 
-TEST_F(PartsTest, ASaveThatFailsInAForkMakesNone) {
+TEST_F(PartsTest, AForkWhoseSaveFailsMakesNone) {
   const auto parent = Made("box");
   spawn_.FailNext(SpawnOp::kSnapshot, ENOSPC);
   const auto forks = Run(daemon_->time_travel.Fork(parent, ForkRequest(), client_));
@@ -142,7 +142,7 @@ TEST_F(PartsTest, ASaveThatFailsLeavesNoRecord) {
   EXPECT_EQ(SnapshotRows(), 1u);
 }
 
-TEST_F(PartsTest, ARollbackThatFailsStandsWhereItStood) {
+TEST_F(PartsTest, AFailedRollbackLeavesTheSandboxWhereItWas) {
   const auto sandbox = Made("box");
   const auto saved =
       Run(daemon_->time_travel.Take(sandbox, SnapshotRequest(), SnapshotKind::kManual));
@@ -184,8 +184,8 @@ TEST_F(PartsTest, AReadingEndsWhenItsSandboxIsStopped) {
   EXPECT_FALSE(Run(daemon_->changes.Finish(***reading)));
 }
 
-// Without the note a file that reality deleted looks new, and would come back.
-TEST_F(PartsTest, APromotionWaitsForTheNoteOfItsSandboxesBirth) {
+// Without the note, a file that reality deleted looks new and would come back.
+TEST_F(PartsTest, APromotionWaitsForItsSandboxsBirthNote) {
   spawn_.Hold(SpawnOp::kBirthNote);
   SandboxRequest request;
   request.name = "box";
@@ -202,7 +202,7 @@ TEST_F(PartsTest, APromotionWaitsForTheNoteOfItsSandboxesBirth) {
   EXPECT_TRUE(promoting->has_value());
 }
 
-TEST_F(PartsTest, APromotionThatAnotherSandboxMayNotShowSaysSo) {
+TEST_F(PartsTest, APromotionReportsThatAnotherSandboxMayNotShowIt) {
   const auto sandbox = Made("box");
   const auto other = Made("other");
   PromotionRequest request;
@@ -220,14 +220,14 @@ TEST_F(PartsTest, APromotionThatAnotherSandboxMayNotShowSaysSo) {
   EXPECT_NE(answer.value("not_shown", "").find("EIO"), std::string::npos) << said->text;
 }
 
-TEST_F(PartsTest, ADaemonThatLeavesRecordsWhatRan) {
+TEST_F(PartsTest, AnExitingDaemonRecordsWhatRan) {
   const auto sandbox = Made("box");
   EXPECT_EQ(registry_->All()->front().state, "running");
   daemon_->lifecycle.Close();
   EXPECT_EQ(registry_->All()->front().state, "stopped");
 }
 
-TEST_F(PartsTest, WhenSpawnDiesNothingIsHalfMade) {
+TEST_F(PartsTest, NothingIsHalfMadeWhenSpawnDies) {
   const auto kept = Made("kept");
   spawn_.Hold(SpawnOp::kLaunch);
   const auto making = Begin(Create("box"));
@@ -241,7 +241,7 @@ TEST_F(PartsTest, WhenSpawnDiesNothingIsHalfMade) {
   EXPECT_FALSE(Run(Create("later")));
 }
 
-TEST_F(PartsTest, TheNextDaemonRemovesWhatWasBeingMade) {
+TEST_F(PartsTest, TheNextDaemonRemovesHalfMadeSandboxes) {
   spawn_.Hold(SpawnOp::kLaunch);
   const auto making = Begin(Create("box"));
   ASSERT_EQ(Rows(), 1u);

@@ -7,7 +7,8 @@ namespace {
 
 constexpr size_t kRemembered = 8;
 
-// What a plan may depend on; the rest differs from run to run and policy does not get to see it.
+// The parts of a request that a plan may depend on; the rest differs from run to run, and policy
+// does not see it.
 SandboxRequest Relevant(const SandboxRequest& request) {
   SandboxRequest relevant;
   relevant.base_directory = request.base_directory;

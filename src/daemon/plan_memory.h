@@ -7,8 +7,8 @@
 namespace cloche::daemon {
 
 // The latest plans. A plan is a pure function of what is known about the machine, the caller and
-// the request, so an agent's next command needs no new one. Whoever learns something new about the
-// machine clears it.
+// the request, so an agent's next command needs no new one. Clear it whenever something about the
+// machine changes.
 class PlanMemory {
  public:
   Result<Planned> Plan(const HostFacts& facts, const UserFacts& user, const SandboxRequest& request,

@@ -9,16 +9,16 @@
 
 namespace cloche::daemon {
 
-// Hosts and ranges that no flag grants, a line each, in /etc/cloche/production-hosts and, rootless,
-// in the user's own. A file that cannot be understood refuses every grant.
+// Hosts and ranges that no flag can grant, one per line, in /etc/cloche/production-hosts and,
+// rootless, in the user's own file. If a file cannot be parsed, every grant is refused.
 class ProductionHosts {
  public:
   static Result<ProductionHosts> Read(Mode mode);
   static Result<ProductionHosts> Parse(const std::string& text, const std::string& path);
 
-  // Refused, if it is about one of them.
+  // Refuses a rule that covers one of them.
   Status Check(const egress::Rule& rule) const;
-  // What keeps them closed to rules that are wider: deny goes over allow.
+  // These keep them closed to wider rules: deny overrides allow.
   const std::vector<egress::Rule>& denials() const { return denials_; }
 
  private:

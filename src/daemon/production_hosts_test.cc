@@ -41,7 +41,7 @@ TEST(ProductionHosts, StayClosedToWiderRules) {
   EXPECT_FALSE(egress::DecideConnection(rules, target, 0).allowed);
 }
 
-TEST(ProductionHosts, AFileThatIsNotUnderstoodRefusesEverything) {
+TEST(ProductionHosts, AFileThatCannotBeParsedRefusesEverything) {
   for (const char* text : {"db example\n", "http://x\n", "a b\n", "-\n"})
     EXPECT_FALSE(ProductionHosts::Parse(text, "/etc/list")) << text;
 }

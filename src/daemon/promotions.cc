@@ -15,14 +15,14 @@ namespace cloche::daemon {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr size_t kMostHeld = 64 << 10;  // what is longer is passed on as it comes
+constexpr size_t kMostHeld = 64 << 10;  // longer answers are passed on as they come
 constexpr const char* kRefusal = R"({"error":)";
 constexpr size_t kMostRefusal = 4 << 20;
 constexpr const char* kApplied = R"("state":"done")";
 constexpr milliseconds kFirstPause{50}, kLongestPause{1000}, kPatience{30'000};
-constexpr int kMostFlattened = 3;  // its processes may go on renaming directories between
+constexpr int kMostFlattened = 3;  // its processes may keep renaming directories
 
-// To an object of which only the beginning may be there yet.
+// Adds to an object of which only the beginning may be there yet.
 void AddField(std::string& text, const char* name, const std::string& value) {
   const Json field = {{name, EscapeForTerminal(value)}};
   const std::string first = field.dump();
@@ -67,14 +67,14 @@ Task<Result<Promotions::Said>> Promotions::Promote(std::shared_ptr<Sandbox> sand
   }
 }
 
-// Until it says something: a state that is too large to stand still for is saved first, and renamed
-// directories are copied first.
+// Repeats until it answers: a state too large to freeze is saved first, and renamed directories are
+// copied first.
 Task<Result<Promotions::Said>> Promotions::Try(std::shared_ptr<Sandbox> sandbox,
                                                PromotionRequest request, Attempt& attempt,
                                                Client client) {
   for (;;) {
     auto reading = reader_.Begin(sandbox);
-    reading->can_end = false;  // it is applied, whoever listens
+    reading->can_end = false;  // applied even if the client goes
     auto stance = co_await HoldStill(reading, request.snapshot, attempt.much);
     Status sent;
     if (!stance)
@@ -99,7 +99,7 @@ Task<Result<Promotions::Said>> Promotions::Try(std::shared_ptr<Sandbox> sandbox,
   }
 }
 
-// Which state to promote, and that it does not change meanwhile.
+// Chooses the state to promote, and keeps it from changing meanwhile.
 Task<Result<Promotions::Stance>> Promotions::HoldStill(std::shared_ptr<Reading> reading,
                                                        std::string snapshot, bool much) {
   const auto& sandbox = reading->sandbox;
@@ -115,7 +115,7 @@ Task<Result<Promotions::Stance>> Promotions::HoldStill(std::shared_ptr<Reading> 
   const bool running = sandbox->runs();
   const bool can_save =
       running && machine_.mode() == Mode::kSystem && !sandbox->terms().planned().plan.in_memory;
-  // A few files are promoted in less time than a snapshot takes.
+  // A few files are promoted faster than a snapshot is taken.
   stance.few = can_save && !much;
   if (can_save && much) {
     auto saved = co_await reader_.SavePassing(reading, sandbox);
@@ -158,7 +158,7 @@ Task<Result<Promotions::Said>> Promotions::ReadAnswer(std::shared_ptr<Reading> r
                                                       Client client) {
   Said said;
   std::vector<char> piece(64 << 10);
-  // A refusal is read whole, however long: it is not an answer.
+  // A refusal is read completely, however long: it is not passed on as an answer.
   while (said.text.size() < kMostHeld ||
          (said.text.starts_with(kRefusal) && said.text.size() < kMostRefusal)) {
     auto [error, size] =
@@ -176,8 +176,8 @@ Task<Result<Promotions::Said>> Promotions::ReadAnswer(std::shared_ptr<Reading> r
     (void)co_await reader_.Finish(reading);
     co_return Fail(Code::kInternal, "promote " + id + ": its refusal has no end");
   }
-  // It says the first word when everything is done: nobody stands still while it is read, however
-  // slowly.
+  // Its first word comes when everything is done, so nothing need stay frozen while a client reads,
+  // however slowly.
   if (frozen) (void)spawn_.Send(id, ask::ThawJob{reading->waiting->number});
   reading->Release();
   reading->can_end = true;

@@ -8,7 +8,7 @@
 
 namespace cloche::daemon {
 
-// Lifts what a sandbox changed into reality, by cloche-promote.
+// Applies a sandbox's changes to reality, through cloche-promote.
 class Promotions {
  public:
   Promotions(asio::io_context& io, Machine& machine, SandboxTable& table, SnapshotTable& snapshots,
@@ -20,33 +20,33 @@ class Promotions {
         spawn_(spawn),
         reader_(reader) {}
 
-  // What cloche-promote said, or how it begins: then the rest comes from the reading, which is to
-  // be finished.
+  // The answer of cloche-promote, or its beginning; the rest then comes from the reading, which
+  // must be finished.
   struct Said {
     std::string text;
     std::shared_ptr<Reading> rest;
   };
-  // One promotion or undo of a person at a time: while another is under way the sandbox goes on, it
-  // stands still only to be read.
+  // A user's promotions and undos run one at a time. While another one runs, the sandbox keeps
+  // running; it is frozen only to be read.
   Task<Result<Said>> Promote(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
                              Client client);
-  // Reality was changed: the client's running sandboxes see it as it is now. Not `unless`, whose
-  // own promotion it was.
+  // After reality has changed, makes the client's running sandboxes show it as it is now. Skips
+  // `unless`, whose own promotion it was.
   Task<Status> ShowReality(Client client, std::shared_ptr<Sandbox> unless = nullptr);
-  // Another cloche.toml binds its promotions from now on.
+  // Makes this cloche.toml bind its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
 
  private:
-  // What was found out on the way, so that the next try does otherwise.
+  // Findings of earlier tries that change the next one.
   struct Attempt {
-    bool much = false;              // more changed than can be read while the sandbox stands still
+    bool much = false;              // more changes than can be read while the sandbox is frozen
     int flattened = 0;              // how often its renamed directories were copied
-    bool others_flattened = false;  // and those of others that it takes the content of
+    bool others_flattened = false;  // and those of other sandboxes whose content it takes
   };
   struct Stance {
     std::string state;    // the snapshot to read; "" = the sandbox itself
-    bool freeze = false;  // spawn lets it stand still
-    bool few = false;     // and only if little changed
+    bool freeze = false;  // spawn freezes it
+    bool few = false;     // but only if little changed
   };
   Task<Result<Said>> Try(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
                          Attempt& attempt, Client client);
@@ -55,9 +55,9 @@ class Promotions {
               const Attempt& attempt, const Client& client);
   Task<Result<Said>> ReadAnswer(std::shared_ptr<Reading> reading, bool frozen, Client client);
 
-  // flatten.cc. A promotion moves what renamed directories inside still show of reality: it is
-  // copied first. `states`: snapshots, and "" for what the sandbox holds now. It may take long, so
-  // it ends like a diff, when the client goes or the sandbox is stopped.
+  // flatten.cc. A promotion moves content that renamed directories inside still show from reality,
+  // so that content is copied first. `states`: snapshots, and "" for the sandbox's current state.
+  // It may take long, so it ends like a diff if the client goes or the sandbox is stopped.
   Task<Status> Flatten(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> paths,
                        std::vector<std::string> states, Client client);
   Task<Status> FlattenState(std::shared_ptr<Reading> reading, int plan, int paths,
@@ -66,8 +66,8 @@ class Promotions {
                           Client client);
   Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> directories,
                              Client client);
-  // Of other states of the owner's: what shows the content of directories that `promoted` takes
-  // away. Snapshots, and "" for what a sandbox holds now.
+  // The owner's other states that may show the content of directories that `promoted` takes away:
+  // snapshots, and "" for a sandbox's current state.
   std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
   bool HasOthers(const Sandbox& sandbox) const;
 
@@ -79,7 +79,7 @@ class Promotions {
   ChangeReader& reader_;
 };
 
-// Paths as spawn reads them.
+// Paths in the form that spawn reads.
 sys::Fd PathsForSpawn(const std::vector<std::string>& paths);
 
 }  // namespace cloche::daemon

@@ -43,8 +43,8 @@ std::string Text(const Statement& statement, int column) {
               : "";
 }
 
-// Our directory can be passed by everybody, and the registry is about everybody. SQLite gives the
-// files beside it the mode of the first.
+// Everybody can traverse our directory, and the registry is about everybody. SQLite gives its other
+// files the mode of the first.
 Status KeepToOurselves(const std::string& path) {
   using std::filesystem::perms;
   const sys::Fd made(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -108,7 +108,7 @@ Status Registry::Write(const char* sql, Bind bind) {
     if (!statement) return std::unexpected(SqlError(db_, "write registry"));
     bind(statement);
     if (sqlite3_step(statement.get()) == SQLITE_DONE) return {};
-    // In a transaction: it is over, and whoever began it begins again.
+    // A transaction has failed as a whole; its caller starts again.
     if (!again || in_transaction_ || unlink(reserve_.c_str()) < 0)
       return std::unexpected(SqlError(db_, "write registry"));
   }
@@ -139,7 +139,7 @@ Status Registry::Put(const std::vector<Row>& rows, const std::vector<SnapshotRow
     if (status) status = Execute("COMMIT");
     in_transaction_ = false;
     if (status) return status;
-    (void)Execute("ROLLBACK");  // unless SQLite has done so already
+    (void)Execute("ROLLBACK");  // unless SQLite already has
     if (!again || unlink(reserve_.c_str()) < 0) return status;
   }
 }
@@ -159,7 +159,7 @@ Result<std::vector<Registry::Row>> Registry::All() {
     rows.push_back({Text(statement, 0), Text(statement, 1),
                     static_cast<uint32_t>(sqlite3_column_int64(statement.get(), 2)),
                     Text(statement, 3), Text(statement, 4)});
-  // Half of a damaged registry would pass for all of it.
+  // Otherwise half of a damaged registry would pass for all of it.
   if (step != SQLITE_DONE) return std::unexpected(SqlError(db_, "read registry"));
   return rows;
 }

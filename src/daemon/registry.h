@@ -19,7 +19,7 @@ class Registry {
     std::string name;
     uint32_t owner = 0;
     std::string state;   // running, stopped, ended
-    std::string record;  // JSON: the request as it came, created, reason, counters
+    std::string record;  // JSON: the request as received, created, reason, counters
   };
 
   // A saved state of a sandbox.
@@ -34,7 +34,7 @@ class Registry {
   ~Registry();
 
   Status Put(const Row& row);
-  // All or none.
+  // All or nothing.
   Status Put(const std::vector<Row>& rows, const std::vector<SnapshotRow>& snapshots = {});
   Status Remove(const std::string& id);
   Result<std::vector<Row>> All();
@@ -50,7 +50,7 @@ class Registry {
   Status Write(const char* sql, Bind bind);
   sqlite3* db_;
   bool in_transaction_ = false;
-  std::string reserve_;  // a file given up when the disk is full, so that things can be removed
+  std::string reserve_;  // given up when the disk is full, so that things can be removed
 };
 
 }  // namespace cloche::daemon

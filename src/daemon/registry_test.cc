@@ -28,13 +28,13 @@ class RegistryTest : public testing::Test {
 
 const Registry::Row kRow{"sb_a", "first", 1000, "stopped", R"({"request":{}})"};
 
-TEST_F(RegistryTest, OneOfSchema1OpensWithItsRows) {
+TEST_F(RegistryTest, ARegistryOfSchema1OpensWithItsRows) {
   Execute(
       "CREATE TABLE sandboxes (id TEXT PRIMARY KEY, name TEXT NOT NULL, owner INTEGER NOT NULL, "
       "state TEXT NOT NULL, record TEXT NOT NULL);"
       "INSERT INTO sandboxes VALUES ('sb_old', 'old', 1000, 'stopped', '{}');"
       "PRAGMA user_version=1");
-  for (int time = 0; time < 2; ++time) {  // and again, when it is of schema 2
+  for (int time = 0; time < 2; ++time) {  // and again, at schema 2
     auto registry = Registry::Open(path_);
     ASSERT_TRUE(registry) << registry.error().message;
     const auto rows = (*registry)->All();
@@ -48,14 +48,14 @@ TEST_F(RegistryTest, OneOfSchema1OpensWithItsRows) {
   }
 }
 
-TEST_F(RegistryTest, OneOfALaterSchemaIsRefusedUntouched) {
+TEST_F(RegistryTest, ARegistryOfALaterSchemaIsRefusedUntouched) {
   Execute("CREATE TABLE sandboxes (other TEXT); PRAGMA user_version=3");
   const auto registry = Registry::Open(path_);
   ASSERT_FALSE(registry);
   EXPECT_EQ(registry.error().code, Code::kUnavailable);
 }
 
-TEST_F(RegistryTest, SnapshotsComeBackInOrderAndChange) {
+TEST_F(RegistryTest, SnapshotsAreReadInOrderAndCanChange) {
   auto registry = std::move(*Registry::Open(path_));
   ASSERT_TRUE(registry->PutSnapshot({"sn_b", "sb_a", 4294967295u, "1"}));
   ASSERT_TRUE(registry->PutSnapshot({"sn_a", "sb_a", 1, "2"}));

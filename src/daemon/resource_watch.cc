@@ -43,7 +43,7 @@ void ResourceWatch::EnterGroup() {
   std::erase_if(kills_seen_, [&](const auto& seen) { return !groups_.all().contains(seen.first); });
 }
 
-// Most commands run alone.
+// Most commands run alone and need none.
 bool ResourceWatch::NeedsGroup() const {
   if (!groups_.counts() || terms_.limits().memory.value_or(0) == 0) return false;
   for (const auto& [number, command] : commands_.all())
@@ -53,7 +53,7 @@ bool ResourceWatch::NeedsGroup() const {
 
 void ResourceWatch::NoteStart(CommandRun& command) {
   command.memory_group = groups_.current();
-  // A new sandbox starts its counters at zero (and a few ms of its own making).
+  // A new sandbox's counters start at zero (apart from a few ms of its own startup).
   if (commands_.started() == 0 && !groups_.divided()) return;
   const sys::CgroupUsage usage = Usage(sys::UsageDetail::kBaseline);
   command.cpu_us_before = usage.cpu_us;
@@ -61,7 +61,7 @@ void ResourceWatch::NoteStart(CommandRun& command) {
   command.refusals_before = refusals_seen_;
 }
 
-// By the counters: a shell around the killed process may well have exited 0.
+// Uses the counters: a shell around the killed process may well have exited 0.
 sys::CgroupUsage ResourceWatch::NoteEnd(CommandRun& command) {
   const sys::CgroupUsage usage = Usage(sys::UsageDetail::kResult);
   const uint32_t group = command.memory_group;
@@ -95,7 +95,8 @@ Task<void> ResourceWatch::Watch([[maybe_unused]] std::shared_ptr<const void> own
     char drained[4096];
     if (v2) sys::Rewind(oom_.native_handle());
     sys::ReadSome(oom_.native_handle(), drained, sizeof drained);
-    // v1 reports that memory has run out; the counter moves when the victim has been killed.
+    // v1 signals that memory has run out before the counter moves, which happens once the victim is
+    // dead.
     for (int attempt = 0; !CheckMemory() && attempt < 100; ++attempt) {
       asio::steady_timer pause(io_, std::chrono::milliseconds(10));
       co_await pause.async_wait(kAwait);
@@ -124,8 +125,8 @@ bool ResourceWatch::CheckMemory() {
   return found;
 }
 
-// The kernel kills one process, and the rest of the command would limp on. The other commands of
-// the sandbox go on, and are told.
+// The kernel kills one process, and the rest of the command would limp on, so end it. The sandbox's
+// other commands continue and are informed.
 void ResourceWatch::EndGroup(uint32_t group) {
   std::string victims;
   for (const auto& [number, command] : commands_.all()) {

@@ -14,7 +14,7 @@
 
 namespace cloche::daemon {
 
-// What a sandbox uses of the machine, as its cgroup counts it, and which of its commands ran into a
+// The resources a sandbox uses, as its cgroup counts them, and which of its commands ran into a
 // limit. Without a cgroup nothing is counted.
 class ResourceWatch {
  public:
@@ -35,13 +35,13 @@ class ResourceWatch {
   }
   bool WasOutOfMemory() const;  // since it was opened
 
-  // The next command would share its memory group with another: spawn has to make a new one.
+  // The next command would share its memory group with another: spawn must make a new one.
   bool NeedsGroup() const;
   uint32_t next_group() const { return groups_.next(); }
-  void EnterGroup();                      // spawn has made it
+  void EnterGroup();                      // after spawn has made it
   Gate& dividing() { return dividing_; }  // closed while spawn makes one
 
-  void NoteStart(CommandRun& command);            // before it starts: what was used until then
+  void NoteStart(CommandRun& command);            // before it starts: records the usage so far
   sys::CgroupUsage NoteEnd(CommandRun& command);  // marks the limits it met
 
  private:

@@ -23,7 +23,7 @@ const char* StateName(Sandbox::State state) {
   return kNames[static_cast<int>(state)];
 }
 
-// A shell's words for what execve or the steps before it said.
+// Describes a failure of execve or of the steps before it the way shells do.
 Error StartError(const InitMessage& message, const Command& image, int& exit_status) {
   const std::string program = EscapeForTerminal(image.argv.empty() ? "" : image.argv[0]);
   const char* why = strerror(message.value);
@@ -66,7 +66,7 @@ Sandbox::Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, Beg
       turn_(io),
       listener_(io) {}
 
-// The same state once more is another reason for it.
+// A transition to the same state only changes the reason.
 Status Sandbox::Transition(State to, std::string reason) {
   using enum State;
   static constexpr struct {
@@ -206,7 +206,7 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
     auto [error] = co_await listener_.async_wait(asio::posix::stream_descriptor::wait_read, kAwait);
     if (error || !listener_.is_open()) co_return;
     for (int i = 0; i < kDenialsPerTurn; ++i) {
-      // Receiving blocks when there is nothing, whatever O_NONBLOCK says.
+      // Receiving blocks if there is nothing, regardless of O_NONBLOCK.
       if (!sys::ReadableNow(listener_.native_handle())) break;
       sys::SeccompNotification notification;
       int result = sys::ReceiveNotification(listener_.native_handle(), notification);
@@ -215,14 +215,14 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
       sys::Verdict verdict =
           sys::Decide(sys::kNativeAbi, notification.number, notification.arguments, true);
       if (verdict.supplied()) {
-        // Init makes for itself what the supply asks it for.
+        // Init itself makes the sockets that NetlinkSupply asks for.
         if (notification.pid == static_cast<uint32_t>(launched_.init_pid))
           sys::ContinueNotification(listener_.native_handle(), notification.id);
         else
           netlink_->Ask(notification);
         continue;
       }
-      // One that ends the sandbox gets no answer: the caller never runs again.
+      // A denial that ends the sandbox gets no answer: the caller never runs again.
       if (const auto limit = denials_.Record(notification)) {
         events_.on_limit(*this, *limit);
         continue;
@@ -231,12 +231,12 @@ Task<void> Sandbox::ReadDenials([[maybe_unused]] std::shared_ptr<Sandbox> self) 
                             verdict.error == 0 ? EPERM : verdict.error);
       if (!listener_.is_open()) co_return;
     }
-    // A flood of denials takes turns with the requests of others.
+    // Yield, so that a flood of denials does not starve other requests.
     co_await asio::post(io_, asio::use_awaitable);
   }
 }
 
-// Without a border nothing shows where the command wanted to go, but the kernel counts.
+// Without a border nothing shows where the command tried to connect, but the kernel counts.
 void Sandbox::TellOfDeadEnds(CommandRun& command) {
   const auto now = sys::ReadDeadEnds(launched_.init_pid);
   if (!now || *now == std::exchange(dead_ends_, *now)) return;

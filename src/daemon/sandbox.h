@@ -23,14 +23,14 @@ namespace cloche::daemon {
 
 class Sandbox;
 
-// What a sandbox reports to the parts of the daemon above it.
+// A sandbox's reports to the parts of the daemon above it.
 struct SandboxEvents {
   std::function<void(Sandbox&)> on_detach;  // its processes are gone
   std::function<void(Sandbox&)> on_exit;    // a command is about to be reported as ended
-  std::function<void(const Sandbox&, const FatalLimit&)> on_limit;  // it is to be killed
+  std::function<void(const Sandbox&, const FatalLimit&)> on_limit;  // it must be killed
 };
 
-// All that is known of a sandbox when it is made, forked, or read from its record.
+// Everything known about a sandbox when it is made, forked, or read from its record.
 struct Beginning {
   Terms terms;
   Lifetime lifetime;
@@ -39,17 +39,17 @@ struct Beginning {
   uint64_t commands_started = 0;
 };
 
-// One sandbox: the state it is in, and its parts.
+// One sandbox: its state and its parts.
 class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
-  // ARCHITECTURE.md has the table of what may follow what.
+  // See the table of transitions in ARCHITECTURE.md.
   enum class State {
-    kStarting,    // its processes, or its files, are being made
+    kStarting,    // its processes or files are being made
     kRunning,     // it has processes
     kStopped,     // it has files, and can be started
-    kEnded,       // it has files, and met a limit: nothing runs in it any more
+    kEnded,       // it has files but met a limit: nothing runs in it any more
     kGoing,       // it is being removed
-    kUnreadable,  // its record cannot be read: it is shown, and can be removed
+    kUnreadable,  // its record cannot be read: it is only shown and can be removed
   };
 
   Sandbox(asio::io_context& io, std::string id_in, uint32_t owner_in, Beginning beginning,
@@ -59,8 +59,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const uint32_t owner;
 
   State state() const { return state_; }
-  const std::string& reason() const { return reason_; }  // of the last transition
-  // Refuses what the table does not allow, and says so.
+  const std::string& reason() const { return reason_; }  // for the last transition
+  // Refuses a transition that the table does not allow, and reports it.
   Status Transition(State to, std::string reason);
   bool runs() const { return state_ == State::kRunning; }
   bool has_files() const { return runs() || state_ == State::kStopped; }
@@ -69,7 +69,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   void Attach(SpawnAnswer answer, const sys::CgroupHost& cgroups);
   void Detach(const std::string& why);     // its init is gone
   uint64_t life() const { return life_; }  // how often it was attached
-  // While one is held, spawn has been asked to end the sandbox: the end of init is expected.
+  // While one is held, spawn has been asked to end the sandbox, so init's end is expected.
   class Stopping {
    public:
     explicit Stopping(Sandbox& sandbox) : sandbox_(sandbox) { sandbox_.stopping_ = true; }
@@ -82,12 +82,12 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   };
   bool stopping() const { return stopping_; }
 
-  // Sends the command to init; the command then reports for itself.
+  // Sends the command to init; its results arrive in the command.
   Status Start(const std::shared_ptr<CommandRun>& command, const Command& image);
-  void Adopt(const std::shared_ptr<CommandRun>& command);  // spawn has started it
+  void Adopt(const std::shared_ptr<CommandRun>& command);  // spawn has already started it
   void Signal(uint32_t command, int signal);
   void KillAll();
-  // A decoy was on its way out: a violation.
+  // A decoy was on its way out, which is a violation.
   void RecordCanary(const std::string& canary, const std::string& form,
                     const std::string& destination);
 
@@ -109,7 +109,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   BorderLinks& border() { return border_; }
   const BorderLinks& border() const { return border_; }
   Gate& turn() { return turn_; }  // closed while it is saved, restored, started or ended
-  // How it was last launched.
+  // Details of the last launch.
   struct Launched {
     int init_pid = 0;
     uint32_t uid_base = 0;
@@ -141,9 +141,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   DenialLog denials_;
   BorderLinks border_;
   Gate turn_;
-  asio::posix::stream_descriptor listener_;  // of calls that are denied or supplied
+  asio::posix::stream_descriptor listener_;  // for calls that are denied or supplied
   std::shared_ptr<NetlinkSupply> netlink_;   // while it runs
-  sys::DeadEnds dead_ends_;                  // that its commands were told of
+  sys::DeadEnds dead_ends_;                  // as last reported to its commands
 };
 
 }  // namespace cloche::daemon

@@ -90,7 +90,7 @@ Json SandboxJson(const Sandbox& sandbox) {
     json["hidden"].push_back(absence.path);
   if (sandbox.runs()) {
     const sys::CgroupUsage usage = sandbox.resources().Usage();
-    Json known = Json::object();  // nothing is counted without a cgroup
+    Json known = Json::object();  // without a cgroup nothing is counted
     if (usage.cpu_us >= 0) known["cpu_s"] = static_cast<double>(usage.cpu_us) / 1e6;
     if (usage.memory_bytes >= 0) known["memory_bytes"] = usage.memory_bytes;
     if (usage.pids >= 0) known["pids"] = usage.pids;

@@ -4,7 +4,7 @@
 
 namespace cloche::daemon {
 
-// What clients see of a sandbox.
+// The view of a sandbox that clients get.
 Json SandboxJson(const Sandbox& sandbox);
 Json ServicesJson(const Sandbox& sandbox);
 

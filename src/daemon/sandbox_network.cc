@@ -15,14 +15,14 @@ constexpr size_t kMostOpen = 10'000;
 constexpr size_t kMostBehind = 1000;
 constexpr size_t kMostText = 1024;
 
-// What a record may hold. Anything else cloche-egress says is not kept.
+// Fields that a record may hold. Anything else from cloche-egress is dropped.
 constexpr std::array kTexts = {"time",     "kind", "name",   "address",
                                "decision", "rule", "reason", "certificate_sha256",
                                "canary",   "form"};
 constexpr std::array kNumbers = {"port",        "source_port", "bytes_up", "bytes_down",
                                  "duration_ms", "requests",    "redacted", "unasked"};
 
-constexpr std::array kOwner = {"pid", "process"};  // inside; ours to say
+constexpr std::array kOwner = {"pid", "process"};  // inside; only we set these
 constexpr size_t kMostAsked = 64;
 constexpr int kMostAskedPerSecond = 100;
 
@@ -76,12 +76,13 @@ bool SandboxNetwork::Take(const Json& event, Json& record) {
   const bool denied = TextOf(record, "decision") == "deny";
   if (record.contains(kOwner[0]) || !Ask(record, {0, connection, record})) {
     Write(record);
-    if (denied) Named(connection);  // nobody waits for one that has ended
+    if (denied) Named(connection);  // nobody waits for an ended one
   }
   return denied;
 }
 
-// Only of what is refused or has just begun: whose connection has ended may be gone.
+// Asks only about connections that are refused or have just begun: once ended, the process may be
+// gone.
 bool SandboxNetwork::Ask(const Json& record, Asked asked) {
   const auto port = record.find("source_port");
   if (!ask_owner || !may_ask || port == record.end() || !port->is_number_unsigned() ||

@@ -17,16 +17,16 @@
 
 namespace cloche::daemon {
 
-// Somebody who reads the log as it is written.
+// A client that reads the log as it is written.
 struct NetworkFollower {
   explicit NetworkFollower(asio::io_context& io) : moved(io) {}
   std::deque<std::string> lines;
-  uint64_t missed = 0;  // he reads too slowly
-  bool over = false;    // nothing more will come
+  uint64_t missed = 0;  // it reads too slowly
+  bool over = false;    // no more lines will come
   Event moved;
 };
 
-// What a sandbox does at its border: connections that are open, the log of all others.
+// A sandbox's traffic at its border: open connections, and the log of all others.
 class SandboxNetwork {
  public:
   SandboxNetwork(asio::io_context& io, std::string log_path)
@@ -35,27 +35,28 @@ class SandboxNetwork {
   NetworkLog log;
   uint16_t proxy_port = 0;  // inside; 0: not open
   std::optional<Authority> authority;
-  std::string believes;        // the SHA-256 of the one that was laid into this life
-  std::set<std::string> told;  // destinations whose refusal was told
-  // Asks init whose socket that is; NameOwner is the answer. Unset, or false: nobody is asked.
+  std::string believes;        // SHA-256 of the CA installed in this life
+  std::set<std::string> told;  // destinations whose refusal was reported
+  // Asks init which process has that socket; NameOwner brings the answer. Unset, or false: not
+  // asked.
   std::function<bool(uint16_t source_port)> ask_owner;
-  // It is known now, or will never be, who opened that connection.
+  // The process that opened the connection is now known, or never will be.
   std::function<void(uint64_t connection)> on_named;
   bool may_ask = true;
-  asio::posix::stream_descriptor refusals;  // by the kernel; closed where it cannot tell
+  asio::posix::stream_descriptor refusals;  // by the kernel; closed if it cannot report them
 
-  // One event of cloche-egress. True: it was refused, and `record` says what.
+  // Takes one event of cloche-egress. True: it was refused, and `record` holds the details.
   bool Take(const Json& event, Json& record);
-  void Note(const Json& record) { Write(record); }  // of what is no connection
+  void Note(const Json& record) { Write(record); }  // for anything but connections
   void NameOwner(uint16_t source_port, int32_t pid, const std::string& process);
-  void Flush();                         // what waits for the name of a process waits no longer
-  void CutAll(const std::string& why);  // the connections that are open end here
+  void Flush();                         // writes records that still wait for a process name
+  void CutAll(const std::string& why);  // ends all open connections
   Json Connections() const;
   std::shared_ptr<NetworkFollower> Follow(asio::io_context& io);
-  void End(bool removed);  // of the sandbox: what comes now is the last, or not kept
+  void End(bool removed);  // the sandbox ends: later records are the last, or not kept
 
  private:
-  // A record that waits for the process, or a connection that is open.
+  // A record that waits for its process, or an open connection.
   struct Asked {
     uint16_t port = 0;
     uint64_t connection = 0;

@@ -41,7 +41,7 @@ TEST_F(SandboxNetworkTest, AConnectionIsOneRecordWhenItEnds) {
   EXPECT_EQ(Log().find("surprise"), std::string::npos);
 }
 
-TEST_F(SandboxNetworkTest, WhoOpenedItIsAskedAndTold) {
+TEST_F(SandboxNetworkTest, TheProcessThatOpenedAConnectionIsRecorded) {
   std::vector<uint16_t> asked;
   network_->ask_owner = [&](uint16_t port) {
     asked.push_back(port);
@@ -58,7 +58,7 @@ TEST_F(SandboxNetworkTest, WhoOpenedItIsAskedAndTold) {
   EXPECT_EQ(asked.size(), 2u);
 }
 
-TEST_F(SandboxNetworkTest, WhoeverWaitsForAnOwnerIsToldEachTime) {
+TEST_F(SandboxNetworkTest, EveryRequestForAnOwnerIsAnswered) {
   std::vector<uint64_t> named;
   network_->on_named = [&](uint64_t connection) { named.push_back(connection); };
   (void)network_->Take(Event("open", "allow", 1), record_);
@@ -80,21 +80,21 @@ TEST_F(SandboxNetworkTest, WhoeverWaitsForAnOwnerIsToldEachTime) {
   EXPECT_EQ(named.size(), before) << "it has ended";
 }
 
-TEST_F(SandboxNetworkTest, NothingIsLostWhenNobodyAnswers) {
+TEST_F(SandboxNetworkTest, NoRecordIsLostWithoutAnAnswer) {
   network_->ask_owner = [](uint16_t) { return true; };
   for (uint64_t i = 0; i < 300; ++i) (void)network_->Take(Event("end", "deny", i), record_);
   network_->Flush();
   EXPECT_EQ(network_->log.Lines().size(), 300u);
 }
 
-TEST_F(SandboxNetworkTest, TheGuardsDeathEndsWhatIsOpen) {
+TEST_F(SandboxNetworkTest, TheGuardsDeathEndsOpenConnections) {
   (void)network_->Take(Event("open", "allow"), record_);
   network_->CutAll("it died");
   EXPECT_NE(Log().find("it died"), std::string::npos);
   EXPECT_EQ(network_->Connections().size(), 0u);
 }
 
-TEST_F(SandboxNetworkTest, WhatItSaysMayBeAnything) {
+TEST_F(SandboxNetworkTest, AcceptsAnyMessage) {
   for (const char* text :
        {"{}", R"({"state":5,"decision":[],"name":{},"port":"x","connection":-1})",
         R"({"state":"end","connection":"a","source_port":70000,"decision":"deny"})"})

@@ -7,7 +7,7 @@
 #include "policy/stored_request.h"
 #include "sys/file.h"
 
-// Sandboxes as they are on disk, and found again at the next start.
+// Writes sandboxes to disk, and finds them at the next start.
 namespace cloche::daemon {
 namespace {
 
@@ -75,7 +75,7 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row)
   sys::PeerIdentity peer;
   peer.uid = row.owner;
   peer.gid = record.value("gid", 0u);
-  // Planned anew at its next start; until then budgets and times are those asked for.
+  // Planned again at its next start; until then the requested budgets and times apply.
   Terms& terms = sandbox->terms();
   const Limits& asked = terms.request().limits;
   if (auto planned = machine_.Plan(terms.request(), machine_.FactsOf(peer), row.id))
@@ -88,7 +88,7 @@ Result<std::shared_ptr<Sandbox>> SandboxTable::ReadRow(const Registry::Row& row)
   return sandbox;
 }
 
-// One record says nothing about the others: it is shown, kept as it is, and can be removed.
+// A broken record does not affect the others: it is shown, kept as it is, and can be removed.
 std::shared_ptr<Sandbox> SandboxTable::SetAside(const Registry::Row& row, const std::string& why) {
   const auto record = nlohmann::json::parse(row.record, nullptr, false);
   SandboxRequest unknown;
@@ -99,7 +99,7 @@ std::shared_ptr<Sandbox> SandboxTable::SetAside(const Registry::Row& row, const 
   if (record.is_object() && record.contains("created") && record["created"].is_number()) try {
       beginning.lifetime.created = TimeAt(record["created"].get<double>());
     } catch (const std::out_of_range&) {
-      // as old as time
+      // then it counts as infinitely old
     }
   auto sandbox = Make(row.id, row.owner, std::move(beginning));
   (void)sandbox->Transition(Sandbox::State::kUnreadable, "its record cannot be read: " + why);
@@ -118,7 +118,7 @@ Result<std::vector<std::string>> SandboxTable::Load() {
     try {
       if (auto sandbox = ReadRow(row)) {
         sandboxes_[row.id] = *sandbox;
-        // If it cannot be written down now, the next start comes to the same conclusion.
+        // If this cannot be written now, the next start reaches the same conclusion.
         if (row.state == "running") (void)Save(**sandbox);
         continue;
       } else {

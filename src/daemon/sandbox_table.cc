@@ -13,7 +13,7 @@
 namespace cloche::daemon {
 namespace {
 
-// There are 8,192 id ranges for all users of a machine: one of them does not get them all.
+// A machine has 8,192 id ranges for all users: one user must not get them all.
 constexpr size_t kMostOfOneUser = 2000;
 
 }  // namespace
@@ -108,7 +108,7 @@ void SandboxTable::Add(std::shared_ptr<Sandbox> sandbox) {
 }
 
 bool SandboxTable::HasRecord(const Sandbox& sandbox) {
-  // What cannot be read stays as it was found.
+  // An unreadable record stays as it was found.
   return sandbox.terms().keep() && sandbox.state() != Sandbox::State::kUnreadable;
 }
 
@@ -128,7 +128,7 @@ void SandboxTable::RemoveAgain() {
                 [&](const std::string& id) { return registry_.Remove(id).has_value(); });
 }
 
-// Also between two looks: what was set back and forward again would not show any more.
+// Checked often: a clock set back and then forward again between two checks goes unnoticed.
 void SandboxTable::ObserveClock() {
   const ClockReading now = sys::ReadClocks();
   std::vector<Registry::Row> rows;  // one commit for all: each is a sync

@@ -18,49 +18,49 @@ using Sandboxes = std::vector<std::shared_ptr<Sandbox>>;
 
 std::string NewId(const char* prefix);
 
-// A sandbox whose record cannot be read is shown and can be removed, nothing else.
+// A sandbox whose record cannot be read can only be shown and removed.
 Status CheckReadable(const Sandbox& sandbox);
 
-// What is kept is kept: only a life that was asked for ends it.
+// Kept sandboxes do not end by default: only a requested life ends them.
 void LiveOn(SandboxRequest& request);
 
-// All sandboxes there are: those that are kept are also rows of the registry.
+// All sandboxes; those that are kept are also rows in the registry.
 class SandboxTable {
  public:
   SandboxTable(asio::io_context& io, Machine& machine, Registry& registry, LogFiles& logs)
       : io_(io), machine_(machine), registry_(registry), logs_(logs) {}
 
-  SandboxEvents events;  // of all sandboxes; set before the first is made
+  SandboxEvents events;  // for all sandboxes; set before the first is made
 
   using Map = std::map<std::string, std::shared_ptr<Sandbox>>;
   const Map& all() const { return sandboxes_; }
   bool Contains(const std::string& id) const { return sandboxes_.contains(id); }
   Result<std::shared_ptr<Sandbox>> Find(const std::string& ref, const Client& client) const;
-  // Also one whose record cannot be read.
+  // Includes one whose record cannot be read.
   Result<std::shared_ptr<Sandbox>> FindAny(const std::string& ref, const Client& client) const;
   Sandboxes List(const Client& client) const;       // oldest first
   Json UnreadableJson(const Client& client) const;  // [{id, name, reason, remove: a command}]
 
   Status CheckNewNames(const std::vector<std::string>& names, size_t count,
                        const Client& client) const;
-  // Not yet in the table.
+  // Does not add it to the table.
   std::shared_ptr<Sandbox> Make(const std::string& id, uint32_t owner, Beginning beginning);
   void Add(std::shared_ptr<Sandbox> sandbox);
   void Erase(const std::string& id) { sandboxes_.erase(id); }
 
   Status Save(const Sandbox& sandbox);
   Registry::Row RowOf(const Sandbox& sandbox) const;
-  // As it will be when something has happened.
+  // The row as it will be once something has happened.
   Registry::Row RowOf(const Sandbox& sandbox, Sandbox::State state, const std::string& reason,
                       const History& history) const;
   Registry& registry() { return registry_; }
-  // Gone for good. On a full disk the row goes when RemoveAgain is called.
+  // Removes it for good. If the disk is full, RemoveAgain retries.
   void RemoveRow(const std::string& id);
   void RemoveAgain();
-  void ObserveClock();  // what was set back and forward again would not show any more
+  void ObserveClock();  // often: a clock set back and forward again goes unnoticed
 
-  // What an earlier daemon left; records that cannot be read are set aside. Answers the ids of
-  // sandboxes that were being made or removed.
+  // Loads what an earlier daemon left; sets unreadable records aside. Returns the ids of sandboxes
+  // that were being made or removed.
   Result<std::vector<std::string>> Load();
 
  private:
@@ -73,10 +73,10 @@ class SandboxTable {
   Registry& registry_;
   LogFiles& logs_;
   Map sandboxes_;
-  std::vector<std::string> unforgotten_;  // removed, but the full disk still says otherwise
+  std::vector<std::string> unforgotten_;  // removed, but the full disk still has their rows
 };
 
-// Removes what a crash, or a failure, left half-made or half-removed.
+// Removes what a crash or failure left half-made or half-removed.
 Task<void> RemoveRest(Spawn& spawn, SandboxTable& table, std::string id);
 
 }  // namespace cloche::daemon

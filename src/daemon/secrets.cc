@@ -32,7 +32,7 @@ int64_t Seconds() {
       .count();
 }
 
-// The machine itself is reached by any TCP, unless one says otherwise.
+// Hosts that mean this machine default to any TCP; make them HTTPS unless they say otherwise.
 std::string AsHttps(const std::string& host) {
   const auto rule = egress::ParseRule(host);
   return rule && rule->kind == egress::Kind::kHttps ? host : "https://" + host;
@@ -66,7 +66,7 @@ bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule) {
   });
 }
 
-// A new one, or another value for whoever was granted it. `value` is wiped.
+// Stores a new secret, or a new value for those who were granted it. Wipes `value`.
 Task<Status> Secrets::Keep(SecretInfo info, std::string& value) {
   Status kept = CheckHolders(info.owner, info.name, value);
   if (kept) {
@@ -127,7 +127,7 @@ Result<Json> Secrets::ToJson(const Client& client, const std::string& only) {
   return only.empty() ? list : list[0];
 }
 
-// What is new in it gets a placeholder, and the rules that lead to its hosts.
+// Gives new grants a placeholder, and adds the rules that lead to their hosts.
 Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
   const size_t redacted_before = network.redacted.size();
   for (const NetworkRule& rule : network.rules)
@@ -180,7 +180,7 @@ Status Secrets::Grant(NetworkRequest& network, uint32_t owner) {
   return {};
 }
 
-// Sandboxes that hold it must be able to redact this value too, besides the one before.
+// Sandboxes that hold it must be able to redact this value, too, besides the previous one.
 Status Secrets::CheckHolders(uint32_t owner, const std::string& name,
                              const std::string& value) const {
   CLOCHE_TRY(CheckSecretValue(value));
@@ -207,7 +207,7 @@ Status Secrets::CheckCanRedact(const Sandbox& sandbox) {
                               "remove the sandbox: cloche rm " + sandbox.id);
 }
 
-// For cloche-egress. An empty value: it is gone, and what wants it is refused.
+// For cloche-egress. An empty value: the secret is gone, and requests that need it are refused.
 SecretValues Secrets::ValuesFor(const Sandbox& sandbox) const {
   SecretValues values;
   for (const SecretGrant& grant : sandbox.terms().request().network.secrets) {
@@ -219,7 +219,7 @@ SecretValues Secrets::ValuesFor(const Sandbox& sandbox) const {
   return values;
 }
 
-// What this sandbox's requests have carried, or could have, and where to.
+// The values that this sandbox's requests have carried, or could have, and to which hosts.
 std::vector<RedactedValue> Secrets::RedactedFor(const Sandbox& sandbox) const {
   std::map<std::string, Json> hosts;
   for (const RedactedHost& each : sandbox.terms().request().network.redacted)
@@ -240,11 +240,11 @@ bool Secrets::IsRedacted(uint32_t owner, const std::string& name) const {
          });
 }
 
-// With the last sandbox that has used them.
+// Old values go with the last sandbox that used them.
 void Secrets::ForgetOldValues() {
   std::set<std::string> ids;
   for (const auto& [id, sandbox] : table_.all()) {
-    if (sandbox->state() == Sandbox::State::kUnreadable) return;  // nobody knows which it has used
+    if (sandbox->state() == Sandbox::State::kUnreadable) return;  // unknown which it has used
     for (const RedactedHost& each : sandbox->terms().request().network.redacted)
       ids.insert(each.id);
   }
@@ -259,7 +259,8 @@ void Secrets::CountUses(uint32_t owner, const Json& event) {
     if (uses.is_number_unsigned()) vault_.CountUses(owner, name, uses.get<uint64_t>(), Seconds());
 }
 
-// What the commands inside hold instead. It goes over what else they are given under that name.
+// Sets the placeholders that commands inside get instead; they override other variables of that
+// name.
 void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env) {
   for (const SecretGrant& grant : sandbox.terms().request().network.secrets) {
     const std::string begin = grant.variable + "=";

@@ -15,19 +15,20 @@
 namespace cloche::daemon {
 
 const SecretGrant* GrantOf(const NetworkRequest& network, const std::string& secret);
-// A secret has been granted for where this rule leads.
+// Whether a secret has been granted for where this rule leads.
 bool HasBeenSent(const NetworkRequest& network, const egress::Rule& rule);
-// Whether its hosts are what the rule is about.
+// Whether the rule leads to the secret's hosts.
 bool MayGoTo(const SecretInfo& secret, const egress::Rule& rule);
-// What the commands inside hold instead. It goes over what else they are given under that name.
+// Sets the placeholders that commands inside get instead; they override other variables of that
+// name.
 void AddSecretVariables(const Sandbox& sandbox, std::vector<std::string>& env);
 
-// Secrets: kept in the vault, granted to sandboxes by name, put in by cloche-egress.
+// Secrets: stored in the vault, granted to sandboxes by name, inserted by cloche-egress.
 class Secrets {
  public:
   Secrets(SandboxTable& table, const std::string& directory) : table_(table), vault_(directory) {}
 
-  // A secret has another value, other hosts, or is gone: its holders learn of it.
+  // A secret got another value or other hosts, or is gone: its holders must learn of it.
   std::function<Task<void>(uint32_t owner, std::string name)> on_changed;
 
   Task<Status> Set(std::string name, SecretRequest request, Client client);
@@ -35,20 +36,20 @@ class Secrets {
   Task<Status> Remove(std::string name, Client client);
   Result<Json> ToJson(const Client& client, const std::string& only = "");
 
-  // What is new in it gets a placeholder, and the rules that lead to its hosts.
+  // Gives new grants a placeholder, and adds the rules that lead to their hosts.
   Status Grant(NetworkRequest& network, uint32_t owner);
   Result<SecretInfo> Find(uint32_t owner, const std::string& name) const {
     return vault_.Find(owner, name);
   }
-  // What cannot be read cannot be redacted, nor what is too much.
+  // Fails if values cannot be read, and so not redacted, or are too many.
   Status CheckCanRedact(const Sandbox& sandbox);
-  // For cloche-egress. An empty value: it is gone, and what wants it is refused.
+  // For cloche-egress. An empty value: the secret is gone, and requests that need it are refused.
   SecretValues ValuesFor(const Sandbox& sandbox) const;
-  // What this sandbox's requests have carried, or could have, and where to.
+  // The values that this sandbox's requests have carried, or could have, and to which hosts.
   std::vector<RedactedValue> RedactedFor(const Sandbox& sandbox) const;
   void CountUses(uint32_t owner, const Json& event);
   void KeepCounts() { vault_.KeepCounts(); }
-  void ForgetOldValues();  // with the last sandbox that has used them
+  void ForgetOldValues();  // with the last sandbox that used them
 
  private:
   Task<Status> Keep(SecretInfo info, std::string& value);

@@ -25,7 +25,7 @@ bool Service::MayRestart() {
   return deaths_.size() <= kMostDeaths;
 }
 
-// Its standard output is cloche-service's own, and has one line.
+// Only cloche-service itself writes to this standard output: a single line.
 void Service::Deliver(std::string frames) {
   unsigned char bytes[kFrameHeader];
   if (frames.size() < sizeof bytes || state != State::kStarting) return;

@@ -12,8 +12,7 @@
 
 namespace cloche::daemon {
 
-// One service of a sandbox, as it is now: cloche-service runs as a command and says when it
-// answers.
+// One service of a sandbox. cloche-service runs it as a command and reports when it answers.
 class Service : public Watcher {
  public:
   enum class State { kStopped, kStarting, kReady, kFailed };
@@ -23,14 +22,14 @@ class Service : public Watcher {
 
   const ServiceRequest request;
   State state = State::kStopped;
-  std::string reason;  // why it does not run
+  std::string reason;  // why it is not running
   uint64_t restarts = 0;
   bool to_be_stopped = false;
   std::shared_ptr<CommandRun> command;  // the last one
-  Event changed;                        // pulsed whenever the state is another
+  Event changed;                        // pulsed on every change of state
 
   void Become(State next, std::string why = "");
-  // It has died: may it be started again? Not if it does nothing else.
+  // It has died: whether to start it again. Not if it keeps dying.
   bool MayRestart();
   void Describe(Json& json) const;
 
@@ -43,7 +42,7 @@ class Service : public Watcher {
   std::deque<std::chrono::steady_clock::time_point> deaths_;
 };
 
-// The services of one sandbox, once they were started.
+// The services of one sandbox, once started.
 class ServiceList {
  public:
   const std::vector<std::shared_ptr<Service>>& all() const { return services_; }

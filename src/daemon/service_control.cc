@@ -10,7 +10,7 @@
 namespace cloche::daemon {
 namespace {
 
-// Data that took the place of a mount, and that mount still shows what is below.
+// Whether a service's data directory is itself a mount that still shows the original.
 bool ShowsOriginal(const Sandbox& sandbox) {
   return std::ranges::any_of(sandbox.terms().planned().plan.spec.mounts, [&](const MountOp& op) {
     if (op.kind != MountKind::kOverlay || op.read_only || op.blank || op.target == "/")

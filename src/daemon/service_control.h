@@ -9,13 +9,13 @@
 
 namespace cloche::daemon {
 
-// Services that are added to a sandbox, or started anew.
+// Adds services to a sandbox, and restarts them.
 class ServiceControl {
  public:
   ServiceControl(SandboxTable& table, Launcher& launcher, Supervisor& supervisor)
       : table_(table), launcher_(launcher), supervisor_(supervisor) {}
 
-  // Their data is in place. They are part of the sandbox from now on.
+  // Their data is in place. From now on they are part of the sandbox.
   Task<Status> Add(std::shared_ptr<Sandbox> sandbox, std::vector<ServiceRequest> services,
                    Client client);
   Task<Status> Restart(std::shared_ptr<Sandbox> sandbox, std::string name, Client client);

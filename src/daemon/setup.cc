@@ -17,7 +17,7 @@
 namespace cloche::daemon {
 namespace {
 
-// Without an installed `cloche` user: an id of systemd's dynamic range that nobody is.
+// If no `cloche` user is installed: an unused id from systemd's dynamic range.
 constexpr uint32_t kFallbackId = 61842;
 
 std::string FromEnvironment(const char* name, const std::string& otherwise) {
@@ -30,7 +30,7 @@ Error Errno(const std::string& what, const std::string& path) {
           "check its owner and its disk"};
 }
 
-// The one socket of a systemd socket unit. fd 3 by its protocol, ours if LISTEN_PID says so.
+// The one socket of a systemd socket unit: fd 3 by convention, ours if LISTEN_PID says so.
 sys::Fd SocketOfSystemd() {
   constexpr int kFirst = 3;
   if (FromEnvironment("LISTEN_PID", "") != std::to_string(getpid()) ||
@@ -55,8 +55,8 @@ Status MakeDirectory(const std::string& path, mode_t mode) {
   return {};
 }
 
-// What a daemon under the fallback id left belongs to the installed user from now on. Nothing else:
-// the directory was its to write, and a hard link in it may lead to anybody's file.
+// Gives the files that a daemon under the fallback id left to the installed user. Nothing else:
+// that daemon could write to the directory, and a hard link in it may lead to anybody's file.
 void TakeOver(const std::string& directory, uint32_t uid, uint32_t gid) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
@@ -103,7 +103,7 @@ Result<Setup> Setup::Open(Mode mode, std::string socket_path, std::string state)
   const std::string runtime = std::filesystem::path(socket_path).parent_path();
   CLOCHE_TRY(MakeDirectory(state, system ? 0711 : 0700));
   CLOCHE_TRY(MakeDirectory(runtime, system ? 0755 : 0700));
-  // Their true names: sandboxes must not see them, whichever way they were spelled.
+  // Canonical names: sandboxes must not see them, however they were spelled.
   std::error_code error;
   state = std::filesystem::canonical(state, error);
   setup.directories_ = {state, std::filesystem::canonical(runtime, error)};
@@ -119,7 +119,7 @@ Result<Setup> Setup::Open(Mode mode, std::string socket_path, std::string state)
     }
   }
   for (const std::string& directory : {state + "/daemon", state + "/daemon/logs"}) {
-    // Searchable: a command's owner reads its log by the name they were told.
+    // Searchable: a command's owner reads its log by the reported path.
     if (mkdir(directory.c_str(), 0711) < 0 && errno != EEXIST)
       return std::unexpected(Errno("make directory", directory));
     if (system && lchown(directory.c_str(), setup.uid_, setup.gid_) < 0)
@@ -128,7 +128,7 @@ Result<Setup> Setup::Open(Mode mode, std::string socket_path, std::string state)
   }
   if (setup.listener_.valid()) return setup;
 
-  // The CLI holds the start lock and found nobody listening.
+  // The CLI holds the start lock and found no listener.
   if (int result = sys::ListenAt(socket_path.c_str(), system ? 0666 : 0600, setup.listener_);
       result < 0)
     return Fail(
@@ -160,7 +160,7 @@ Status Setup::GiveUpRoot() {
 
 void Setup::KeepLog() {
   std::string path = directories_.state + "/daemon/cloched.log";
-  (void)!rename(path.c_str(), (path + ".before").c_str());  // the last words of the one before us
+  (void)!rename(path.c_str(), (path + ".before").c_str());  // the previous daemon's log
   sys::Fd log(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (log.valid()) dup2(log.get(), STDERR_FILENO);
 }

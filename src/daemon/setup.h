@@ -12,16 +12,16 @@ namespace cloche::daemon {
 // Where this daemon lives: its directories, its socket, and the user it becomes.
 class Setup {
  public:
-  // Makes the directories and binds the socket, unless systemd passed one; empty arguments mean the
-  // usual places.
+  // Creates the directories and binds the socket, unless systemd passed one; empty arguments mean
+  // the defaults.
   static Result<Setup> Open(Mode mode, std::string socket, std::string state);
 
   const Directories& directories() const { return directories_; }
   const std::string& spawn_program() const { return spawn_program_; }
-  // System mode, after cloche-spawn was started: for good, and the state is still in reach.
+  // System mode, after cloche-spawn was started: drops root for good; the state stays accessible.
   Status GiveUpRoot();
   int TakeListener() { return listener_.Release(); }
-  void KeepLog();  // standard error, which was the starter's, goes to a file from now on
+  void KeepLog();  // redirects standard error from the starter's to a file
 
  private:
   Mode mode_{};

@@ -74,7 +74,7 @@ void SignLink::Drain() {
   }
 }
 
-// It reads what programs inside send: what it says is read with care.
+// It reads what programs inside send, so its messages are not trusted.
 void SignLink::Handle(const std::string& text) {
   Json event = Json::parse(text, nullptr, false);
   if (!event.is_object() || !event.contains("event")) return;
@@ -103,7 +103,7 @@ Task<Result<Json>> SignLink::SetKeys(Json keys, uint64_t per_minute) {
     while (open() && answered_ != number && std::chrono::steady_clock::now() < deadline)
       co_await changed_.Wait();
   if (answered_ != number) {
-    // It does not listen: what was revoked must not go on.
+    // It does not listen: revoked keys must stop working.
     Close();
     co_return Fail(Code::kUnavailable, "let sign: cloche-sign does not answer",
                    "is cloche-sign installed beside cloched?");
@@ -120,7 +120,7 @@ void SignLink::Close() {
   if (!open()) return;
   Drain();
   boost::system::error_code ignored;
-  (void)socket_.close(ignored);  // it reads the end, and goes
+  (void)socket_.close(ignored);  // it reads the end and exits
   changed_.Pulse();
   if (!process_ || process_->done.is_set()) return;
   (void)spawn_.Send(sandbox_, ask::EndJob{process_->number});

@@ -49,7 +49,7 @@ Task<Status> Signing::Open(std::shared_ptr<Sandbox> sandbox, Client client) {
   auto listener = co_await sandbox->init().AskSocket(InitOp::kListen, "let sign");
   if (!listener) co_return std::unexpected(listener.error());
   Close(*sandbox);
-  (void)sandbox->border().MakeNetwork();  // whose log it is
+  (void)sandbox->border().MakeNetwork();  // for its log
   auto link = std::make_shared<SignLink>(io_, spawn_);
   link->on_signature = [this, weak = std::weak_ptr(sandbox)](const Json& event) {
     if (const auto alive = weak.lock()) TakeEvent(*alive, event);
@@ -112,7 +112,7 @@ Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange cha
     co_return Fail(Code::kConflict, "grant a key to " + sandbox->id + ": it does not run",
                    "start something in it: cloche exec " + sandbox->id + " -- true");
   for (SigningKey& each : change.add) {
-    // The same once more is the same, for what is said now.
+    // The same key again replaces the earlier grant.
     std::erase_if(wanted.keys, [&](const SigningKey& key) { return IsCalled(key, each.name); });
     wanted.keys.push_back(std::move(each));
   }
@@ -129,7 +129,7 @@ Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange cha
     Status set = co_await Set(sandbox, wanted);
     if (!set && !change.add.empty()) co_return set;
     if (!set) {
-      // It does not listen, and was closed. What is revoked stays so.
+      // It does not respond and was closed. Revoked keys stay revoked.
       Close(*sandbox);
       sandbox->terms().SetSigning(std::move(wanted));
     }
@@ -140,7 +140,7 @@ Task<Status> Signing::Change(std::shared_ptr<Sandbox> sandbox, SigningChange cha
       sandbox->terms().SetSigning(before);
       co_return opened;
     }
-    // If not: what is revoked stays so.
+    // Otherwise: revoked keys stay revoked.
   } else {
     sandbox->terms().SetSigning(std::move(wanted));
   }

@@ -8,7 +8,7 @@
 
 namespace cloche::daemon {
 
-// Signatures that sandboxes are granted: which keys, the process that lends them, the log.
+// Signing granted to sandboxes: the keys, the process that signs with them, the log.
 class Signing {
  public:
   Signing(asio::io_context& io, Machine& machine, SandboxTable& table, Spawn& spawn)
@@ -20,7 +20,7 @@ class Signing {
   static Json ToJson(const Sandbox& sandbox);
 
  private:
-  // The keys that `wanted` names are in force when it returns.
+  // Returns once the keys in `wanted` are in force.
   static Task<Status> Set(std::shared_ptr<Sandbox> sandbox, SigningRequest wanted);
   static void TakeEvent(Sandbox& sandbox, const Json& event);
 

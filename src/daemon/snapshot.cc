@@ -39,7 +39,7 @@ Registry::SnapshotRow Snapshot::ToRow() const {
 
 namespace {
 
-// Throws what is not as it should be.
+// Throws if a field is invalid.
 void Read(const Json& record, Snapshot& out) {
   const auto kind = std::ranges::find(kKinds, record.at("kind").get<std::string>(),
                                       [](const char* each) { return std::string(each); });

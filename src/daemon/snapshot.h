@@ -10,13 +10,13 @@
 
 namespace cloche::daemon {
 
-// Why a state was saved. Those of a person stay until he removes them, the others are pruned.
+// Why a state was saved. Manual ones stay until the user removes them; the others are pruned.
 enum class SnapshotKind {
   kManual,
   kCommand,     // before a command
-  kTime,        // because so much time had passed
-  kRollback,    // what a rollback abandoned
-  kFork,        // for the moment of a fork
+  kTime,        // at an interval
+  kRollback,    // the state that a rollback left
+  kFork,        // temporary, for a fork
   kUnreadable,  // its record is damaged, or of a later version: it can only be removed
 };
 
@@ -27,7 +27,7 @@ struct Snapshot {
   uint32_t owner = 0;
   std::string name;
   std::string note;
-  std::string parent;  // the snapshot that the sandbox was equal to before; "" = its base
+  std::string parent;  // the snapshot that the sandbox equalled before; "" = its base
   SnapshotKind kind = SnapshotKind::kManual;
   uint64_t command = 0;  // kCommand: its number
   std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
@@ -37,9 +37,9 @@ struct Snapshot {
   static Snapshot FromRow(const Registry::SnapshotRow& row);  // kUnreadable: `note` says why
 };
 
-// Its data was copied later: in such a state it would run on the live files below.
+// Its data was copied later: in such a state it would use the live files below.
 bool IsOlder(const Snapshot& snapshot, const ServiceRequest& service);
-// It was there when somebody asked for it.
+// It existed when it was requested, but no longer does.
 std::unexpected<Error> NoMore(const Snapshot& snapshot);
 
 }  // namespace cloche::daemon

@@ -65,7 +65,7 @@ Result<Snapshot> SnapshotTable::Choose(const Sandbox& sandbox,
   const std::vector<Snapshot> list = Of(sandbox);
   const std::string cure = "cloche snapshots " + sandbox.id + " shows the ones there are";
   if (request.undo_command) {
-    // Where it came from, step by step; a state it is in already is not undone again.
+    // Goes back step by step; a state that the sandbox is already in is not undone again.
     auto at = snapshots_.find(sandbox.history().head());
     if (at != snapshots_.end() && sandbox.history().is_current())
       at = snapshots_.find(at->second.parent);
@@ -106,14 +106,14 @@ Result<Snapshot> SnapshotTable::Rename(const Snapshot& snapshot, const SnapshotR
       return Fail(Code::kConflict,
                   fmt::format("name {}: {} is the name of {}", snapshot.id, request.name, id),
                   "choose another name");
-  // A name means that it is to be kept.
+  // A named snapshot is to be kept.
   if (!changed.name.empty()) changed.kind = SnapshotKind::kManual;
   CLOCHE_TRY(sandboxes_.registry().PutSnapshot(changed.ToRow()));
   snapshots_[changed.id] = changed;
   return changed;
 }
 
-// Which record says so on disk does not matter much: a parent that is gone is the base.
+// On disk the link may stay stale: a parent that is gone counts as the base.
 void SnapshotTable::Unlink(const Snapshot& snapshot) {
   snapshots_.erase(snapshot.id);
   for (auto& [id, other] : snapshots_) {

@@ -16,11 +16,11 @@ struct SpawnAnswer {
   std::vector<sys::Fd> fds;
 };
 
-// The privileged helper, as the parts of the daemon see it: they send requests and await answers.
+// The privileged helper as the daemon's parts see it: they send requests and await answers.
 // SpawnLink is the real one; unit tests use FakeSpawn.
 class Spawn {
  public:
-  // A request that was sent.
+  // A pending request.
   class Waiting {
    public:
     explicit Waiting(asio::io_context& io) : done(io) {}
@@ -31,10 +31,10 @@ class Spawn {
 
   virtual ~Spawn() = default;
   virtual std::shared_ptr<Waiting> SendRequest(SpawnRequest request, std::span<const int> fds) = 0;
-  virtual bool lost() const = 0;             // what it was doing may be done or not
+  virtual bool lost() const = 0;             // whatever it was doing may be done or not
   virtual uint32_t ready_flags() const = 0;  // kFlagAppArmor...
 
-  // `body` is a type of cloche::ask. The request is under way when this returns.
+  // `body` is a type of cloche::ask. The request has been sent when this returns.
   template <typename Body>
   std::shared_ptr<Waiting> Send(const std::string& sandbox, const Body& body,
                                 std::span<const int> fds = {}) {

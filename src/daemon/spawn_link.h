@@ -11,17 +11,17 @@
 
 namespace cloche::daemon {
 
-// The socketpair to cloche-spawn, which is our child and outlives us by milliseconds at most.
+// The socketpair to cloche-spawn, our child, which outlives us by milliseconds at most.
 class SpawnLink : public Spawn {
  public:
   static Result<std::unique_ptr<SpawnLink>> Start(asio::io_context& io, const std::string& program,
                                                   const std::string& state_dir);
-  Task<SpawnAnswer> Ready();  // its first word: value 0, or why it cannot work here
+  Task<SpawnAnswer> Ready();  // its first message: value 0, or why it cannot work here
   uint32_t ready_flags() const override { return ready_reply_.flags; }
   std::shared_ptr<Waiting> SendRequest(SpawnRequest request, std::span<const int> fds) override;
   int process() const { return process_; }
   bool lost() const override { return lost_; }
-  Task<void> Leave();  // tells spawn to end everything and waits until it has
+  Task<void> Leave();  // tells spawn to end everything, and waits
   void Serve(std::function<void(const SpawnReply&)> on_exited, std::function<void()> on_lost);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace cloche::daemon {
 
-// Where the milliseconds of a request went, in order.
+// Measures the steps of a request, in order.
 class StepTimer {
  public:
   void Start() { last_ = std::chrono::steady_clock::now(); }

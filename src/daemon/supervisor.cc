@@ -17,14 +17,14 @@ constexpr std::chrono::seconds kGoPatience{10};
 constexpr uint32_t kFirstNumber = 1'000'000'000;  // commands count from 1
 constexpr size_t kMostReason = 300;
 
-// Beside us, and at the same place in every copy of this machine.
+// Beside us, and at the same path in every copy of this machine.
 std::string ServiceProgram() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "cloche-service").string();
 }
 
-// The last line it wrote says more than a number does.
+// The last line it wrote says more than an exit status.
 std::string LastLine(CommandRun& command) {
   const std::string frames = command.output().Frames();
   std::string text;
@@ -92,7 +92,7 @@ Status Supervisor::Start(const std::shared_ptr<Sandbox>& sandbox, Service& servi
   Json spec = ServiceToJson(service.request);
   const Caller& caller = sandbox->terms().planned().plan.spec.caller;
   if (sandbox->terms().planned().plan.spec.mode == Mode::kRootless) {
-    // One user is all there is.
+    // There is only one user inside.
     spec["uid"] = sandbox->terms().planned().plan.spec.map_root ? 0 : caller.uid;
     spec["gid"] = sandbox->terms().planned().plan.spec.map_root ? 0 : caller.gid;
     spec["groups"] = Json::array();

@@ -9,13 +9,12 @@
 
 namespace cloche::daemon {
 
-// Programs that run for as long as their sandbox does: started with it, awaited, started again
-// when they die.
+// Programs that run as long as their sandbox: started with it, awaited, restarted when they die.
 class Supervisor {
  public:
   Supervisor(asio::io_context& io, Commands& commands) : io_(io), commands_(commands) {}
 
-  // Returns when each answers, has failed, or has had its time.
+  // Returns once each answers, has failed, or has timed out.
   Task<void> StartAll(std::shared_ptr<Sandbox> sandbox);
   Task<void> Stop(std::shared_ptr<Sandbox> sandbox, std::string name);
 

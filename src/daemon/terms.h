@@ -9,7 +9,7 @@
 
 namespace cloche::daemon {
 
-// What a sandbox was asked to be, and the plan that follows from it.
+// The request for a sandbox, and the plan derived from it.
 class Terms {
  public:
   Terms() = default;
@@ -20,12 +20,12 @@ class Terms {
   const Planned& planned() const { return planned_; }
   const Limits& limits() const { return planned_.limits; }  // in force
   bool keep() const { return keep_; }                       // its files outlive its command
-  // Of the pinned cloche.toml, "sha256:..."; "" = there is none.
+  // Digest of the pinned cloche.toml, "sha256:..."; "" = none.
   const std::string& project_file_digest() const { return project_file_digest_; }
 
   void SetPlan(Planned planned);
   void SetLimits(Limits asked, Limits in_force);
-  // These three return what was there before, for callers that take the change back.
+  // These three return the old value, so that callers can revert the change.
   std::string Rename(std::string name);
   NetworkRequest SetNetwork(NetworkRequest network);
   std::vector<ServiceRequest> SetServices(std::vector<ServiceRequest> services);

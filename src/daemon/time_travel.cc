@@ -19,7 +19,7 @@ using State = Sandbox::State;
 
 constexpr size_t kMostSnapshots = 1000;  // of one sandbox
 constexpr size_t kAutomaticKept = 50;    // of one sandbox, the newest
-constexpr size_t kAbandonedKept = 10;    // likewise
+constexpr size_t kAbandonedKept = 10;    // of one sandbox, the newest
 
 bool IsAutomatic(const Snapshot& snapshot) {
   return snapshot.kind == SnapshotKind::kCommand || snapshot.kind == SnapshotKind::kTime;
@@ -52,7 +52,7 @@ Status CheckHoldsServices(const Sandbox& sandbox, const Snapshot& snapshot) {
 
 }  // namespace
 
-// `missing`: ids, a line each. Their saves or rollbacks did not happen.
+// `missing`: ids, one per line. Their saves or rollbacks did not happen.
 Status TimeTravel::ForgetMissing(const std::string& missing) {
   for (size_t at = 0; at < missing.size();) {
     const size_t end = std::min(missing.find('\n', at), missing.size());
@@ -60,7 +60,7 @@ Status TimeTravel::ForgetMissing(const std::string& missing) {
     at = end + 1;
     if (!found) continue;
     const Snapshot snapshot = *found;
-    // The sandbox's record is of the moment after: it stands where it stood before.
+    // The sandbox's record describes the moment after; put it back to where it was.
     if (auto owner = table_.all().find(snapshot.sandbox);
         owner != table_.all().end() && (snapshot.kind == SnapshotKind::kRollback ||
                                         owner->second->history().head() == snapshot.id)) {
@@ -73,8 +73,8 @@ Status TimeTravel::ForgetMissing(const std::string& missing) {
   return {};
 }
 
-// Files without a record are what a crash left of a save or of a removal; a record without files
-// is a save or a rollback that did not happen.
+// Files without a record are left over from a crash during a save or removal; a record without
+// files is a save or rollback that did not happen.
 Task<Status> TimeTravel::Reconcile() {
   auto rows = table_.registry().AllSnapshots();
   if (!rows) co_return std::unexpected(rows.error());
@@ -132,8 +132,8 @@ Task<Result<Snapshot>> TimeTravel::Save(std::shared_ptr<Sandbox> sandbox, Snapsh
   if (kind == SnapshotKind::kCommand) snapshot.command = sandbox->commands().started() + 1;
   auto paused = co_await sandbox->init().Pause();
   if (!paused) co_return std::unexpected(paused.error());
-  // The record gets to disk while the files do. One without the other is put right at the next
-  // start.
+  // Record and files are written to disk concurrently. If only one of them gets there, the next
+  // start repairs it.
   flusher_.Saved(sandbox->id);
   auto saving = spawn_.Send(sandbox->id, ask::Snapshot{WireId(snapshot.id)});
   Status stored;
@@ -226,7 +226,7 @@ void TimeTravel::DropAgain() {
   undropped_.pop_front();
 }
 
-// Nobody waits for it, least of all for the files of a large one.
+// In the background: the files of a large snapshot take long.
 void TimeTravel::PruneLater(std::shared_ptr<Sandbox> sandbox) {
   asio::co_spawn(io_, Prune(std::move(sandbox)), kDetached);
 }
@@ -266,8 +266,8 @@ Task<Result<Json>> TimeTravel::Rollback(std::shared_ptr<Sandbox> sandbox, Rollba
   abandoned.note = "before " + target->id;
   abandoned.parent = sandbox->history().head();
   abandoned.kind = SnapshotKind::kRollback;
-  // On record while its processes end, and before its files move: they must not be taken for a
-  // crash's rubbish.
+  // Recorded while its processes end, before its files move: otherwise they would look like
+  // leftovers of a crash.
   auto ending = spawn_.Send(sandbox->id, ask::Kill{.brief = 1});
   std::optional<Sandbox::Stopping> stopping(std::in_place, *sandbox);
   const bool ran = sandbox->runs();
@@ -285,7 +285,7 @@ Task<Result<Json>> TimeTravel::Rollback(std::shared_ptr<Sandbox> sandbox, Rollba
     answer =
         co_await spawn_.Call(sandbox->id, ask::Rollback(WireId(target->id), WireId(abandoned.id)));
   if (!stored || answer.reply.value != 0) {
-    // Without spawn nobody knows what happened: the next start finds out.
+    // Without spawn the result is unknown: the next start finds out.
     if (stored && !spawn_.lost()) (void)table_.registry().RemoveSnapshot(abandoned.id);
     sandbox->birth() = birth_before;
     if (!spawn_.lost()) (void)table_.Save(*sandbox);

@@ -11,7 +11,7 @@
 
 namespace cloche::daemon {
 
-// Saved states: taken, returned to, copied into new sandboxes, pruned.
+// Saved states: takes, restores, copies into new sandboxes, and prunes them.
 class TimeTravel {
  public:
   TimeTravel(asio::io_context& io, Machine& machine, SandboxTable& table, SnapshotTable& snapshots,
@@ -25,18 +25,18 @@ class TimeTravel {
 
   Task<Result<Snapshot>> Take(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
                               SnapshotKind kind, StepTimer* steps = nullptr);
-  // The same while the caller holds the sandbox's turn.
+  // The same, if the caller already holds the sandbox's turn.
   Task<Result<Snapshot>> Save(std::shared_ptr<Sandbox> sandbox, SnapshotRequest request,
                               SnapshotKind kind, StepTimer* steps);
-  // Answers {id, rolled_back_to, kept_as, ...}.
+  // Returns {id, rolled_back_to, kept_as, ...}.
   Task<Result<Json>> Rollback(std::shared_ptr<Sandbox> sandbox, RollbackRequest request);
   Task<Result<Sandboxes>> Fork(std::shared_ptr<Sandbox> parent, ForkRequest request, Client client);
   Task<Result<Sandboxes>> Fork(Snapshot snapshot, ForkRequest request, Client client);
   Task<Status> Drop(Snapshot snapshot);
   Task<void> DropAll(std::shared_ptr<Sandbox> sandbox);  // it is being removed
-  void DropAgain();  // one of those that the full disk still has
+  void DropAgain();                                      // retries one that the full disk still has
 
-  Task<Status> Reconcile();  // saved states on disk with those on record
+  Task<Status> Reconcile();  // saved states on disk with the records
 
  private:
   struct Dropped {
@@ -44,7 +44,7 @@ class TimeTravel {
   };
   Task<Status> Forget(Snapshot snapshot);
   Status ForgetRecord(Snapshot snapshot);
-  Task<Status> DropFiles(Dropped dropped);  // tried again if it fails
+  Task<Status> DropFiles(Dropped dropped);  // retried if it fails
   void DropLater(const Snapshot& snapshot);
   Status ForgetMissing(const std::string& missing);
   Task<void> Prune(std::shared_ptr<Sandbox> sandbox);
@@ -59,7 +59,7 @@ class TimeTravel {
   SnapshotTable& snapshots_;
   Spawn& spawn_;
   Flusher& flusher_;
-  std::deque<Dropped> undropped_;  // without a record, but the full disk still has the files
+  std::deque<Dropped> undropped_;  // no record left, but the full disk still has the files
 };
 
 }  // namespace cloche::daemon

@@ -6,7 +6,7 @@
 
 namespace cloche::daemon {
 
-// While it is held nobody else saves, restores, starts or ends the sandbox.
+// While it is held, nobody else saves, restores, starts or ends the sandbox.
 class Turn {
  public:
   explicit Turn(std::shared_ptr<Sandbox> sandbox);

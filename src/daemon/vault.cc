@@ -33,7 +33,7 @@ constexpr size_t kNonce = 12, kTag = 16;
 constexpr size_t kMostFile = 16 << 20;
 constexpr size_t kShortestValue = 8;
 constexpr size_t kMostOfOwner = 256;
-constexpr size_t kMostRetired = egress::kMostRedacted - kMostOfOwner;  // then nothing new is taken
+constexpr size_t kMostRetired = egress::kMostRedacted - kMostOfOwner;  // then new ones are refused
 constexpr size_t kRandomPart = 20;
 constexpr const char* kCure =
     "put back the file and its key as they were, or move vault.json and vault.key away and set the "
@@ -60,7 +60,7 @@ struct FreeContext {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
 
-// AES-256-GCM. The tag stands behind what is encrypted.
+// AES-256-GCM. The tag follows the ciphertext.
 bool Encrypt(const unsigned char* key, std::string_view nonce, std::string_view bound,
              std::string_view plain, std::string& out) {
   const std::unique_ptr<EVP_CIPHER_CTX, FreeContext> context(EVP_CIPHER_CTX_new());
@@ -95,7 +95,7 @@ bool Decrypt(const unsigned char* key, std::string_view nonce, std::string_view 
   return fine;
 }
 
-// What is bound to a value: all that says where it may go.
+// The data bound to a value: everything that says where it may go.
 json Known(const SecretInfo& info) {
   json known = {{"owner", info.owner}, {"name", info.name},       {"id", info.id},
                 {"hosts", info.hosts}, {"where", info.where},     {"variable", info.variable},
@@ -128,7 +128,7 @@ std::unexpected<Error> Errno(const char* what, const std::string& path) {
               "check its owner and its disk");
 }
 
-// The old one or the new one, whatever happens.
+// Leaves the old or the new content, whatever happens.
 Status Replace(const std::string& directory, const std::string& path, std::string_view content,
                bool durable = true) {
   const std::string draft = path + ".new";
@@ -288,7 +288,7 @@ Status Vault::Write(const std::vector<Record>& records) const {
                      {"nonce", change::ToBase64(nonce)},
                      {"seal", change::ToBase64(seal)}};
   const std::string text = file.dump(1) + "\n";
-  if (text.size() > kMostFile)  // what is written must be read again
+  if (text.size() > kMostFile)  // it must stay readable
     return Fail(Code::kExhausted, "write vault: it is full",
                 "remove secrets that are not needed: cloche secret ls");
   return Replace(directory_, File(kValues), text);
@@ -445,7 +445,7 @@ Status Vault::CheckRedacted(const std::string& what, uint32_t owner,
 }
 
 Status Vault::KeepOldOf(const std::set<std::string>& ids) {
-  if (!read_ || !state_) return {};  // nobody has asked for it yet
+  if (!read_ || !state_) return {};  // not opened yet
   const auto gone = [&](const Record& each) {
     return each.info.retired != 0 && !ids.contains(each.info.id);
   };
@@ -465,8 +465,8 @@ void Vault::CountUses(uint32_t owner, const std::string& name, uint64_t uses, in
   counted_ = true;
 }
 
-// Counts are worth nothing to an attacker, and a sync for each use would be dear: they have a file
-// of their own, and what cannot be read of it is zero.
+// Counts are worthless to an attacker, and a sync per use would be expensive: they have their own
+// file, and unreadable counts are zero.
 void Vault::KeepCounts() {
   if (!std::exchange(counted_, false) || !state_) return;
   json counts = json::object();

@@ -40,7 +40,7 @@ class VaultTest : public testing::Test {
   void Write(const char* name, const std::string& text) const {
     std::ofstream(Path(name), std::ios::binary) << text;
   }
-  // Refused, with the file as it was.
+  // Refused, and the file is unchanged.
   void ExpectRefused(const char* why) const {
     const std::string before = Read("vault.json"), key = Read("vault.key");
     Vault vault(directory);
@@ -63,7 +63,7 @@ class VaultTest : public testing::Test {
   std::string directory;
 };
 
-TEST_F(VaultTest, WhatWasSetIsThereForTheNextDaemonAndOnlyEncryptedOnDisk) {
+TEST_F(VaultTest, SecretsOutliveTheDaemonAndAreEncryptedOnDisk) {
   SetTwo();
   Vault vault(directory);
   const auto found = vault.Find(1000, "github");
@@ -78,7 +78,7 @@ TEST_F(VaultTest, WhatWasSetIsThereForTheNextDaemonAndOnlyEncryptedOnDisk) {
   EXPECT_EQ(ToJson(*found).dump().find("real-value"), std::string::npos);
 }
 
-TEST_F(VaultTest, NobodySeesAnothersSecretOfTheSameName) {
+TEST_F(VaultTest, UsersDoNotSeeEachOthersSecretsOfTheSameName) {
   Vault vault(directory);
   ASSERT_TRUE(vault.Set(Info("github", 1000), kValue));
   EXPECT_FALSE(vault.Find(1001, "github"));
@@ -89,7 +89,7 @@ TEST_F(VaultTest, NobodySeesAnothersSecretOfTheSameName) {
   EXPECT_EQ(*vault.Value(*vault.Find(1001, "github")), "of somebody else");
 }
 
-TEST_F(VaultTest, RotationKeepsAllButTheValue) {
+TEST_F(VaultTest, RotationKeepsEverythingExceptTheValue) {
   Vault vault(directory);
   const auto before = vault.Set(Info("github"), kValue);
   const auto after = vault.Set(*vault.Find(1000, "github"), "a fresh value");
@@ -100,7 +100,7 @@ TEST_F(VaultTest, RotationKeepsAllButTheValue) {
   EXPECT_EQ(*vault.Value(*after), "a fresh value");
 }
 
-TEST_F(VaultTest, OneThatWasRemovedAndSetAgainIsAnother) {
+TEST_F(VaultTest, ASecretRemovedAndSetAgainIsAnotherOne) {
   Vault vault(directory);
   const auto first = vault.Set(Info("github"), kValue);
   ASSERT_TRUE(vault.Remove(1000, "github"));
@@ -115,7 +115,7 @@ TEST_F(VaultTest, EveryChangedByteIsRefused) {
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 1);
-    // White space between the words says nothing.
+    // White space between tokens does not count.
     if (json::accept(changed) && json::parse(changed) == json::parse(whole)) continue;
     Write("vault.json", changed);
     Vault vault(directory);
@@ -156,7 +156,7 @@ TEST_F(VaultTest, SwappedRecordsAndValuesAreRefused) {
   ExpectRefused("nothing");
 }
 
-TEST_F(VaultTest, NoKeyIsMadeForValuesThatHaveOne) {
+TEST_F(VaultTest, NoNewKeyIsMadeForExistingValues) {
   SetTwo();
   const std::string key = Read("vault.key");
   std::filesystem::remove(Path("vault.key"));
@@ -198,7 +198,7 @@ TEST_F(VaultTest, UsesAreCountedAndKept) {
   EXPECT_EQ(vault.Find(1000, "github")->uses, 0u);
 }
 
-TEST_F(VaultTest, OldValuesAreKeptForRedactionAlone) {
+TEST_F(VaultTest, OldValuesAreKeptOnlyForRedaction) {
   std::string id;
   {
     Vault vault(directory);
@@ -227,8 +227,8 @@ TEST_F(VaultTest, OldValuesAreKeptForRedactionAlone) {
   EXPECT_TRUE(again.Find(1000, "github"));
 }
 
-// Whoever has them still gets answers with them in it.
-TEST_F(VaultTest, NoOldValueGoesWhileASandboxHasIt) {
+// Sandboxes that used them still get answers that contain them.
+TEST_F(VaultTest, OldValuesStayWhileASandboxHasThem) {
   Vault vault(directory);
   std::set<std::string> ids;
   for (char c = 'a'; c < 'a' + 8; ++c) {
@@ -243,7 +243,7 @@ TEST_F(VaultTest, NoOldValueGoesWhileASandboxHasIt) {
   EXPECT_EQ(vault.ValueBytes(1001, *ids.begin()), 0u);
 }
 
-TEST_F(VaultTest, WhatASandboxHasToRedactHasABound) {
+TEST_F(VaultTest, TheBytesASandboxMustRedactAreBounded) {
   Vault vault(directory);
   const auto value = [](size_t i) {
     return std::string(egress::kLongestValue, static_cast<char>('a' + i));
@@ -263,12 +263,12 @@ TEST_F(VaultTest, WhatASandboxHasToRedactHasABound) {
   EXPECT_EQ(refused.error().code, Code::kExhausted);
   EXPECT_EQ(refused.error().cure, "cure");
   EXPECT_NE(refused.error().message.find("98305 bytes"), std::string::npos);
-  EXPECT_TRUE(vault.Remove(1000, "github", true));  // moves them only
+  EXPECT_TRUE(vault.Remove(1000, "github", true));  // only moves them
   EXPECT_TRUE(check(0));
   EXPECT_EQ(vault.Values(1000, id).size(), most);
 }
 
-TEST_F(VaultTest, BeyondANumberOfOldValuesNewOnesAreRefused) {
+TEST_F(VaultTest, TooManyOldValuesRefuseNewOnes) {
   Vault vault(directory);
   const std::string id = vault.Set(Info("github"), "value-of-many")->id;
   ASSERT_TRUE(vault.Set(Info("npm"), kValue));
@@ -306,7 +306,7 @@ TEST_F(VaultTest, AnOldValueThatWasChangedIsNoticed) {
   ExpectRefused("an old value became a new one");
 }
 
-// What was written could not be read again, and all was lost.
+// Once, the file was written but could not be read again, and everything was lost.
 TEST_F(VaultTest, AFullVaultSaysSoAndStaysReadable) {
   Vault vault(directory);
   ASSERT_TRUE(vault.Set(Info("github"), kValue));
@@ -324,7 +324,7 @@ TEST_F(VaultTest, AFullVaultSaysSoAndStaysReadable) {
   EXPECT_EQ(*again.Value(*again.Find(1000, "github")), kValue);
 }
 
-TEST(SecretValue, LineBreaksAndShortOnesAreRefused) {
+TEST(SecretValue, ShortValuesAndLineBreaksAreRefused) {
   EXPECT_TRUE(CheckSecretValue("a passphrase of words"));
   for (const char* value : {"", "short", "with\r\nHost: evil", "with\ttab in it", "ends with one ",
                             "letters beyond \xc3\xa4\xc3\xb6"})
@@ -332,7 +332,7 @@ TEST(SecretValue, LineBreaksAndShortOnesAreRefused) {
   EXPECT_FALSE(CheckSecretValue(std::string(9000, 'x')));
 }
 
-TEST(Placeholder, BeginsAsSuchValuesDoAndIsNeverTheSame) {
+TEST(Placeholder, HasTheUsualPrefixAndIsAlwaysDifferent) {
   const std::string one = NewPlaceholder("ghp_", 40), other = NewPlaceholder("ghp_", 40);
   EXPECT_TRUE(one.starts_with("ghp_cloche"));
   EXPECT_EQ(one.size(), 40u);

@@ -24,12 +24,12 @@ std::string Join(const std::string& above, const std::string& name) {
   return (above == "/" ? "" : above) + "/" + name;
 }
 
-// `path` is what an error is about.
+// `path` is for the error message.
 OrFailure<std::string> PathOf(int fd, const std::string& path) {
   char real[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t size = readlink(link.c_str(), real, sizeof real);
-  // One that has no name of its own cannot be hidden by it.
+  // A directory without a name of its own cannot be hidden by name.
   if (size < 0 || static_cast<size_t>(size) == sizeof real)
     return Failed(SpawnStep::kFiles, "follow links", size < 0 ? errno : ENAMETOOLONG, path);
   if (size == 0 || real[0] != '/') return std::string();
@@ -39,7 +39,7 @@ OrFailure<std::string> PathOf(int fd, const std::string& path) {
 }  // namespace
 
 int BaseNames::Open(const std::string& path) const {
-  if (path.size() >= PATH_MAX) {  // only what was found by walking down: no link is on the way
+  if (path.size() >= PATH_MAX) {  // only found by walking down, so no link is on the way
     const sys::Fd root(base_ >= 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     return sys::OpenBeneath(base_ >= 0 ? base_ : root.get(), path.c_str() + 1, O_PATH | O_DIRECTORY,
                             false);
@@ -59,7 +59,7 @@ OrFailure<std::string> BaseNames::Directory(const std::string& path) const {
   }
   auto real = PathOf(opened.get(), path);
   if (!real || real->empty() || base_ < 0) return real;
-  // As it is called inside.
+  // Relative to the base, as inside.
   const auto top = PathOf(base_, "/");
   if (!top || *top == "/") return top ? real : top;
   if (*real == *top) return std::string("/");

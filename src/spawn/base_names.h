@@ -8,8 +8,8 @@
 
 namespace cloche::spawn {
 
-// Where names of a sandbox's base lead when its links are followed. Paths are absolute, as they
-// are inside. An empty answer: nothing is there, or nothing that we may enter.
+// Resolves links in a sandbox's base. Paths are absolute, as inside. An empty answer: nothing is
+// there, or nothing that we may enter.
 class BaseNames {
  public:
   // `base`: the directory that is "/" inside; -1: the host's own root is.
@@ -17,8 +17,8 @@ class BaseNames {
 
   // The same path, with no link on the way to its last name.
   OrFailure<std::string> Behind(const std::string& path);
-  // What the link at `path` leads to, again with no link on the way to the last name. Empty, too,
-  // when no link is there.
+  // The target of the link at `path`, again with no link on the way to the last name. Empty, too,
+  // if no link is there.
   OrFailure<std::string> Target(const std::string& path);
 
  private:
@@ -26,7 +26,7 @@ class BaseNames {
   int Open(const std::string& path) const;
 
   int base_;
-  // The last directory: most names are neighbours.
+  // The last directory, cached: most names are neighbours.
   std::string asked_, behind_;
   std::string opened_;
   sys::Fd directory_;

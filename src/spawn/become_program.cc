@@ -13,7 +13,7 @@
 namespace cloche::spawn {
 namespace {
 
-// The path of a program that lies where ours does.
+// The path of a program installed beside ours.
 std::string ProgramBeside(const char* name) {
   char self[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -25,7 +25,8 @@ std::string ProgramBeside(const char* name) {
   return std::string(self) + "/" + name;
 }
 
-// In this order from kFirstPassedFd on, and no others. They are moved out of the way first.
+// Puts exactly these descriptors at kFirstPassedFd and up, in this order. They are moved out of the
+// way first.
 int ArrangeDescriptors(const std::vector<int>& wanted) {
   const int above = kFirstPassedFd + static_cast<int>(wanted.size());
   std::vector<int> copies;
@@ -57,7 +58,7 @@ int BecomeProgram(const char* name, const std::vector<int>& fds, int complaints,
   const sys::Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO})
     if (dup2(null.get(), fd) < 0) return Complain(complaints, "open /dev/null", errno);
-  // Accidental output does not belong in the daemon's log.
+  // Keeps accidental output out of the daemon's log.
   if (dup2(complaints >= 0 ? complaints : null.get(), STDERR_FILENO) < 0)
     return Complain(complaints, "arrange descriptors", errno);
   if (int error = ArrangeDescriptors(fds); error < 0)

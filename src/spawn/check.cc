@@ -14,7 +14,7 @@ std::unexpected<Failure> Refused(const char* what, int error, std::string detail
   return Failed(SpawnStep::kPlan, what, error, std::move(detail));
 }
 
-// Only one spelling of a path: what is compared here must be what the kernel opens.
+// Allows only one spelling of a path: what is compared here must be what the kernel opens.
 bool IsPlainPath(const std::string& path) {
   if (path == "/") return true;
   if (path.empty() || path[0] != '/' || path.size() > 4095) return false;
@@ -36,11 +36,11 @@ bool IsAtOrBelowAny(const std::string& path, const char* const (&directories)[N]
   return std::ranges::any_of(directories, [&](auto each) { return IsAtOrBelow(path, each); });
 }
 
-// Policy refuses these too; here it holds whatever has become of cloched.
+// Policy refuses these, too; here the check holds even if cloched is compromised.
 constexpr const char* kSystem[] = {"/bin",   "/boot",  "/dev",    "/etc",    "/lib",
                                    "/lib32", "/lib64", "/libx32", "/proc",   "/run",
                                    "/sbin",  "/sys",   "/usr",    "/var/run"};
-// The host's view of its own kernel is nothing to copy or to look at.
+// The host's view of its own kernel must be neither copied nor shown.
 constexpr const char* kKernel[] = {"/dev", "/proc", "/sys"};
 
 OrFailure<void> CheckMount(const MountOp& op, bool first) {
@@ -60,7 +60,7 @@ OrFailure<void> CheckMount(const MountOp& op, bool first) {
   return {};
 }
 
-// The sandbox's own /sys, /proc and /dev come last, and once: nothing lies over them.
+// The sandbox's own /sys, /proc and /dev come last, and once: nothing may cover them.
 OrFailure<void> CheckMounts(const std::vector<MountOp>& mounts) {
   const size_t count = mounts.size();
   if (count > kMaxMounts) return Refused("mounts", E2BIG);
@@ -99,7 +99,7 @@ OrFailure<void> CheckPlan(const LaunchPlan& plan, const sys::PeerIdentity& peer,
   if (spec.caller.uid != peer.uid || spec.caller.gid != peer.gid ||
       !std::ranges::equal(spec.caller.groups, std::span(peer.groups, peer.group_count)))
     return Refused("caller is not who the plan says", EPERM);
-  // Root of the sandbox's user namespace reads every idmapped file of the base.
+  // Root of the sandbox's user namespace can read every idmapped file of the base.
   if (spec.root_inside && (mode != Mode::kSystem || peer.uid != 0))
     return Refused("root inside needs a caller who is root", EPERM);
   if (spec.map_root && (mode != Mode::kRootless || spec.base_is_host))

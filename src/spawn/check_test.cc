@@ -27,7 +27,7 @@ LaunchPlan Plan(uint32_t uid) {
   return plan;
 }
 
-// Before the last two, which are the sandbox's own /proc and /dev.
+// Inserts before the last two, which are the sandbox's own /proc and /dev.
 MountOp& Add(LaunchPlan& plan, MountOp op) {
   return *plan.spec.mounts.insert(plan.spec.mounts.end() - 2, std::move(op));
 }
@@ -42,7 +42,7 @@ TEST(CheckPlan, OrdinaryPlansPass) {
   EXPECT_EQ(Refusal(Plan(1000), Peer(1000)), 0);
 }
 
-TEST(CheckPlan, NobodyPassesForSomebodyElse) {
+TEST(CheckPlan, CallersCannotPassForSomebodyElse) {
   EXPECT_EQ(Refusal(Plan(0), Peer(1000)), EPERM);
   EXPECT_EQ(Refusal(Plan(1001), Peer(1000)), EPERM);
   LaunchPlan more_groups = Plan(1000);
@@ -50,7 +50,7 @@ TEST(CheckPlan, NobodyPassesForSomebodyElse) {
   EXPECT_EQ(Refusal(more_groups, Peer(1000)), EPERM);
 }
 
-TEST(CheckPlan, RootInsideTakesACallerWhoIsRoot) {
+TEST(CheckPlan, RootInsideRequiresACallerWhoIsRoot) {
   LaunchPlan plan = Plan(1000);
   plan.spec.root_inside = true;
   EXPECT_EQ(Refusal(plan, Peer(1000)), EPERM);
@@ -58,7 +58,7 @@ TEST(CheckPlan, RootInsideTakesACallerWhoIsRoot) {
   EXPECT_EQ(Refusal(plan, Peer(1000), Mode::kRootless), EPERM);
 }
 
-TEST(CheckPlan, MappedRootTakesABaseThatIsNotTheHost) {
+TEST(CheckPlan, MappedRootRequiresABaseThatIsNotTheHost) {
   LaunchPlan plan = Plan(1000);
   plan.spec.mode = Mode::kRootless;
   plan.spec.map_root = true;
@@ -79,7 +79,7 @@ TEST(CheckPlan, TheSystemIsNeverBoundWritable) {
   }
 }
 
-TEST(CheckPlan, TheHostsKernelIsNoSource) {
+TEST(CheckPlan, TheHostsKernelFilesystemsAreNotSources) {
   for (const char* path : {"/proc", "/proc/1/root", "/sys/fs", "/dev"})
     for (MountKind kind : {MountKind::kBind, MountKind::kOverlay}) {
       LaunchPlan plan = Plan(0);
@@ -88,7 +88,7 @@ TEST(CheckPlan, TheHostsKernelIsNoSource) {
     }
 }
 
-// Two spellings of one path would be two answers to one question.
+// Two spellings of one path could get two different answers.
 TEST(CheckPlan, OnlyTheShortestSpellingOfAPathPasses) {
   for (const char* path :
        {"/a/../b", "/..", "a", "", "/a/./b", "//", "//etc", "/etc/", "/a//b", "/."}) {
@@ -112,7 +112,7 @@ TEST(CheckPlan, ASandboxHasItsOwnProcAndDev) {
   }
 }
 
-TEST(CheckPlan, NothingLiesOverTheSandboxsOwnProcAndDev) {
+TEST(CheckPlan, NothingCoversTheSandboxsOwnProcAndDev) {
   LaunchPlan plan = Plan(0);
   plan.spec.mounts.push_back({.kind = MountKind::kTmpfs, .source = "", .target = "/proc"});
   EXPECT_EQ(Refusal(plan, Peer(0)), EINVAL);
@@ -143,7 +143,7 @@ TEST(CheckPlan, DecoysAreFewAndSmall) {
   EXPECT_EQ(Refusal(plan, Peer(0)), E2BIG);
 }
 
-TEST(CheckPlan, IdsAreOurs) {
+TEST(CheckPlan, OnlyWellFormedIdsPass) {
   for (const char* id : {"", "sb_", "x", "sb_../x", "sb_A", "../../etc"}) {
     LaunchPlan plan = Plan(0);
     plan.sandbox_id = id;

@@ -26,12 +26,12 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kControl = 3;  // everything else is closed
+constexpr int kControl = 3;  // all others are closed
 
 // The report socket, for Die: set once, before anything can fail.
 int report_socket = -1;
 
-// Where the arguments of the host's cloche-spawn are. They name its state directory.
+// The arguments of the host's cloche-spawn, which name its state directory.
 char* command_line = nullptr;
 size_t command_line_size = 0;
 
@@ -62,7 +62,7 @@ int MustCall(long value, SpawnStep step, const char* operation, const char* deta
   return static_cast<int>(value);
 }
 
-// Makes the missing directories of `path` and, at its end, a directory or an empty file. Only our
+// Creates the missing directories of `path` and, at its end, a directory or an empty file. Only our
 // own tmpfs roots and bases without /proc or /dev lack a target.
 void MakeTarget(int root, const char* path, bool directory) {
   char part[256];
@@ -91,7 +91,7 @@ void MakeTarget(int root, const char* path, bool directory) {
   close(at);
 }
 
-// The host's null device, and really that: what masks a file must not be replaceable.
+// The host's null device, verified: what masks a file must not be replaceable.
 int CloneNull() {
   int tree = Must(sys::OpenTree(AT_FDCWD, "/dev/null", false), SpawnStep::kMounts, "open_tree",
                   "/dev/null");
@@ -103,8 +103,8 @@ int CloneNull() {
   return tree;
 }
 
-// The promoter takes no symlink for one of its own directories, so none is covered: whoever has
-// --rw there can make one, and what it leads to would be covered for everybody.
+// The promoter never uses a symlink as its own directory, so a symlink is not covered: anybody with
+// --rw there can make one, and its target would be covered for everybody.
 bool IsPlanted(int root, const char* path) {
   constexpr std::string_view kSideStore = "/.cloche-promotions";
   if (!std::string_view(path).ends_with(kSideStore)) return false;
@@ -116,8 +116,8 @@ bool IsPlanted(int root, const char* path) {
   return link;
 }
 
-// A path inside, resolved inside: a symlink in the base cannot lead out. The kernel's own file
-// systems take no symlink at all.
+// Resolves a path inside, so that a symlink in the base cannot lead out. For the kernel's own
+// filesystems, no symlink is followed at all.
 int OpenTarget(int root, const ChildMount& mount) {
   const char* path = mount.target;
   while (*path == '/') ++path;
@@ -126,12 +126,13 @@ int OpenTarget(int root, const ChildMount& mount) {
   int flags = O_PATH | (mount.directory ? O_DIRECTORY : 0);
   if (mount.optional && !mount.from_parent && IsPlanted(root, path)) return -1;
   int target = sys::OpenBeneath(root, path, flags, follow);
-  // A cover: nothing to hide, nothing that anybody inside could reach, or a file, which null hides.
+  // A cover: skipped if nothing is there to hide or nobody inside could reach it; a file is covered
+  // by null.
   if ((target == -ENOENT || target == -EACCES) && mount.optional && !mount.from_parent) return -1;
   if (target == -ENOTDIR && mount.kind == MountKind::kSys && mount.optional) return -1;
   if (target == -ENOTDIR && mount.optional && !mount.from_parent) {
     int file = sys::OpenBeneath(root, path, O_PATH, follow);
-    if (file == -ENOTDIR) return -1;  // it would lie in a file
+    if (file == -ENOTDIR) return -1;  // its parent is a file
     Must(file, SpawnStep::kMounts, "open mount point", mount.target);
     int null = CloneNull();
     Must(sys::AttachMountAt(null, file), SpawnStep::kMounts, "mask", mount.target);
@@ -170,7 +171,7 @@ void MountProc(int target) {
     Must(sys::AttachMount(tree, mount, name), SpawnStep::kMounts, "attach", name);
     close(tree);
   }
-  // What the host's /proc tells about the kernel and its other users, and levers on it.
+  // Files in the host's /proc that reveal or control the kernel and its other users.
   static constexpr const char* kMasked[] = {
       "kcore",       "keys",        "key-users",  "sysrq-trigger", "timer_list",
       "timer_stats", "sched_debug", "kallsyms",   "kmsg",          "kpagecount",
@@ -182,7 +183,7 @@ void MountProc(int target) {
       if (errno == ENOENT) continue;
       Die(SpawnStep::kMounts, "stat", errno, name);
     }
-    // Owned by the host's root, who does not exist inside: closed to everybody as it is.
+    // Owned by the host's root, which does not exist inside, so it is closed to everybody anyway.
     if ((info.st_mode & 0007) == 0 && S_ISREG(info.st_mode)) continue;
     int cover = S_ISDIR(info.st_mode)
                     ? NewTmpfs(4096, 0555, sys::kMountReadOnly | sys::kMountNoExec)
@@ -194,7 +195,7 @@ void MountProc(int target) {
 }
 
 // Returns the root of the sandbox's own devpts: init opens its ptmx there, where nobody inside can
-// put another file in its place.
+// replace it.
 int MountDev(int target, bool tty_group) {
   int dev = NewTmpfs(1 << 20, 0755, sys::kMountNoSuid | sys::kMountNoExec);
   Must(sys::AttachMountAt(dev, target), SpawnStep::kMounts, "attach", "/dev");
@@ -239,7 +240,7 @@ int MountDev(int target, bool tty_group) {
       .Flag("newinstance")
       .Number("ptmxmode", 0666, 8)
       .Number("mode", 0620, 8)
-      .Number("max", 256);  // the machine has 4096, reserved ones included
+      .Number("max", 256);  // the machine has 4096, including reserved ones
   if (tty_group) devpts.Number("gid", 5);
   int pts = Must(devpts.Mount(sys::kMountNoSuid | sys::kMountNoExec), SpawnStep::kMounts,
                  "mount devpts", devpts.failed());
@@ -274,8 +275,8 @@ void Limit(__rlimit_resource_t resource, rlim_t value, const char* name) {
   MustCall(setrlimit(resource, &limit), SpawnStep::kPrivileges, "setrlimit", name);
 }
 
-// Rootless, all sandboxes share half of the user's inotify instances (128 by default): one gets no
-// more than half of that. In system mode the namespace has an owner of its own.
+// Rootless, all sandboxes share half of the user's inotify instances (128 by default): each gets at
+// most half of that. In system mode the namespace has its own owner.
 void LimitShareOfUser() {
   int file = open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return;
@@ -293,7 +294,8 @@ int BuildFileSystem(const ChildPlan& plan, const int* fds) {
     if (mount.read_only) attributes |= sys::kMountReadOnly;
     return NewTmpfs(mount.size_bytes, mount.mode, attributes);
   };
-  // The root lands on top of the old one, is populated through its fd, and becomes "/" by pivot.
+  // The root is attached on top of the old one, populated through its fd, and becomes "/" by
+  // pivot_root.
   int root = take(plan.mounts[0]);
   Must(sys::AttachMount(root, AT_FDCWD, "/"), SpawnStep::kMounts, "attach", "/");
   for (size_t i = 1; i < plan.mount_count; ++i) {
@@ -379,7 +381,7 @@ void RememberCommandLine(int argc, char** argv) {
 void RunChild(const ChildPlan& plan) {
   HideCommandLine();
   report_socket = plan.control;
-  // Only the control socket survives; it moves to a fixed number clear of stdio.
+  // Only the control socket survives; it moves to a fixed number above stdio.
   if (plan.control != kControl) MustCall(dup2(plan.control, kControl), SpawnStep::kMounts, "dup2");
   report_socket = kControl;
   Must(sys::CloseFrom(kControl + 1), SpawnStep::kMounts, "close_range");

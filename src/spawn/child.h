@@ -11,23 +11,23 @@ struct sock_fprog;
 
 namespace cloche::spawn {
 
-// What the child needs, laid out by the parent before clone. The child allocates nothing.
+// The child's input, laid out by the parent before clone. The child allocates nothing.
 struct ChildMount {
   MountKind kind{};
   bool from_parent = false;  // its fd comes with the go message, in order
   bool directory = true;
   bool read_only = false;
-  bool optional = false;  // a cover: skipped where there is no directory to cover
+  bool optional = false;  // a cover: skipped if there is no directory to cover
   uint64_t size_bytes = 0;
   uint32_t mode = 0;
-  const char* target = nullptr;  // of kSys from the parent: below /sys
+  const char* target = nullptr;  // for kSys from the parent: below /sys
 };
 
 struct ChildPlan {
   const ChildMount* mounts = nullptr;
   size_t mount_count = 0;
-  size_t fd_count = 0;              // mounts, then
-  size_t procs_count = 0;           // cgroup.procs files to enter by (v1)
+  size_t fd_count = 0;              // mounts, then ...
+  size_t procs_count = 0;           // ... cgroup.procs files to enter by (v1)
   bool become_mapped_root = false;  // system mode: leave the host's uid 0 first
   bool set_groups = false;
   uid_t uid = 0;
@@ -36,7 +36,7 @@ struct ChildPlan {
   size_t group_count = 0;
   uint64_t capabilities = 0;
   bool tty_group = false;               // gid 5 is mapped
-  const unsigned long* cpus = nullptr;  // to run on; a cpuset that was entered resets it
+  const unsigned long* cpus = nullptr;  // to run on; entering a cpuset resets it
   size_t cpu_bytes = 0;
   const char* hostname = nullptr;
   const sock_fprog* filter = nullptr;
@@ -53,7 +53,8 @@ struct ChildReport {
   char detail[200] = {};
 };
 
-// Of this process: what /proc would show of it inside is overwritten there.
+// Saves where this process has its arguments: the child overwrites what /proc would show of them
+// inside.
 void RememberCommandLine(int argc, char** argv);
 
 [[noreturn]] void RunChild(const ChildPlan& plan);

@@ -16,7 +16,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr const char* kHost = "/sys/devices/system/cpu";
-constexpr size_t kMaskWords = 128;  // 8192 CPUs: as many as a kernel can be built for
+constexpr size_t kMaskWords = 128;  // 8192 CPUs, the most a kernel supports
 constexpr size_t kWordBits = 8 * sizeof(unsigned long);
 
 constexpr const char* kOfAll[] = {"possible", "present", "kernel_max", "offline"};
@@ -72,7 +72,7 @@ OrFailure<void> Put(const std::string& path, const std::string& text) {
   return Failed(SpawnStep::kMounts, "make a view of the CPUs", errno, path);
 }
 
-// What the host does not tell is not there.
+// Skips files that the host does not have.
 template <size_t N>
 OrFailure<void> Copy(const std::string& from, const std::string& to,
                      const char* const (&names)[N]) {

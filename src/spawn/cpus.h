@@ -8,26 +8,25 @@
 
 namespace cloche::spawn {
 
-// CPUs to run on, as the kernel takes them.
+// CPUs to run on, in the kernel's form.
 struct CpuSet {
-  bool all = true;                  // that we may use ourselves
-  std::vector<unsigned long> mask;  // a bit each
+  bool all = true;                  // all that we may use ourselves
+  std::vector<unsigned long> mask;  // one bit each
   std::string list;                 // "0-3,8"
 };
 
-// What a sandbox is shown as /sys/devices/system/cpu: which CPUs there are, how they hang together,
-// what they cache. Copied once from the host's, file by file: nothing but what is listed in
-// cpus.cc, and nothing that could be switched.
+// The /sys/devices/system/cpu that a sandbox sees: its CPUs, their topology and caches. Copied once
+// from the host's, file by file: only the files listed in cpus.cc, and nothing that controls
+// anything.
 class Cpus {
  public:
-  // `scratch` is a directory of our own mount namespace, on a tmpfs.
+  // `scratch` is a directory in our own mount namespace, on a tmpfs.
   explicit Cpus(std::string scratch) : scratch_(std::move(scratch)) {}
 
   // `count` of those we may use ourselves (0: all of them); the next slot gets the next ones.
   static CpuSet Choose(uint32_t count, uint32_t slot);
-  OrFailure<std::string> Tree();  // the directory; made when first asked for
-  OrFailure<std::string> Online(
-      const CpuSet& cpus);  // the file that takes the place of its "online"
+  OrFailure<std::string> Tree();                      // the directory, made on first use
+  OrFailure<std::string> Online(const CpuSet& cpus);  // the file that replaces its "online"
 
  private:
   OrFailure<void> MakeTree(const std::string& path) const;

@@ -19,12 +19,12 @@ TEST(Cpus, NeighboursGetDifferentOnes) {
   EXPECT_NE(first.mask, second.mask);
 }
 
-TEST(Cpus, AsManyAsThereAreIsAllOfThem) {
+TEST(Cpus, AskingForAllCpusGivesAllOfThem) {
   EXPECT_TRUE(Cpus::Choose(0, 3).all);
   EXPECT_TRUE(Cpus::Choose(1u << 20, 3).all);
 }
 
-TEST(Cpus, TheTreeHoldsWhatIsListedAndNothingElse) {
+TEST(Cpus, TheTreeHoldsOnlyTheListedFiles) {
   char path[] = "/tmp/cloche-cpus.XXXXXX";
   ASSERT_NE(mkdtemp(path), nullptr);
   Cpus cpus(path);

@@ -7,7 +7,7 @@
 
 namespace cloche::spawn {
 
-// Why a step did not work, in the terms policy/cures.cc turns into a sentence.
+// Why a step failed, in terms that policy/cures.cc turns into a sentence.
 struct Failure {
   SpawnStep step{};
   std::string operation;

@@ -16,9 +16,9 @@
 #include "sys/mount.h"
 #include "sys/process.h"
 
-// Before a promotion moves the base away from under renamed directories: what they show of it is
-// copied into the upper, by overlayfs itself. Where the sandbox runs that is its own overlay, so
-// that the kernel knows of it; else one is mounted for a moment.
+// Before a promotion moves the base away from under renamed directories, copies what they show of
+// it into the upper, through overlayfs itself. In a running sandbox that is its own overlay, so
+// that the kernel notices; otherwise one is mounted temporarily.
 namespace cloche::spawn {
 namespace {
 
@@ -40,7 +40,7 @@ OrFailure<sys::Fd> OverlayInside(pid_t init, const std::string& target) {
   return view;
 }
 
-// Owners are the same on disk and inside, so that it needs no id map.
+// Owners are the same on disk and inside, so it needs no id map.
 OrFailure<sys::Fd> PassingOverlay(int home, int base, int mask, int upper) {
   (void)sys::RemoveTree(home, kWork);
   const bool made = mkdirat(home, kWork, 0700) == 0;
@@ -57,7 +57,7 @@ OrFailure<sys::Fd> PassingOverlay(int home, int base, int mask, int upper) {
   return view;
 }
 
-// The renamed directories of one overlay; what was renamed in one of them goes along with it.
+// The renamed directories of one overlay; renames within one of them are copied along with it.
 struct Renamed {
   sys::Fd view;
   std::vector<std::string> paths;
@@ -85,7 +85,7 @@ void Server::StartFlatten(const SpawnRequest& request, std::span<const int> fds)
   });
 }
 
-// What is made inside belongs to the sandbox's root at first: our own id means nothing there.
+// New files inside first belong to the sandbox's root: our own id means nothing there.
 OrFailure<void> Server::Flatten(OpenedState& opened) const {
   if (!opened.cgroup.empty())
     if (int error = cgroups_.Freeze(opened.cgroup, kFreezeMs); error < 0)

@@ -10,9 +10,9 @@
 #include "sys/mount_info.h"
 #include "sys/process.h"
 
-// Overlayfs remembers the names it has looked up. What a promotion or an undo did to reality since
-// would not be seen through a mount that is older. Done by a process that enters the sandbox's
-// mount namespace.
+// Overlayfs caches the names it has looked up, so an existing mount would not show what a promotion
+// or an undo has since done to reality. A process that enters the sandbox's mount namespace drops
+// that cache.
 namespace cloche::spawn {
 namespace {
 
@@ -20,10 +20,10 @@ constexpr unsigned kPatience = 10;  // seconds
 
 }  // namespace
 
-// Paths there are the sandbox's: whatever else one leads to is left alone.
+// The sandbox controls the paths there: anything but an overlay is left alone.
 OrFailure<void> Server::ForgetBase(int mounts) {
   alarm(kPatience);
-  // Its /proc does not know us.
+  // Its /proc does not know us, so open ours first.
   const sys::Fd self(open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!self.valid()) return Failed(SpawnStep::kPool, "open /proc", errno);
   if (int error = sys::EnterMountsOf(mounts); error < 0)

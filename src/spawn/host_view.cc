@@ -15,7 +15,7 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr int kMostRounds = 8;  // what is below a mount that we drop or fetch shows afterwards
+constexpr int kMostRounds = 8;  // mounts below one that we drop or fetch appear afterwards
 
 bool IsAtOrBelow(const std::string& path, const std::string& directory) {
   return directory == "/" || path == directory || path.starts_with(directory + "/");
@@ -25,7 +25,7 @@ bool Before(const sys::MountInfo& a, const sys::MountInfo& b) {
   return std::tie(a.target, a.device, a.root) < std::tie(b.target, b.device, b.root);
 }
 
-// Those of `all` that have no equal in `others`; both are sorted.
+// Those in `all` without an equal in `others`; both are sorted.
 std::vector<sys::MountInfo> Without(const std::vector<sys::MountInfo>& all,
                                     const std::vector<sys::MountInfo>& others) {
   std::vector<sys::MountInfo> rest;
@@ -53,7 +53,7 @@ void HostView::Enter(bool privileged, std::vector<std::string> own_places) {
 
 bool HostView::Changed() {
   pollfd mounts{host_mounts_.get(), POLLPRI, 0};
-  return poll(&mounts, 1, 0) != 0;  // the kernel tells each change once
+  return poll(&mounts, 1, 0) != 0;  // the kernel reports each change once
 }
 
 bool HostView::IsOurs(const std::string& target) const {
@@ -96,7 +96,7 @@ bool HostView::FollowOnce() {
   }
   std::ranges::stable_sort(fresh, {}, Depth);
   for (const sys::MountInfo& mount : fresh) {
-    // One that lies under another is seen by nobody.
+    // A mount covered by another is invisible.
     sys::Fd seen(sys::OpenBeneath(host_root_.get(), mount.target.c_str() + 1, O_PATH, false));
     if (!seen.valid() || sys::MountIdOf(seen.get()) != mount.id) continue;
     if (Fetch(mount))
@@ -117,14 +117,14 @@ bool HostView::Fetch(const sys::MountInfo& mount) {
   if (!privileged_ || mount.target == "/") return false;
   sys::Fd source(sys::OpenBeneath(host_root_.get(), mount.target.c_str() + 1, O_PATH, false));
   if (!source.valid() || sys::MountIdOf(source.get()) != mount.id) return false;
-  // The kernel clones mounts of the namespace one is in, and of no other.
+  // The kernel clones only mounts of the namespace we are in.
   if (sys::EnterMountsOf(host_namespace_.get()) < 0) return false;
   sys::Fd clone(sys::OpenTree(source.get(), "", false));
-  // Entering a namespace also changes to its root, which need not have been ours.
+  // Entering a namespace also switches to its root, which need not be ours.
   if (sys::EnterMountsOf(own_namespace_.get()) < 0 || fchdir(own_root_.get()) < 0 ||
       chroot(".") < 0 || chdir("/") < 0)
     abort();
-  // What we mount must never arrive at the host.
+  // Our mounts must never propagate to the host.
   if (!clone.valid() || sys::MakeSlave(clone.get()) < 0) return false;
   sys::Fd target(sys::OpenWithoutSymlinks(mount.target.c_str(), O_PATH));
   return target.valid() && sys::AttachMountAt(clone.get(), target.get()) == 0;

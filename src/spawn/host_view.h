@@ -8,22 +8,21 @@
 
 namespace cloche::spawn {
 
-// Spawn has a mount namespace of its own. What the host mounts and unmounts later arrives there by
-// itself only where the host shares its mounts, as systemd makes it. Elsewhere (a container,
-// another init, a private subtree) we follow: fetch what is new, let go of what is gone. Without
-// privileges over the host's namespace we can only tell.
+// Spawn has its own mount namespace. Later mounts and unmounts on the host propagate there only if
+// the host shares its mounts, as systemd does. Otherwise (a container, another init, a private
+// subtree) we follow: fetch what is new, drop what is gone. Without privileges over the host's
+// namespace we can only report the difference.
 class HostView {
  public:
-  HostView();  // in the host's mount namespace
-  // In our own one, of which everything at or below these places is ours alone.
+  HostView();  // call in the host's mount namespace
+  // Call in our own namespace, in which everything at or below these places is ours alone.
   void Enter(bool privileged, std::vector<std::string> own_places);
 
   int fd() const { return host_mounts_.get(); }  // readable with POLLPRI after a change
   bool Changed();                                // since the last call
   void Follow();
 
-  // The mount at or above `path` that is the host's and not ours, or ours and no longer the
-  // host's; nullptr: none.
+  // The mount at or above `path` that only the host has, or that only we still have; nullptr: none.
   const std::string* DiffersAt(const std::string& path) const;
 
  private:

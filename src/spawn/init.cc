@@ -40,7 +40,7 @@ struct Running {
 };
 Running running[kMaxRunning];
 
-// What the control socket gave: a message and, behind it, a small image.
+// A packet from the control socket: a message and, after it, a small image.
 struct Packet {
   InitMessage message;
   char image[kInlineImage];
@@ -109,11 +109,11 @@ void UnmapImage(Image& image) {
 }
 
 void Reply(int control, const InitMessage& message, std::span<const int> fds = {}) {
-  // A daemon that misses a message would wait for ever; the end of init it cannot miss.
+  // A daemon that misses a message would wait forever; it cannot miss the end of init.
   if (sys::SendMessage(control, &message, sizeof message, fds) < 0) _exit(1);
 }
 
-// The ends of a command's streams: what it gets as 0, 1, 2, and what the daemon gets.
+// Both ends of a command's streams: its 0, 1 and 2, and the daemon's ends.
 struct Streams {
   int theirs[3] = {-1, -1, -1};
   int ours[3] = {-1, -1, -1};
@@ -233,7 +233,7 @@ bool OpenPty(int pts, const Image& image, Streams& streams) {
   return true;
 }
 
-// `image_fd` is -1 when the image lies in the packet, `inline_size` bytes long.
+// `image_fd` is -1 if the image is in the packet, `inline_size` bytes long.
 void StartCommand(int control, int pts, const InitMessage& request, int image_fd,
                   size_t inline_size) {
   InitMessage reply{};
@@ -334,7 +334,7 @@ void SignalCommand(const InitMessage& request) {
     if (slot.pid != 0 && slot.command == request.command) kill(-slot.pid, request.value);
 }
 
-// For nobody but the user we all are in here.
+// Only for the one user that exists in here.
 int ListenForSigners() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -15,10 +15,10 @@
 #include "sys/mount.h"
 #include "sys/process.h"
 
-// What a running sandbox is to believe: laid over its files by mounts of its own, so that no file
-// of its changes. Done by a process that enters its mount namespace. Every path there is the
-// sandbox's: what is found at one is read as nobody, cloche-ca takes only certificates from it, and
-// what is mounted on it is only ever seen inside.
+// Makes a running sandbox trust certificates, by mounting over its files, so that none of its files
+// changes. A process that enters its mount namespace does it. The sandbox controls every path
+// there: files are read as nobody, cloche-ca takes only certificates from them, and mounts on them
+// are visible only inside.
 namespace cloche::spawn {
 namespace {
 
@@ -34,14 +34,14 @@ constexpr const char* kBundles[] = {"etc/ssl/certs/ca-certificates.crt",  // Deb
 constexpr const char* kJavaStores[] = {"etc/ssl/certs/java/cacerts",               // Debian
                                        "etc/pki/ca-trust/extracted/java/cacerts",  // Fedora
                                        "var/lib/ca-certificates/java-cacerts"};    // SUSE
-constexpr const char* kJavaPlaces[] = {"usr/lib/jvm", "opt", "opt/java"};  // one is in each below
+constexpr const char* kJavaPlaces[] = {"usr/lib/jvm", "opt", "opt/java"};  // one in each below
 constexpr int kMostJavas = 64;
 constexpr size_t kMostBytes = 4 << 20;
 constexpr uint64_t kRoom = 16 << 20;
-constexpr unsigned kPatience = 10;  // seconds; a file of a sandbox may never open
+constexpr unsigned kPatience = 10;  // seconds; a sandbox's file may never open
 constexpr uid_t kNobody = 65534;
 
-// Of the file that the sandbox has at this path, into `bundle`. False: it has none.
+// Copies the sandbox's file at this path into `bundle`. False: it has none.
 bool CopyBundle(int root, const char* path, int bundle) {
   const sys::Fd file(sys::OpenBeneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, true));
   struct stat info;
@@ -51,7 +51,7 @@ bool CopyBundle(int root, const char* path, int bundle) {
          sys::WriteWhole(bundle, text);
 }
 
-// Runs `work` in a process of its own, whose namespaces are not ours. 0 or an errno.
+// Runs `work` in a child with its own namespaces. 0 or an errno.
 int InChild(const std::function<int()>& work) {
   const pid_t pid = fork();
   if (pid < 0) return errno;
@@ -76,8 +76,8 @@ int WriteFile(int dir, const char* name, int memory) {
   return sys::WriteWhole(file.get(), text) ? 0 : -ENOSPC;
 }
 
-// Where the base has no such file there is nothing to mount on; where the sandbox put something
-// else there, it misses what it does not want. Both have kPlace.
+// If the base has no such file, there is nothing to mount on; if the sandbox put something else
+// there, it chose to go without. Both still have kPlace.
 void Cover(int root, const char* path, int mount, const char* name, dev_t device) {
   const sys::Fd target(sys::OpenBeneath(root, path, O_PATH, true));
   struct stat info;
@@ -105,7 +105,7 @@ void CoverAll(int root, int mount, dev_t device) {
 
 }  // namespace
 
-// What the sandbox believes now, as nobody, in its mount namespace.
+// Reads what the sandbox trusts now, as nobody, in its mount namespace.
 OrFailure<void> Server::ReadBundle(int mounts, int bundle) const {
   const int error = InChild([&] {
     if (int entered = sys::EnterMountsOf(mounts); entered < 0) return -entered;
@@ -121,7 +121,7 @@ OrFailure<void> Server::ReadBundle(int mounts, int bundle) const {
   return {};
 }
 
-// By cloche-ca, in our own mount namespace: what the sandbox has written is not ours to take apart.
+// By cloche-ca, in our own mount namespace: we do not parse what a sandbox wrote.
 OrFailure<Server::CaFiles> Server::MakeCaFiles(int certificates, int bundle) const {
   CaFiles files;
   for (sys::Fd* each : {&files.own, &files.all, &files.java}) {

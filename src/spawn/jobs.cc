@@ -15,15 +15,15 @@
 #include "sys/process.h"
 #include "sys/watch_reserve.h"
 
-// Saving, restoring and copying states. Each is done by a process of its own: spawn's loop never
-// waits for a disk. What it has to say is passed on when it is gone, so that whoever gets the
-// answer may ask for the next thing.
+// Saves, restores and copies states. Each job is its own process, so that spawn's loop never waits
+// for a disk. Its answer is passed on once it is gone, so that the recipient may ask for the next
+// thing.
 namespace cloche::spawn {
 namespace {
 
 constexpr int64_t kMuchDirty = 4 << 20;
 constexpr size_t kMaxIds = 32 << 20;
-constexpr ptrdiff_t kMostJobs = 64;  // at once; more take turns
+constexpr ptrdiff_t kMostJobs = 64;  // at once; others queue
 constexpr size_t kMostQueued = 10000;
 constexpr uint32_t kMostGroups = 1 << 30;
 
@@ -32,7 +32,7 @@ bool TouchesState(SpawnOp op) {
          op == SpawnOp::kDropSnapshot || op == SpawnOp::kFlatten;
 }
 
-// That a request which touches a state is about.
+// The snapshot that a request touches.
 std::string SnapshotOf(const SpawnRequest& request) {
   switch (request.op) {
     case SpawnOp::kSnapshot:
@@ -46,7 +46,8 @@ std::string SnapshotOf(const SpawnRequest& request) {
   }
 }
 
-// Two of them at once would mix. A state that is removed is nobody's: the others go on beside it.
+// Two of them at once would interfere. A state being removed is unused, so others may run beside
+// it.
 bool Disturbs(const SpawnRequest& one, const SpawnRequest& other) {
   if (!TouchesState(one.op)) return false;
   if (one.op == SpawnOp::kDropSnapshot || other.op == SpawnOp::kDropSnapshot)
@@ -123,13 +124,13 @@ void Server::Flush(const SpawnRequest& request) {
   Failure failure{SpawnStep::kPool, "flush twice at once", EBUSY, ""};
   if (std::ranges::any_of(jobs_, flushes)) return Answer(request, &failure);
   StartProcess(request, "", nullptr, std::nullopt, [&](int answer) {
-    (void)syncfs(store_.root());  // who saves hears of what cannot be written
+    (void)syncfs(store_.root());  // a save reports what cannot be written
     const SpawnReply reply = ReplyTo(request);
     return sys::SendMessage(answer, &reply, sizeof reply) > 0 ? 0 : 1;
   });
 }
 
-// The kernel takes its time to move a process, so somebody else waits for it.
+// The kernel takes its time to move a process, so another process waits for it.
 void Server::Divide(const SpawnRequest& request) {
   auto found = ids_.find(request.sandbox);
   const bool grouped = cgroups_.host().version != sys::CgroupVersion::kNone;
@@ -189,7 +190,7 @@ OrFailure<void> Server::DoJob(const SpawnRequest& request, const std::string& cg
   return done;
 }
 
-// What was written before the freeze is in it, and nothing that was written after.
+// The snapshot includes what was written before the freeze, and nothing written after it.
 OrFailure<void> Server::SaveFrozen(const SpawnRequest& request, const std::string& cgroup,
                                    SpawnReply& reply) {
   uint64_t start = sys::MonotonicMicros();
@@ -199,11 +200,11 @@ OrFailure<void> Server::SaveFrozen(const SpawnRequest& request, const std::strin
     reply.timing_us[kTimeSave] = MicrosSince(start);
     return saved;
   }
-  // Much that is not on disk yet gets there while the sandbox still runs.
+  // Write most of the dirty data while the sandbox still runs.
   if (cgroups_.DirtyBytes(cgroup) > kMuchDirty) syncfs(store_.root());
   reply.timing_us[kTimeFlush] = MicrosSince(start);
   start = sys::MonotonicMicros();
-  // The sandbox may end meanwhile: a group that is gone has nobody in it who writes.
+  // The sandbox may end meanwhile: if its group is gone, nobody writes any more.
   const std::string group = cgroups_.host().unified + cgroups_.PathOf(cgroup);
   const auto is_gone = [&] { return access(group.c_str(), F_OK) < 0 && errno == ENOENT; };
   if (int error = cgroups_.Freeze(cgroup, kFreezeMs); error < 0 && !is_gone())
@@ -231,14 +232,14 @@ void Server::JobEnded(pid_t pid) {
   if (read && !job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Conclude(job, status);
   if (job.request.op != SpawnOp::kFlush && job.request.op != SpawnOp::kDivide)
-    Sweep("");  // those leave nothing behind
+    Sweep("");  // these leave nothing behind
   if (queued_.empty()) return;
   const SpawnRequest next = queued_.front();
   queued_.pop_front();
   StartJob(next);
 }
 
-// The program that a job became, and which answers through descriptors of its own; "" = none.
+// The program that a job became, which answers through its own descriptors; "" = none.
 std::string Server::HelperOf(SpawnOp op) {
   switch (op) {
     case SpawnOp::kDiff:
@@ -274,7 +275,7 @@ void Server::ConcludeHelper(const Job& job, const std::string& program, int stat
   Refuse(job.request, failure);
 }
 
-// One that flattens has to clean up.
+// A flattening job must clean up, so it gets SIGTERM.
 void Server::EndJob(uint64_t number) {
   for (auto& [pid, job] : jobs_) {
     const bool flattens = job.request.op == SpawnOp::kFlatten;
@@ -305,7 +306,7 @@ void Server::Conclude(const Job& job, int status) {
     for (int i = 0; i < fd_count; ++i) close(fds[i]);
     return;
   }
-  // Killed half-way: it may have left everything frozen, and half of what it was to make.
+  // Killed halfway: it may have left everything frozen, and its result half made.
   if (!job.cgroup.empty()) cgroups_.Thaw(job.cgroup);
   Failure failure{SpawnStep::kPool, "a process of ours was killed", EINTR, job.request.sandbox};
   OrFailure<void> reverted;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxCounted = 200000;
 constexpr int kGrowIntervalMs = 250;
-// Removing files and groups waits until the machine is quiet for a moment, but not for ever.
+// Removing files and groups waits until the machine is briefly idle, but not forever.
 constexpr int kQuietMs = 15;
 constexpr size_t kMostWaiting = 64;
 
@@ -84,8 +84,8 @@ class ChangeCount {
   size_t seen_ = 0;
 };
 
-// The last one to hold a mount namespace takes its mounts down, and with them all that the kernel
-// remembers of their files: seconds for a million. That is a process of its own, by ending.
+// The last holder of a mount namespace takes its mounts down, along with the kernel's caches of
+// their files: seconds for a million. A separate process takes that on by exiting.
 pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
   sys::Fd ours, theirs;
   if (sys::MakeSocketPair(ours, theirs) < 0) return -1;
@@ -109,7 +109,7 @@ pid_t LetGo(sys::Fd init, sys::Fd mounts, int daemon, int tasks) {
   store.FindStaleGroups();
   (void)store.EmptyTrash(-1);
   std::vector<std::string> groups;  // new, or still busy
-  std::vector<pid_t> others;        // that let go
+  std::vector<pid_t> others;        // processes that let go
   bool sweep = false, leaving = false;
   uint64_t next_growth = 0;
   while (!leaving) {

@@ -8,16 +8,16 @@
 
 namespace cloche::spawn {
 
-// A process of its own for everything that takes time after a sandbox: counting what it changed,
-// deleting uppers, mounts and control groups, growing the pool. Spawn's loop never waits for it.
+// A process for everything slow after a sandbox: counting its changes, deleting uppers, mounts and
+// cgroups, growing the pool. Spawn's loop never waits for it.
 struct KeeperTask {
   enum class Kind : uint32_t { kCount = 1, kSweep = 2, kLetGo = 3 };
   Kind kind{};
   uint32_t user_xattr = 0;
-  uint64_t number = 0;    // kCount: of the request to answer; fd: the upper
-  uint32_t flags = 0;     // kCount: of that answer
+  uint64_t number = 0;    // kCount: the request to answer; fd: the upper
+  uint32_t flags = 0;     // kCount: for that answer
   char sandbox[32] = {};  // kCount
-  char cgroup[32] = {};   // kSweep: to be removed, "" = none
+  char cgroup[32] = {};   // kSweep: cgroup to remove, "" = none
   // kLetGo: fds: the pidfd of an init that is about to be killed, and its mount namespace.
 };
 

@@ -18,9 +18,9 @@ namespace {
 constexpr int kMostRounds = 100;
 
 pid_t processes[16384];
-pid_t signalled[std::size(processes)];  // by the round before, in ascending order
+pid_t signalled[std::size(processes)];  // in the previous round, ascending
 
-// Of a line "ID:CONTROLLERS:PATH": is it about memory? On v2 there is one line, without names.
+// Whether a line "ID:CONTROLLERS:PATH" is about memory. v2 has one line without names.
 bool IsMemory(const char* names, size_t size, bool unified) {
   constexpr char kName[] = "memory";
   constexpr size_t kSize = sizeof kName - 1;
@@ -63,8 +63,8 @@ bool IsIn(pid_t pid, const char* path, bool unified) {
 
 }  // namespace
 
-// A process with SIGKILL pending forks no more, however long it takes to give its memory back: we
-// are done when a round finds only processes that were signalled before it.
+// A process with SIGKILL pending no longer forks, however long it takes to free its memory: we are
+// done when a round finds only processes signalled before it.
 void KillGroup(const char (&path)[16], bool unified) {
   long before = 0;
   for (int round = 0; round < kMostRounds; ++round) {

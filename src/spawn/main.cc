@@ -21,8 +21,8 @@
 namespace cloche::spawn {
 namespace {
 
-// The kernel charges what all sandboxes use to this namespace, and to the account too: half of its
-// inotify instances stay outside.
+// The kernel charges what all sandboxes use to this namespace and to the account, too: leave half
+// of its inotify instances to the user.
 OrFailure<void> LeaveShareToUser(int64_t instances) {
   const char* file = "/proc/sys/user/max_inotify_instances";
   if (instances < 2 || access(file, F_OK) < 0) return {};
@@ -31,7 +31,7 @@ OrFailure<void> LeaveShareToUser(int64_t instances) {
   return {};
 }
 
-// Rootless: root over our own mounts, nobody else's. The map is our uid alone.
+// Rootless: root over our own mounts only. The map holds just our uid.
 OrFailure<void> BecomeOwnRoot() {
   std::string uid = std::to_string(getuid()), gid = std::to_string(getgid());
   const int64_t instances = sys::ReadNumberAt(AT_FDCWD, "/proc/sys/fs/inotify/max_user_instances");
@@ -63,7 +63,7 @@ OrFailure<std::string> MakeScratch(const std::string& state_path) {
   return scratch;
 }
 
-// A tag for control groups: daemons with different state directories live side by side.
+// A tag for cgroups: daemons with different state directories coexist.
 std::string TagOf(int state_dir) {
   struct stat info {};
   fstat(state_dir, &info);
@@ -126,7 +126,8 @@ int Main(const std::string& state_path, sys::Fd daemon) {
   Workshop workshop(*store, tree, *scratch);
   Server server(privileged ? Mode::kSystem : Mode::kRootless, std::move(daemon), std::move(host),
                 *store, tree, workshop);
-  // In system mode cloched gives its directory away before it starts us, and then root itself.
+  // In system mode cloched gives its directory away before it starts us, and later drops root
+  // itself.
   struct stat daemon_files {};
   if (fstatat(state.get(), "daemon", &daemon_files, AT_SYMLINK_NOFOLLOW) == 0)
     server.SetDaemonUser(daemon_files.st_uid, daemon_files.st_gid);

@@ -23,14 +23,14 @@ bool IsOpaque(int directory) {
 
 }  // namespace
 
-// The sandbox may have closed a directory to itself: we are root of its files, so that no mode has
-// to be changed.
+// The sandbox may have made a directory inaccessible: we are root over its files, so no mode need
+// be changed.
 OrFailure<void> MarkNewDirectories(int upper, int base) {
   if (IsOpaque(upper)) return {};
   struct Level {
     std::unique_ptr<sys::Directory> list;
     sys::Fd base;
-    size_t path;  // how much of it is this directory's
+    size_t path;  // length of this directory's path
   };
   std::string path;
   std::vector<Level> stack;
@@ -62,8 +62,8 @@ OrFailure<void> MarkNewDirectories(int upper, int base) {
       continue;
     }
     const int error = -below.get();
-    // What is mounted there is not what the overlay sees; what is closed to us nobody promotes
-    // into.
+    // The overlay does not see what is mounted there, and nobody promotes into a directory that is
+    // closed to us.
     if (error == EXDEV || error == EACCES) continue;
     if (error != ENOENT && error != ENOTDIR && error != ELOOP)
       return Failed(SpawnStep::kPool, "open base", error, path);

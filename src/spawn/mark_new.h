@@ -4,10 +4,10 @@
 
 namespace cloche::spawn {
 
-// Rootless overlayfs does not note which directories a sandbox made: those that the base has none
-// of merge with whatever appears there later, at the next mount. Marks them as showing nothing of
-// the base, which changes nothing as long as there is nothing. `upper` and `base` are the roots of
-// one overlay's layers.
+// Rootless overlayfs does not record which directories a sandbox made: at the next mount, those
+// absent from the base merge with whatever has appeared there. Marks them opaque, which changes
+// nothing while the base has nothing there. `upper` and `base` are the roots of one overlay's
+// layers.
 OrFailure<void> MarkNewDirectories(int upper, int base);
 
 }  // namespace cloche::spawn

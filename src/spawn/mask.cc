@@ -23,10 +23,10 @@
 namespace cloche::spawn {
 namespace {
 
-// A project larger than this is not searched further: what lies deepest stays visible
-// (SECURITY.md says so). 100,000 entries take about 100 ms, once.
+// A larger project is not searched further: files deepest down stay visible (SECURITY.md says so).
+// 100,000 entries take about 100 ms, once.
 constexpr size_t kMaxGlobEntries = 100000;
-constexpr int kMaxLinks = 40;  // in a row; the kernel follows no more either
+constexpr int kMaxLinks = 40;  // in a row, as in the kernel
 
 bool SkippedDirectory(const char* name) {
   for (const char* skip : {".git", "node_modules", "target", ".venv", "venv", "__pycache__",
@@ -114,8 +114,8 @@ class MaskBuilder {
       lowers_.push_back(op.kind == MountKind::kOverlay ? lowers[next++] : -1);
   }
 
-  // Also where a link leads: with /home a link to /var/home, what is hidden in the one is in both,
-  // and with ~/.ssh a link, its target is not to be had by its own name.
+  // Also applies where links lead: if /home is a link to /var/home, hidden files are hidden in
+  // both; if ~/.ssh is a link, its target is hidden under its own name, too.
   OrFailure<void> Apply(const FileRule& rule) {
     if (auto applied = ApplyAt(rule, rule.path); !applied) return applied;
     auto real = names_.Behind(rule.path);
@@ -127,8 +127,8 @@ class MaskBuilder {
     return hides ? ApplyToTargets(rule, *real) : OrFailure<void>();
   }
 
-  // A place to mount on that the base lacks is part of the mask: in the upper it would look like a
-  // change of the sandbox's.
+  // If the base lacks a mount point, the mask provides it: in the upper it would look like a change
+  // made by the sandbox.
   OrFailure<void> MountPoint(const MountOp& op, bool directory) {
     auto [directory_above, name] = SplitLast(op.target);
     auto [mount, parent] = OverlayOf(spec_, directory_above.empty() ? "/" : directory_above);
@@ -144,7 +144,7 @@ class MaskBuilder {
     if (!places) return std::unexpected(places.error());
     const int here = places->here;
     if (here < 0) return {};
-    // Nothing is there in the lower, so a whiteout only waits for what the host may make.
+    // The lower has nothing there, so a whiteout only guards against what the host may create.
     struct stat waiting;
     if (fstatat(here, name.c_str(), &waiting, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(waiting.st_mode))
       unlinkat(here, name.c_str(), 0);
@@ -168,7 +168,7 @@ class MaskBuilder {
     return Place(mount, rest, rule);
   }
 
-  // Of one link after the other, from the one at `path`, if one is there.
+  // Follows one link after the other, starting at `path`.
   OrFailure<void> ApplyToTargets(const FileRule& rule, std::string path) {
     const std::string origin = path;
     for (int i = 0; i < kMaxLinks; ++i) {
@@ -186,8 +186,8 @@ class MaskBuilder {
     return {};
   }
 
-  // Whoever owns a link chooses its target, and must not take the system away with it. What a
-  // sandbox works in stays visible, as it does when it is hidden by its own name.
+  // The owner of a link chooses its target, and must not hide the system with it. Directories that
+  // a sandbox works in stay visible, as they do when hidden by their own name.
   OrFailure<bool> IsNeeded(const std::string& path, const std::string& origin) {
     const auto holds = [&](const std::string& other) {
       return (other + "/").starts_with(path + "/");
@@ -200,7 +200,7 @@ class MaskBuilder {
            std::ranges::any_of(project_, holds);
   }
 
-  // By all names that lead to it.
+  // Under all names that lead to it.
   OrFailure<void> FindProject() {
     if (!project_.empty()) return {};
     project_.emplace_back("/");
@@ -222,9 +222,9 @@ class MaskBuilder {
     int below = -1;  // in the lower
   };
 
-  // Mirrors the directories that lead to `parent` into the mask layer, and stays there: most rules
-  // are about neighbours of the last. What it returns is good until the next call. Where the lower
-  // has no such directory there is nothing to hide.
+  // Mirrors the directories that lead to `parent` into the mask layer, and stays there, because
+  // most rules concern neighbours of the last one. The result is valid until the next call. If the
+  // lower has no such directory, there is nothing to hide.
   OrFailure<Places> Descend(int mount, const std::string& parent) {
     if (mount != mount_) {
       passed_.clear();
@@ -251,7 +251,7 @@ class MaskBuilder {
     return Places{passed_.back().here.get(), passed_.back().below.get()};
   }
 
-  // The top of an overlay.
+  // Enters the top of an overlay.
   OrFailure<void> Enter(int mount) {
     size_t index = 0;
     for (int i = 0; i < mount; ++i)
@@ -273,7 +273,7 @@ class MaskBuilder {
     return {};
   }
 
-  // One directory further down. False: there is none.
+  // Goes down one directory. False: there is none.
   OrFailure<bool> Step(int mount, const std::string& part) {
     const Passed& above = passed_.back();
     const std::string path = above.path.empty() ? part : above.path + "/" + part;
@@ -282,7 +282,7 @@ class MaskBuilder {
         openat(above.below.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.below.valid()) {
       const int error = errno;
-      // The host may make it at any moment, with something to hide in it.
+      // The host may create it at any moment, with something to hide in it.
       if (error == ENOENT)
         if (auto hidden = HideAbsent(above.here.get(), part, HostPath(mount, path)); !hidden)
           return std::unexpected(hidden.error());
@@ -303,7 +303,7 @@ class MaskBuilder {
     return true;
   }
 
-  // Sandboxes that run do not see it then, new ones get a mask of their own.
+  // If it appears, running sandboxes do not see it, and new ones get a new mask.
   OrFailure<void> HideAbsent(int dir, const std::string& name, const std::string& host_path) {
     if (mknodat(dir, name.c_str(), S_IFCHR, makedev(0, 0)) == 0)
       mask_.watch_.AddAbsent(host_path);
@@ -312,9 +312,9 @@ class MaskBuilder {
     return {};
   }
 
-  // A directory of the mask layer shows its own owner and mode inside, so it copies the lower's.
-  // Nobody else asks whether an ordinary caller of root's daemon may enter, so a change of these
-  // on the host needs a new mask; so does a link that took its place.
+  // A directory in the mask layer shows its own owner and mode inside, so it copies the lower's.
+  // Nothing else checks whether an ordinary caller of root's daemon may enter, so if these change
+  // on the host, or a link takes its place, a new mask is needed.
   OrFailure<void> Mirror(int dir, const std::string& name, int like, const std::string& host_path) {
     if (mkdirat(dir, name.c_str(), 0700) < 0) {
       if (errno == EEXIST) return {};
@@ -339,7 +339,7 @@ class MaskBuilder {
     if (!places) return std::unexpected(places.error());
     const auto [here, below] = *places;
     if (here < 0) return {};
-    // Also where nothing exists yet: it stays hidden when the host makes it later.
+    // Also if nothing exists yet: it stays hidden when the host creates it later.
     if (rule.kind == FileRuleKind::kHide) {
       if (mknodat(here, name.c_str(), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
         return Failed(SpawnStep::kFiles, "make whiteout", errno, rule.path);
@@ -349,8 +349,8 @@ class MaskBuilder {
     return WithoutHashes(here, below, name, rule.path);
   }
 
-  // A copy of the lower's file with the same owner and mode. What is read is what was looked at:
-  // opened once, as root, so no name is followed twice.
+  // A copy of the lower's file with the same owner and mode. The file is opened once, as root, so
+  // what is read is what was examined.
   OrFailure<void> WithoutHashes(int here, int below, const std::string& name,
                                 const std::string& path) {
     sys::Fd lower(openat(below, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -385,8 +385,8 @@ class MaskBuilder {
     return dir >= 0 && (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT);
   }
 
-  // Comes after what hides: only in the place of a whiteout, or where the base has nothing. What is
-  // visible stays as it is.
+  // Comes after hiding: only in place of a whiteout, or where the base has nothing. Visible files
+  // stay as they are.
   OrFailure<void> LayDecoy(int mount, const std::string& rest, const FileRule& rule) {
     rule_path_ = rule.path;
     auto [parent, name] = SplitLast(rest);
@@ -423,8 +423,8 @@ class MaskBuilder {
     return GiveToCaller(made.get(), 0600, here.get());
   }
 
-  // One directory further down on the way to a decoy: the base's own, or one of ours in the place
-  // of a whiteout, which shows nothing that lies below it. False: something else is there.
+  // Goes down one directory on the way to a decoy: the base's own, or one of ours in place of a
+  // whiteout, which shows nothing below it. False: something else is there.
   OrFailure<bool> EnterForDecoy(int mount, const std::string& path, const std::string& part,
                                 sys::Fd& here, sys::Fd& below) {
     const bool hidden = IsWhiteout(here.get(), part.c_str());
@@ -460,7 +460,7 @@ class MaskBuilder {
     return true;
   }
 
-  // As old as its directory: what has just been made looks like it.
+  // As old as its directory: a brand-new file would look suspicious.
   OrFailure<void> GiveToCaller(int file, mode_t mode, int directory) {
     const bool owned =
         fchown(file, spec_.caller.uid, spec_.caller.gid) == 0 || spec_.mode == Mode::kRootless;
@@ -479,19 +479,19 @@ class MaskBuilder {
     return (source == "/" ? "" : source) + "/" + rest;
   }
 
-  // A link of the project that matches a pattern.
+  // Hides the target of a link in the project that matches a pattern.
   OrFailure<void> HideTargetOf(int mount, const std::string& rest, const FileRule& hide,
                                const std::vector<std::string>& patterns) {
     const std::string& top = spec_.mounts[static_cast<size_t>(mount)].target;
     const std::string path = (top == "/" ? "" : top) + "/" + rest;
     auto target = names_.Target(path);
     if (!target) return std::unexpected(target.error());
-    // What an exception names is for everybody to see.
+    // Files named by an exception are public.
     if (target->empty() || Excepted(patterns, SplitLast(*target).second.c_str())) return {};
     return ApplyToTargets(hide, path);
   }
 
-  // `top` is empty for the whole of a mount.
+  // `top` is empty for a whole mount.
   OrFailure<void> Search(int mount, const FileRule& rule, const std::string& top) {
     const std::vector<std::string> patterns = Lines(rule.content);
     std::deque<std::string> pending = {top};
@@ -530,16 +530,16 @@ class MaskBuilder {
 
   Mask& mask_;
   const SandboxSpec& spec_;
-  std::vector<int> lowers_;  // by mount, -1 where it is no overlay
+  std::vector<int> lowers_;  // by mount, -1 if it is not an overlay
   BaseNames names_;
-  std::vector<std::string> project_;  // once it was looked for
+  std::vector<std::string> project_;  // once it was searched for
   std::string rule_path_;
   struct Passed {
     std::string name, path;  // "" = the overlay's top
     sys::Fd here, below;
   };
   std::set<std::string> own_;  // directories of decoys, by mount and path
-  int mount_ = -1;             // that we are in
+  int mount_ = -1;             // the current one
   std::vector<Passed> passed_;
 };
 

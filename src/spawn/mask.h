@@ -13,18 +13,18 @@
 namespace cloche::spawn {
 
 // The layer between a lower and the upper that hides files: whiteouts, blanked shadow files. It is
-// built once per spec and shared, so a sandbox's own upper holds nothing but its own changes.
+// built once per spec and shared, so that a sandbox's upper holds only its own changes.
 class Mask {
  public:
-  // Makes it below `dir`/`name`: one directory per overlay of the spec, "0", "1", ...
-  // `lowers` are the overlays' lower directories, in the same order.
+  // Builds it below `dir`/`name`: one directory per overlay of the spec, "0", "1", ... `lowers` are
+  // the overlays' lower directories, in the same order.
   static OrFailure<Mask> Build(int dir, const std::string& name, const SandboxSpec& spec,
                                const std::vector<int>& lowers);
 
   const std::string& name() const { return name_; }
   int root() const { return root_.get(); }
   bool HasLayer(size_t overlay) const { return used_[overlay]; }
-  // False when a directory that glob rules looked into changed since (new names may match), or a
+  // False if a directory that glob rules searched has changed since (new names may match), or a
   // file of which this holds a blanked copy.
   bool UpToDate() const { return !watch_.Changed(); }
 

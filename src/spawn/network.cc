@@ -12,14 +12,14 @@
 #include "sys/process.h"
 #include "sys/sandbox_network.h"
 
-// The way out of a sandbox that was granted one: laid afterwards, by a process that enters its
-// network namespace, so that nobody else pays for it. And the process that guards it.
+// The way out of a sandbox that was granted one, and the process that guards it. Set up afterwards
+// by a process that enters its network namespace, so that other sandboxes do not pay for it.
 namespace cloche::spawn {
 namespace {
 
 constexpr ptrdiff_t kMostAtOnce = 128;
 constexpr ptrdiff_t kMostConnectsOfOne = 32;
-constexpr uint64_t kEgressFiles = 65536;  // 10,000 connections, six of them each
+constexpr uint64_t kEgressFiles = 65536;  // 10,000 connections, six each
 
 }  // namespace
 
@@ -36,8 +36,8 @@ OrFailure<void> Server::CheckNetworkJob(const SpawnRequest& request,
     return Failed(SpawnStep::kPlan, "sandbox of somebody else", EPERM);
   if (request.op == SpawnOp::kConnect && BodyOf<ask::Connect>(request).port == 0)
     return Failed(SpawnStep::kPlan, "port", EINVAL);
-  // A program inside may let those who connect or read a file wait: that is at the cost of its
-  // owner alone.
+  // A program inside may keep whoever connects or reads a file waiting; only its owner pays for
+  // that.
   const bool connects = request.op == SpawnOp::kConnect || request.op == SpawnOp::kForget || trust;
   const auto counts = [&](const auto& job) {
     if (job.second.request.op != request.op || !connects)
@@ -79,7 +79,7 @@ OrFailure<std::vector<sys::Fd>> Server::DoNetworkJob(const SpawnRequest& request
     return made;
   }
   // Init's memory belongs to the user namespace that cloched was started in. Only root may look at
-  // it through there: rootless a socket of init's shows the way.
+  // it through there; rootless, one of init's sockets leads there.
   if (int error = mode_ == Mode::kSystem ? sys::EnterNetworkOf(init)
                                          : sys::EnterNetworkOfSocket(namespace_fd);
       error < 0)
@@ -119,19 +119,19 @@ void Server::StartEgress(const SpawnRequest& request, std::span<const int> fds) 
   StartProcess(request, "", nullptr, std::nullopt, [&](int) { return BecomeEgress(fds); });
 }
 
-// Rootless there is nobody else to become.
+// Rootless, there is no other user to become.
 int Server::LoseAllRights(uid_t uid, gid_t gid) const {
   const bool privileged = mode_ == Mode::kSystem;
   if (int error = sys::BecomePowerless(privileged ? uid : getuid(), privileged ? gid : getgid(),
                                        privileged);
       error < 0)
     return error;
-  return sys::DieWithParent();  // a change of user forgets it
+  return sys::DieWithParent();  // changing the user resets it
 }
 
 int Server::BecomeEgress(std::span<const int> fds) const {
   return BecomeProgram("cloche-egress", {fds[0]}, fds[1], [&] {
-    (void)sys::AllowFiles(kEgressFiles);  // it counts what it has
+    (void)sys::AllowFiles(kEgressFiles);  // it counts its own files
     return LoseAllRights(daemon_uid_, daemon_gid_);
   });
 }

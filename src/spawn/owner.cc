@@ -12,15 +12,15 @@
 namespace cloche::spawn {
 namespace {
 
-constexpr size_t kMostLinks = 16384;  // looked at; beyond that nobody is found
+constexpr size_t kMostLinks = 16384;  // examined at most; beyond that no owner is found
 
 pid_t processes[4096];
 pid_t descriptors[4096];
 
 bool IsBlank(char c) { return c == ' ' || c == '\n'; }
 
-// One line of /proc/net/tcp and its kin: "sl local:PORT remote:PORT st a b c uid timeout INODE
-// ...". The inode if the local port is this one, else 0.
+// Parses one line of /proc/net/tcp and its kin: "sl local:PORT remote:PORT st a b c uid timeout
+// INODE ...". Returns the inode if the local port matches, otherwise 0.
 uint64_t InodeOfLine(const char* line, const char* end, uint16_t port) {
   const char* at = line;
   for (int word = 0; at < end; ++word) {
@@ -68,7 +68,7 @@ uint64_t InodeIn(const char* path, uint16_t port) {
   return inode;
 }
 
-// Into the end of `text`: where it begins.
+// Writes to the end of `text`; returns where it begins.
 char* Decimal(uint64_t number, char* end) {
   do {
     *--end = static_cast<char>('0' + number % 10);
@@ -115,7 +115,7 @@ pid_t FindSocketOwner(uint16_t port, char (&name)[16]) {
   link[8 + size] = ']';
   const long count = ListNumbers(AT_FDCWD, "/proc", processes, std::size(processes));
   size_t looked_at = 0;
-  // The youngest first: it is most often a new one.
+  // The youngest first: the owner is usually a new process.
   for (long i = count - 1; i >= 0 && looked_at < kMostLinks; --i) {
     char path[32] = "/proc/", text[24] = {};
     const char* pid = Decimal(static_cast<uint64_t>(processes[i]), text + sizeof text - 1);

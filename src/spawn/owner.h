@@ -5,8 +5,8 @@
 
 namespace cloche::spawn {
 
-// For init: which process has a TCP or UDP socket bound to this port, as far as we may see; 0 if
-// none is found. `name` is what it calls itself. Allocates nothing.
+// For init: finds the process that has a TCP or UDP socket bound to this port, as far as we can
+// see; 0 if none is found. `name` is what it calls itself. Allocates nothing.
 pid_t FindSocketOwner(uint16_t port, char (&name)[16]);
 
 }  // namespace cloche::spawn

@@ -16,7 +16,7 @@ namespace cloche::spawn {
 namespace {
 
 constexpr int kSteps = 2000;    // about a millisecond each
-constexpr int kInOrder = 1000;  // steps; after that nobody waits for his parent
+constexpr int kInOrder = 1000;  // steps; after that children do not wait for their parents
 
 struct Process {
   pid_t pid;
@@ -30,7 +30,7 @@ pid_t found[16384];
 Process all[16384];
 
 struct Stat {
-  char state = 0;  // as in the third field of stat: R, S, D, T ... 0 = it is gone
+  char state = 0;  // third field of stat: R, S, D, T ... 0 = it is gone
   pid_t parent = 0;
 };
 
@@ -42,7 +42,7 @@ Stat StatAt(const char* path) {
   const ssize_t size = read(fd, text, sizeof text - 1);
   close(fd);
   text[size < 0 ? 0 : size] = '\0';
-  // A name may hold anything, parentheses too: the last one ends it.
+  // A name may contain anything, even parentheses: the last one ends it.
   for (ssize_t at = size - 5; at > 0; --at) {
     if (text[at] != ')') continue;
     out.state = text[at + 2];
@@ -99,7 +99,7 @@ bool NoteAsleep(long count) {
   return true;
 }
 
-// What is not in the list has no parent that could still move.
+// A process that is not in the list has no parent that could still move.
 bool StandsInList(pid_t pid, long count) {
   if (pid == 1) return true;
   for (long i = 0; i < count; ++i)
@@ -158,9 +158,9 @@ long ListNumbers(int dir, const char* path, pid_t* numbers, size_t most) {
   return static_cast<long>(count);
 }
 
-// Parents first, and children only when these stand: a shell must not see its jobs stop. It is also
-// the only order for somebody who waits for a child between vfork and exec: he cannot be stopped
-// before the child goes on.
+// Parents first, and children only once these stand still: a shell must not see its jobs stop. This
+// is also the only order that works for a process waiting for its child between vfork and exec: it
+// cannot be stopped before the child goes on.
 bool PauseOthers() {
   for (int step = 0; step < kSteps; ++step) {
     const long count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
@@ -181,7 +181,7 @@ bool PauseOthers() {
   return false;
 }
 
-// Children first: a shell that wakes up before them would take them for stopped by somebody.
+// Children first: a shell that wakes up before them would think that somebody stopped them.
 void ResumeOthers() {
   const long count = ListNumbers(AT_FDCWD, "/proc", found, std::size(found));
   for (long i = count - 1; i >= 0; --i)

@@ -18,8 +18,8 @@
 #include "spawn/special.h"
 #include "sys/process.h"
 
-// Hands states of sandboxes to cloche-diff and cloche-promote: the descriptors they need, the
-// rights of whoever asks, and what only root can read of an upper.
+// Passes states of sandboxes to cloche-diff and cloche-promote: the descriptors they need, the
+// caller's rights, and what only root can read from an upper.
 namespace cloche::spawn {
 namespace {
 
@@ -27,7 +27,7 @@ constexpr ptrdiff_t kMostReadersOfOne = 32;
 constexpr size_t kMostReaders = 256;
 constexpr size_t kMostPathBytes = 16 << 20;
 
-// Absolute paths, each with a NUL behind it.
+// Absolute paths, each followed by a NUL.
 OrFailure<std::vector<std::string>> ReadPaths(int memory) {
   std::string text;
   if (int error = sys::ReadSealed(memory, text, kMostPathBytes); error < 0)
@@ -102,12 +102,12 @@ OrFailure<Server::OpenedState> Server::OpenState(const SpawnRequest& request, co
     const MountOp& op = plan->spec.mounts[i];
     if (op.kind != MountKind::kOverlay) continue;
     const size_t overlay = index++;
-    // One that is read-only may have been writable when it was changed.
+    // A read-only one may have been writable when it was changed.
     if (!view->sources[i].valid() || !view->sources[i].directory) continue;
     LayoutSlot slot;
     slot.target = op.target;
-    // One that is not there was never mounted: nothing was changed in it. Any other failure, and a
-    // mask that cannot be opened, would show too little or too much.
+    // A missing upper was never mounted, so nothing was changed in it. Any other failure, or a mask
+    // that cannot be opened, would show too little or too much.
     for (const bool of_other : {false, true}) {
       const std::string& name = (of_other ? *others : *slots).names()[overlay];
       if (name.empty()) continue;
@@ -135,7 +135,7 @@ OrFailure<Server::OpenedState> Server::OpenState(const SpawnRequest& request, co
       opened.homes.emplace_back(openat(state->get(), slots->names()[overlay].c_str(),
                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
-  // One without descriptors cannot be read: anything may be different there.
+  // A slot without descriptors cannot be read: anything may differ there.
   for (const Slots* each : {&*slots, &*others})
     for (const std::string& target : each->away())
       opened.layout.slots.push_back({.target = target});
@@ -159,7 +159,7 @@ void Server::StartDiffOrPromote(const SpawnRequest& request, const Wanted& wante
                [&](int) { return BecomeDiffOrPromote(*opened, wanted, talk); });
 }
 
-// It needs nothing of the sandbox: whose rights it has is all that matters.
+// It needs nothing from the sandbox; only the caller's rights matter.
 void Server::StartBirthNote(const SpawnRequest& request, std::span<const int> fds) {
   if (fds.size() != 4) return Refuse(request, {SpawnStep::kPlan, "descriptors", EBADMSG, ""});
   sys::PeerIdentity caller;
@@ -212,7 +212,7 @@ OrFailure<void> Server::MarkAllNew(const OpenedState& opened) const {
 
 int Server::BecomeDiffOrPromote(OpenedState& opened, const Wanted& wanted, const Talk& talk) {
   const bool promotes = wanted.use == Use::kPromote;
-  // Before anything of it is read: what is shown is what will be applied.
+  // Before anything is read: what is shown is what will be applied.
   if (!opened.cgroup.empty())
     if (int error = cgroups_.Freeze(opened.cgroup, kFreezeMs); error < 0)
       return Complain(talk.complaint, "freeze", -error);

@@ -1,6 +1,6 @@
-// How the shelf is refilled: one begun at a time, so that no request waits long, but several on
-// their way, because what they wait for (a grace period of the kernel, to enter a v1 cgroup) is
-// the same for all.
+// Refills the shelf: starts one at a time, so that no request waits long, but has several in
+// progress, because they all wait for the same thing (an RCU grace period of the kernel when
+// entering a v1 cgroup).
 #include <sys/epoll.h>
 
 #include "spawn/server.h"
@@ -13,7 +13,7 @@ constexpr size_t kMostAtOnce = 4;
 constexpr size_t kLow = 2;
 // The command that was just started gets the CPUs first, as long as there is stock left.
 constexpr int kLowDelayMs = 2, kDelayMs = 15;
-// Mounts change in bursts, and while we look at one, whoever made it cannot unmount it.
+// Mounts change in bursts, and while we examine one, its maker cannot unmount it.
 constexpr int kAfterMountsMs = 300;
 
 }  // namespace
@@ -51,7 +51,7 @@ void Server::FinishRefill(pid_t pid) {
   if (finished) finished = Watch(sandbox);
   shelf_.MarkBroken(key, !finished.has_value());
   if (!finished) return Sweep("");
-  // Half-limited ones are no stock; why it fails is reported by the launch that wants it.
+  // One without its limits is not fit for stock; the launch that needs it reports why this fails.
   if (SetLimits(sandbox, shelf_.LimitsOf(key))) {
     shelf_.Put(key, std::move(sandbox));
   } else {

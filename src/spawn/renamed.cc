@@ -19,8 +19,8 @@ namespace cloche::spawn {
 namespace {
 
 constexpr const char* kOperation = "copy renamed directory";
-// There for a moment, beside it. What stands there is removed, so it is a name that nobody else
-// has.
+// Exists briefly, beside the directory. Anything of this name is removed, so nobody else must use
+// it.
 constexpr const char* kPassing = ".cloche-renamed-0e5b1c6f9a2d4837";
 
 Failure Because(int error, const std::string& path) {
@@ -31,8 +31,8 @@ sys::Fd OpenBelow(int root, const std::string& path) {
   return sys::Fd(sys::OpenOnMount(root, path.c_str(), O_RDONLY | O_DIRECTORY));
 }
 
-// Makes a second tree out of a first: directories anew, everything else by one more name. A link to
-// a file of the base makes overlayfs copy it, whatever kind it is.
+// Builds a second tree from a first: new directories, and one more name for everything else.
+// Linking a file of the base makes overlayfs copy it, whatever its kind.
 class Mirror {
  public:
   Mirror(int view, LinkedFiles& linked) : view_(view), linked_(linked) {}
@@ -40,16 +40,16 @@ class Mirror {
   // In the directory `parent`, which is at `above`.
   OrFailure<void> Make(int parent, const std::string& above, const std::string& from,
                        const std::string& to, const volatile sig_atomic_t& cancelled);
-  const std::set<FileNumber>& directories() const { return directories_; }  // of the first
+  const std::set<FileNumber>& directories() const { return directories_; }  // of the first tree
 
  private:
   struct Level {
-    std::string path, made;  // below the root of the overlay; may be longer than the kernel takes
+    std::string path, made;  // below the overlay's root; may exceed the kernel's limit
     sys::Fd from, to;
     std::vector<std::string> names;  // left to do
   };
   struct Step {
-    int from, to;  // the directories above
+    int from, to;  // their parent directories
     std::string from_name, to_name;
   };
   OrFailure<void> Enter(const Step& step, std::string path, std::string made);
@@ -139,7 +139,7 @@ void MarkLost(StateLayout& layout, const std::function<int(int32_t)>& fd) {
       const sys::Fd now = where.base < 0 ? sys::Fd() : OpenBelow(fd(where.base), path);
       struct stat info;
       each.lost = !now.valid() || fstat(now.get(), &info) < 0;
-      // One in which something is hidden was copied from what hides it, which is made anew.
+      // If something in it is hidden, it was copied from the mask, which is made anew.
       const bool hides = where.mask >= 0 && OpenBelow(fd(where.mask), path).valid();
       if (!each.lost && !hides && each.origin != 0) each.lost = info.st_ino != each.origin;
     }
@@ -162,7 +162,7 @@ std::vector<std::string> DependentOnBase(const StateLayout& layout, uint32_t slo
     if (!each->redirect.empty() && !each->lost &&
         (overlaps(path) || overlaps(BasePathOf(special, path))))
       paths.push_back(path);
-  std::ranges::sort(paths);  // what holds others comes first
+  std::ranges::sort(paths);  // a directory comes before what is below it
   return paths;
 }
 
@@ -188,8 +188,8 @@ std::set<FileNumber> WorkingDirectories(pid_t init) {
   return found;
 }
 
-// Killed at any step it leaves the old directory or the new one, whole, and perhaps what is removed
-// when the next one begins.
+// Killed at any step, it leaves the complete old directory or the complete new one, and possibly
+// leftovers that the next run removes.
 OrFailure<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const std::string& path,
                             LinkedFiles& linked, const volatile sig_atomic_t& cancelled) {
   const size_t slash = path.rfind('/');
@@ -205,13 +205,13 @@ OrFailure<void> CopyRenamed(int view, const std::set<FileNumber>& in_use, const 
   LinkedFiles now = linked;
   Mirror mirror(view, now);
   OrFailure<void> made = mirror.Make(parent.get(), above, name, kPassing, cancelled);
-  // A process that works in one of them would be left in a removed directory.
+  // A process working in one of them would be left in a removed directory.
   for (const FileNumber& each : mirror.directories())
     if (made && in_use.contains(each))
       made = Failed(SpawnStep::kPool, "a process works in it", EBUSY, path);
   if (made && renameat2(parent.get(), kPassing, parent.get(), name.c_str(), RENAME_EXCHANGE) < 0)
     made = std::unexpected(Because(errno, path));
-  // Those that were made just now have their place.
+  // Entries made just now have reached their final place.
   const std::string passing = above + "/" + kPassing + "/", place = above + "/" + name + "/";
   for (auto& [number, first] : now)
     if (first.starts_with(passing)) first = place + first.substr(passing.size());

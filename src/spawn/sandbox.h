@@ -20,15 +20,15 @@ struct Sandbox {
   std::string id;    // once handed out
   uint32_t slot = 0;
   uint32_t uid_base = 0;
-  uint32_t caller = 0;  // who its spec is of
+  uint32_t caller = 0;  // the user its spec is for
   uint32_t owner = 0;   // once handed out
   pid_t pid = 0;
   bool kept = false;            // its upper is kept/id, not once/name
   bool in_memory = false;       // its upper is a tmpfs: no quota to set
-  bool returning = false;       // it was kept before: its files outlive a launch that fails
+  bool returning = false;       // it was kept before: its files outlive a failed launch
   bool discard = false;         // remove the upper when init is gone
-  bool summary = false;         // its changes are counted for the reply
-  uint64_t number = 0;          // of the request whose reply waits for init's end
+  bool summary = false;         // count its changes for the reply
+  uint64_t number = 0;          // the request whose reply waits for init's end
   bool writes_outside = false;  // something of the host is writable inside
   sys::Fd pidfd, control, listener, upper, oom;
   std::optional<KernelLimits> limits;  // in force

@@ -40,7 +40,7 @@ bool IsUntouched(int upper) {
   while (const dirent* slot = slots.Next()) {
     const std::string changes = std::string(slot->d_name) + "/u";
     if (faccessat(upper, changes.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
-      continue;  // it is only looked at
+      continue;  // read-only
     if (!sys::IsEmptyDirectory(upper, changes.c_str())) return false;
   }
   return slots.error() == 0;
@@ -85,7 +85,7 @@ void Server::RestartKeeper() {
   keeper_ = StartKeeper(store_, cgroups_, daemon_.get(), keeper_pid_);
 }
 
-// A request may come before the loop hears of them.
+// A request may come before the loop notices them.
 void Server::NoticeMounts() {
   if (host_.Changed()) TakeInMounts();
 }
@@ -98,7 +98,7 @@ void Server::TakeInMounts() {
   mounts_changed_ = sys::MonotonicMicros();
 }
 
-// The directory below a mount that we do not see must not pass for the mount.
+// If we do not see a mount, the directory below it must not pass for it.
 OrFailure<void> Server::CheckSources(const SandboxSpec& spec) const {
   for (const MountOp& op : spec.mounts)
     if (const std::string* mount = op.source.empty() ? nullptr : host_.DiffersAt(op.source))
@@ -106,7 +106,7 @@ OrFailure<void> Server::CheckSources(const SandboxSpec& spec) const {
   return {};
 }
 
-// A sandbox whose end nobody would notice is ended at once.
+// If we could not notice its end, end the sandbox at once.
 OrFailure<void> Server::Watch(Sandbox& sandbox) {
   epoll_event event{EPOLLIN, {.u64 = static_cast<uint64_t>(sandbox.pid)}};
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sandbox.pidfd.get(), &event) == 0) return {};
@@ -129,8 +129,7 @@ int Server::Run() {
     const int refill = RefillDelay();
     int count = epoll_wait(epoll_.get(), events, 32, refill >= 0 ? refill : kTrimMs);
     if (count < 0 && errno != EINTR) return 1;
-    // The kernel tells of the host's mounts once, and what was prepared before is worth nothing
-    // now.
+    // The kernel reports the host's mounts once, and everything prepared before is now useless.
     for (int i = 0; i < count; ++i)
       if (events[i].data.u64 == kMountsToken) TakeInMounts();
     // Requests first: a person waits for them.
@@ -172,7 +171,7 @@ void Server::Shutdown() {
     }
   }
   workshop_.ForgetMasks();
-  keeper_.Reset();  // it finishes what it was told and leaves
+  keeper_.Reset();  // it finishes its tasks and exits
   while (waitpid(keeper_pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -198,7 +197,7 @@ void Server::HandleRequest() {
   for (const int each : passed) close(each);
 }
 
-// Which request goes where.
+// Dispatches requests.
 void Server::Serve(const SpawnRequest& request, std::span<const int> fds) {
   switch (request.op) {
     case SpawnOp::kLaunch:
@@ -284,7 +283,7 @@ void Server::Answer(const SpawnRequest& request, const Failure* failure) {
   Tell(failure ? FailureReply(request, *failure) : ReplyTo(request));
 }
 
-// A daemon that misses an answer would wait for ever: it is rather told that we are gone.
+// A daemon that misses an answer would wait forever: rather let it see that we are gone.
 bool Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
   const long sent = sys::SendMessage(daemon_.get(), &reply, sizeof reply, fds);
   if (sent == -ETOOMANYREFS) return false;
@@ -292,7 +291,7 @@ bool Server::Tell(const SpawnReply& reply, std::span<const int> fds) {
   return true;
 }
 
-// Rootless there is nobody's right to borrow: cloched is the caller.
+// Rootless, there are no rights to borrow: cloched is the caller.
 OrFailure<void> Server::IdentifyClient(int socket, sys::PeerIdentity& peer) const {
   if (mode_ == Mode::kSystem)
     if (int error = sys::AcceptedAtFileOfRoot(socket); error < 0)
@@ -327,7 +326,7 @@ void Server::Launch(const SpawnRequest& request, std::span<const int> fds) {
   Sweep("");
 }
 
-// Nothing: an ordinary new upper, which the shelf has.
+// nullopt: an ordinary new upper, which the shelf has.
 OrFailure<std::optional<UpperChoice>> Server::ChooseUpper(const LaunchPlan& plan, uint32_t owner) {
   UpperChoice choice;
   if (plan.keep) {
@@ -354,7 +353,7 @@ OrFailure<Sandbox> Server::BuildToOrder(const SandboxSpec& spec, const UpperChoi
 
 OrFailure<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf) {
   const std::string key = EncodeSpec(plan.spec);
-  // One with decoys is the only one of its kind: nobody will ask for another.
+  // A sandbox with decoys is unique: nobody will ask for another.
   if (std::ranges::any_of(plan.spec.files, [](const FileRule& rule) {
         return rule.kind == FileRuleKind::kDecoy || rule.kind == FileRuleKind::kDecoyInstead;
       })) {
@@ -363,7 +362,7 @@ OrFailure<Sandbox> Server::TakeOrBuild(const LaunchPlan& plan, bool& from_shelf)
   }
   const auto dispose = [&](Sandbox s) { Dispose(std::move(s)); };
   auto prepared = shelf_.Take(key, plan, dispose);
-  if (!prepared && !preparing_.empty()) {  // sooner there than a new one
+  if (!prepared && !preparing_.empty()) {  // ready sooner than a new one
     FinishOneOf(key);
     prepared = shelf_.Take(key, plan, dispose);
   }
@@ -486,23 +485,22 @@ void Server::Discard(const SpawnRequest& request, bool count) {
   sandbox->discard = true;
   sandbox->summary = count;
   if (sandbox->writes_outside) return AnswerAtRest(request, *sandbox, false);
-  // Most commands change nothing, and that is quickly seen. The person waits for the answer, not
-  // for the kernel to take everything down: that begins a moment later.
+  // Most commands change nothing, which is quickly seen. The caller waits for the answer, not for
+  // the kernel to take everything down, which begins a moment later.
   const bool counted = count && !IsUntouched(sandbox->upper.get());
   if (!counted) Answer(request, nullptr);
   sys::PidfdSignal(sandbox->pidfd.get(), SIGKILL);
   if (counted) AnswerWithCount(request, *sandbox);
 }
 
-// Whoever gets the answer may rely on it that the host's files change no more, and that what is
-// kept is at rest.
+// Once answered, the host's files no longer change, and the kept files are at rest.
 void Server::AnswerAtRest(const SpawnRequest& request, Sandbox& sandbox, bool brief) {
   sandbox.number = request.number;
   if (brief) LeaveMounts(sandbox);
   sys::PidfdSignal(sandbox.pidfd.get(), SIGKILL);
 }
 
-// Counting is the keeper's work.
+// The keeper counts.
 void Server::AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox) {
   KeeperTask task{};
   task.kind = KeeperTask::Kind::kCount;
@@ -549,7 +547,7 @@ void Server::InitEnded(pid_t pid) {
   }
 }
 
-// The rename into trash/ is the record on disk that the rest still has to happen.
+// The rename into trash/ is the record on disk that the rest must still happen.
 void Server::CleanUp(Sandbox& sandbox) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, sandbox.pidfd.get(), nullptr);
   if (sandbox.discard || !sandbox.kept)
@@ -558,7 +556,7 @@ void Server::CleanUp(Sandbox& sandbox) {
   Sweep(cgroups_.host().version != sys::CgroupVersion::kNone ? sandbox.name : "");
 }
 
-// The keeper empties the trash, and removes this cgroup.
+// The keeper empties the trash and removes this cgroup.
 void Server::Sweep(const std::string& cgroup) {
   KeeperTask task{};
   task.kind = KeeperTask::Kind::kSweep;
@@ -566,7 +564,7 @@ void Server::Sweep(const std::string& cgroup) {
   sys::SendMessage(keeper_.get(), &task, sizeof task);
 }
 
-// Its mounts outlive init. Without the keeper they do not: then it takes longer.
+// Lets the mounts outlive init. Without the keeper they do not, and it takes longer.
 void Server::LeaveMounts(const Sandbox& sandbox) {
   const sys::Fd mounts(sys::OpenMountNamespace(sandbox.pid));
   if (!mounts.valid()) return;

@@ -38,12 +38,12 @@ class Server {
     daemon_uid_ = uid;
     daemon_gid_ = gid;
   }
-  int Run();  // until cloched goes; everything it started goes with it
+  int Run();  // until cloched goes, then ends everything it started
 
  private:
   void HandleRequest();
   void Serve(const SpawnRequest& request, std::span<const int> fds);
-  void NoticeMounts();  // of the host, if there are others than before
+  void NoticeMounts();  // of the host, if they have changed
   void TakeInMounts();
   OrFailure<void> CheckSources(const SandboxSpec& spec) const;
   void Launch(const SpawnRequest& request, std::span<const int> fds);
@@ -57,7 +57,7 @@ class Server {
   OrFailure<void> SetLimits(Sandbox& sandbox, const KernelLimits& limits);
   uint32_t FullFlags(const Sandbox& sandbox) const;
   void AnswerWithCount(const SpawnRequest& request, const Sandbox& sandbox);
-  Sandbox* TakeBack(const std::string& id);  // null: it does not run
+  Sandbox* TakeBack(const std::string& id);  // null: it is not running
   void Stop(const SpawnRequest& request, bool brief);
   void Discard(const SpawnRequest& request, bool count);
   void AnswerAtRest(const SpawnRequest& request, Sandbox& sandbox, bool brief);
@@ -67,7 +67,7 @@ class Server {
   void Refuse(const SpawnRequest& request, const Failure& failure) { Answer(request, &failure); }
   void InitEnded(pid_t pid);
   OrFailure<void> IdentifyClient(int socket, sys::PeerIdentity& peer) const;
-  void Dispose(Sandbox sandbox);  // never handed out, or failed half-way
+  void Dispose(Sandbox sandbox);  // never handed out, or failed halfway
   OrFailure<void> Watch(Sandbox& sandbox);
   void CleanUp(Sandbox& sandbox);
   void Sweep(const std::string& cgroup);
@@ -75,9 +75,9 @@ class Server {
   // False: the user has too many descriptors in flight, and it was not sent.
   bool Tell(const SpawnReply& reply, std::span<const int> fds = {});
   void RestartKeeper();
-  void Shutdown();  // nothing of ours is left when it returns
+  void Shutdown();  // ends everything we started
   // refill.cc
-  int RefillDelay() const;       // ms, the longer the more is in stock; -1 = nothing to begin
+  int RefillDelay() const;       // ms, longer if more is in stock; -1 = nothing to do
   void Refill();                 // begins one
   void FinishRefill(pid_t pid);  // waits for its report and shelves it
   void FinishOneOf(const std::string& key);
@@ -88,10 +88,10 @@ class Server {
   void ThawJob(uint64_t number);
   void Flush(const SpawnRequest& request);
   void Divide(const SpawnRequest& request);
-  // No job is at work on the same state.
+  // Fails if a job is working on the same state.
   OrFailure<void> CheckUndisturbed(const SpawnRequest& request) const;
   OrFailure<void> CheckJob(const SpawnRequest& request) const;
-  // Runs `work` in a process of its own; a status other than 0 is a failure to be answered.
+  // Runs `work` in its own process; a status other than 0 is a failure to report.
   void StartProcess(const SpawnRequest& request, const std::string& cgroup,
                     std::shared_ptr<Mask> mask, std::optional<uid_t> reads_for,
                     const std::function<int(int answer)>& work);
@@ -110,8 +110,8 @@ class Server {
     Use use{};
     std::string snapshot;  // "" = the sandbox as it is
     std::string against;   // another snapshot; "" = the base
-    bool live = false;     // it may run
-    bool freeze = false;   // and stands still then
+    bool live = false;     // it may be running
+    bool freeze = false;   // and is frozen then
     bool few = false;      // only if little changed
   };
   struct OpenedState {
@@ -119,18 +119,18 @@ class Server {
     StateLayout layout;
     std::vector<sys::Fd> fds;  // of the layout, from its first number on
     std::shared_ptr<Mask> mask;
-    std::vector<std::string> asked;  // what is promoted; none: everything
-    std::string cgroup;              // that stands still meanwhile; "" = none
+    std::vector<std::string> asked;  // paths to promote; empty: everything
+    std::string cgroup;              // the frozen one; "" = none
     pid_t init = 0;                  // of this state, if it runs
-    std::vector<sys::Fd> homes;      // to flatten: the directory of each slot of the layout
-    // The present uppers of a sandbox of which a snapshot is promoted, and their bases.
+    std::vector<sys::Fd> homes;      // for flattening: the directory of each slot in the layout
+    // If a snapshot is promoted: the sandbox's current uppers, and their bases.
     struct Present {
       sys::Fd upper;
       int32_t base = -1;
     };
     std::vector<Present> present;
   };
-  // The descriptors by which a helper talks with cloched.
+  // The descriptors through which a helper talks to cloched.
   struct Talk {
     int answer = -1, question = -1, complaint = -1;
   };
@@ -142,13 +142,13 @@ class Server {
   // Of the fds of ask::Diff and ask::Promote it uses plan, client and paths.
   OrFailure<OpenedState> OpenState(const SpawnRequest& request, const Wanted& wanted,
                                    std::span<const int> fds);
-  static constexpr int kTooMuch = 75;  // how it ends when more than a few changed
-  static constexpr int kRenamed = 76;  // how it ends when ask::Flatten is needed first
+  static constexpr int kTooMuch = 75;  // exit status if more than a few changed
+  static constexpr int kRenamed = 76;  // exit status if ask::Flatten is needed first
   static int FdOf(const OpenedState& opened, int32_t number);  // of its layout
   OrFailure<void> FindAllSpecial(OpenedState& opened, bool copied, bool few_only) const;
   // Rootless, before a promotion.
   OrFailure<void> MarkAllNew(const OpenedState& opened) const;
-  // These return only when they failed, and have said why.
+  // These return only on failure, after saying why.
   int BecomeDiffOrPromote(OpenedState& opened, const Wanted& wanted, const Talk& talk);
   int BecomeHelper(const char* name, const sys::PeerIdentity& caller, const Talk& talk,
                    std::span<const int> passed) const;
@@ -161,11 +161,11 @@ class Server {
   OrFailure<std::vector<sys::Fd>> DoNetworkJob(const SpawnRequest& request, int init,
                                                std::span<const int> fds) const;
   void StartEgress(const SpawnRequest& request, std::span<const int> fds);
-  int LoseAllRights(uid_t uid, gid_t gid) const;     // of a helper; 0 or -errno
-  int BecomeEgress(std::span<const int> fds) const;  // returns only when it failed
+  int LoseAllRights(uid_t uid, gid_t gid) const;     // for a helper; 0 or -errno
+  int BecomeEgress(std::span<const int> fds) const;  // returns only on failure
   // install_ca.cc
   struct CaFiles {
-    sys::Fd own, all, java;  // memory
+    sys::Fd own, all, java;  // memfds
   };
   OrFailure<void> ReadBundle(int mounts, int bundle) const;
   OrFailure<CaFiles> MakeCaFiles(int certificates, int bundle) const;
@@ -195,17 +195,17 @@ class Server {
   };
   struct Job {
     SpawnRequest request;
-    std::string cgroup;  // that it freezes; "" = none
+    std::string cgroup;  // the one it freezes; "" = none
     sys::Fd pidfd, answer;
-    std::shared_ptr<Mask> mask;  // that it reads
+    std::shared_ptr<Mask> mask;  // the one it reads
   };
   std::map<pid_t, Job> jobs_;
-  std::map<pid_t, uid_t> readers_;          // those of them that read for somebody
-  std::deque<SpawnRequest> queued_;         // jobs that take turns
+  std::map<pid_t, uid_t> readers_;          // those that read for somebody
+  std::deque<SpawnRequest> queued_;         // jobs that wait
   std::map<pid_t, Preparation> preparing_;  // by init's pid
   std::map<pid_t, Sandbox> alive_;          // handed out or being disposed of, by init's pid
   std::map<std::string, pid_t> ids_;        // handed out
-  uint64_t mounts_changed_ = 0;             // when the host's did, last
+  uint64_t mounts_changed_ = 0;             // when the host's mounts last did
   bool quit_ = false;
 };
 

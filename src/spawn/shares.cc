@@ -7,8 +7,8 @@
 #include "spawn/store.h"
 #include "sys/btrfs.h"
 
-// What each ordinary user has of the pool. Every upper and every saved state of one is a member of
-// the quota group 2/UID, whose limit is half of what the pool can become. Root has no such limit.
+// Each ordinary user's share of the pool. All of a user's uppers and saved states are members of
+// the quota group 2/UID, whose limit is half of what the pool can grow to. Root has no such limit.
 namespace cloche::spawn {
 
 OrFailure<void> Store::Charge(int upper, uint32_t owner) {
@@ -33,7 +33,7 @@ OrFailure<void> Store::Charge(int upper, uint32_t owner) {
     if (error == 0 || error == -EEXIST)
       error = sys::JoinQuotaGroup(root_.get(), static_cast<uint64_t>(subvolume), group);
     if (error == 0 || error == -EEXIST) return {};
-    // An empty group is taken away by the keeper, now and then.
+    // The keeper removes empty groups now and then.
     if (error != -ENOENT && error != -EINVAL) break;
     shares_.erase(owner);
   }
@@ -41,7 +41,7 @@ OrFailure<void> Store::Charge(int upper, uint32_t owner) {
 }
 
 bool Store::ShareIsFull(uint32_t owner) const {
-  constexpr uint64_t kLittle = 64 << 20;  // counted when the pool commits: a moment old
+  constexpr uint64_t kLittle = 64 << 20;  // counted at the pool's last commit, so slightly stale
   const auto share = shares_.find(owner);
   return groups_ && share != shares_.end() &&
          sys::QuotaGroupBytes(root_.get(), sys::UserGroupId(owner)) + kLittle > share->second;

@@ -12,12 +12,12 @@
 
 namespace cloche::spawn {
 
-// Prepared sandboxes, by spec. What was asked for lately is kept in stock, the more the oftener it
-// ran out; a change of the host's mounts throws everything away.
+// Prepared sandboxes, by spec. Recently used specs are kept in stock, more of them the more often
+// they ran out; a change of the host's mounts discards everything.
 class Shelf {
  public:
-  // A prepared sandbox of this spec, if there is one whose mask is still right and whose sources
-  // are what the caller would be given now. Unusable ones are handed to `dispose`.
+  // A prepared sandbox of this spec, if there is one whose mask is current and whose sources are
+  // what the caller would be given now. Passes unusable ones to `dispose`.
   template <typename Dispose>
   std::optional<Sandbox> Take(const std::string& key, const LaunchPlan& plan, Dispose dispose) {
     Row& row = rows_[key];
@@ -45,7 +45,7 @@ class Shelf {
     }
   }
 
-  // Gives up specs beyond kRows, and stock that only a busy time needed.
+  // Gives up specs beyond kRows, and stock that only a busy period needed.
   template <typename Dispose>
   void Trim(Dispose dispose) {
     while (rows_.size() > kRows) {
@@ -80,7 +80,7 @@ class Shelf {
     return Need{best->first, best->second.spec, best->second.left()};
   }
 
-  // What was asked for last with this spec is likely to be asked for again.
+  // The limits last requested with this spec are likely to be requested again.
   KernelLimits LimitsOf(const std::string& key) { return rows_[key].limits; }
   void Expect(const std::string& key) { ++rows_[key].coming; }
   void Arrived(const std::string& key) {  // or failed

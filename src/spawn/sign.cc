@@ -9,8 +9,8 @@
 #include "spawn/server.h"
 #include "sys/process.h"
 
-// The process that signs for a sandbox. It connects to its owner's ssh-agent, so it is them,
-// without any right beyond that.
+// The process that signs for a sandbox. It connects to the owner's ssh-agent, so it runs as the
+// owner, without any further rights.
 namespace cloche::spawn {
 namespace {
 
@@ -27,7 +27,7 @@ OrFailure<sys::PeerIdentity> Server::CheckSigner(const SpawnRequest& request,
   if (auto known = IdentifyClient(fds[0], peer); !known) return std::unexpected(known.error());
   if (peer.uid != alive_.at(found->second).owner)
     return Failed(SpawnStep::kPlan, "sandbox of somebody else", EPERM);
-  // One, and those that are about to leave.
+  // One, and those that are about to exit.
   if (std::ranges::count_if(jobs_, [&](const auto& job) {
         return job.second.request.op == SpawnOp::kSign &&
                strcmp(job.second.request.sandbox, request.sandbox) == 0;

@@ -18,14 +18,14 @@ namespace {
 
 struct Known {
   unsigned number = 0;
-  std::string target;  // "" = of a time before slots had names: the number-th overlay
+  std::string target;  // "" = from before slots had names: the number-th overlay
 };
 
 bool IsMounted(const MountOp& op, const Source& source) {
   return op.kind == MountKind::kOverlay && source.valid() && source.directory;
 }
 
-// The path was written by the sandbox.
+// The sandbox wrote the path.
 bool HasChanges(int upper, const std::string& path) {
   const sys::Fd found(sys::OpenBeneath(upper, path.c_str(), O_PATH | O_NOFOLLOW, false));
   struct stat info;
@@ -49,7 +49,7 @@ OrFailure<std::vector<Known>> ReadSlots(int upper) {
     found.push_back(std::move(slot));
   }
   if (list.error() != 0) return Failed(SpawnStep::kPool, "list upper", list.error());
-  // Those with a name first: they are certain.
+  // Named slots first: they are certain.
   std::ranges::sort(found, {},
                     [](const Known& slot) { return std::pair(slot.target.empty(), slot.number); });
   return found;
@@ -87,7 +87,7 @@ OrFailure<Slots> Slots::Of(int upper, const SandboxSpec& spec, const std::vector
     if (!claimed[k] && HasChanges(upper, std::to_string(slot.number) + "/u"))
       slots.away_.push_back(slot.target.empty() ? "/" : slot.target);
   }
-  // What was changed before something was mounted over it.
+  // Changes made before something was mounted over them.
   for (size_t outer = 0; outer < targets.size(); ++outer)
     for (const std::string& target : targets) {
       if (slots.names_[outer].empty() || target.empty() || !IsBelow(target, targets[outer]))
@@ -111,7 +111,7 @@ OrFailure<void> Slots::Complete(int upper, const SandboxSpec& spec,
       if (mkdirat(upper, name.c_str(), 0700) < 0)
         return Failed(SpawnStep::kPool, "make upper slot", errno, name);
     }
-    // One of a time before slots had names was found by its number, and keeps what it was.
+    // A slot from before slots had names was found by its number, and keeps it.
     if (symlinkat(op.target.c_str(), upper, (name + "/t").c_str()) < 0 && errno != EEXIST)
       return Failed(SpawnStep::kPool, "name upper slot", errno, op.target);
   }

@@ -23,7 +23,7 @@ class SlotsTest : public testing::Test {
   }
   ~SlotsTest() override { fs::remove_all(root_); }
 
-  // Overlays at these places; "-" before one: nothing is mounted there.
+  // Overlays at these places; a leading "-": nothing is mounted there.
   void Mount(const std::vector<std::string>& targets) {
     spec_.mounts.clear();
     sources_.clear();
@@ -61,7 +61,7 @@ class SlotsTest : public testing::Test {
   std::vector<Source> sources_;
 };
 
-TEST_F(SlotsTest, AMountThatGoesMovesNobody) {
+TEST_F(SlotsTest, UnmountingOneKeepsTheSlotsOfOthers) {
   Mount({"/", "/a", "/b"});
   EXPECT_THAT(Launch(), ElementsAre("0", "1", "2"));
   Mount({"/", "/b"});
@@ -70,7 +70,7 @@ TEST_F(SlotsTest, AMountThatGoesMovesNobody) {
   EXPECT_THAT(Launch(), ElementsAre("0", "3", "2", "1"));
 }
 
-TEST_F(SlotsTest, ChangesOfWhatIsNotMountedAreTold) {
+TEST_F(SlotsTest, ChangesOfUnmountedOverlaysAreReported) {
   Mount({"/", "/a", "/b"});
   Launch();
   Mount({"/", "-/a"});
@@ -79,14 +79,14 @@ TEST_F(SlotsTest, ChangesOfWhatIsNotMountedAreTold) {
   EXPECT_THAT(Find().away(), ElementsAre("/a"));
 }
 
-TEST_F(SlotsTest, WhatWasNeverMountedHidesNothing) {
+TEST_F(SlotsTest, AnOverlayThatWasNeverMountedHidesNothing) {
   Mount({"/", "-/gone"});
   Launch();
   Change("0/u/x");
   EXPECT_THAT(Find().away(), IsEmpty());
 }
 
-TEST_F(SlotsTest, ChangesBelowANewMountAreTold) {
+TEST_F(SlotsTest, ChangesBelowANewMountAreReported) {
   Mount({"/"});
   Launch();
   fs::create_directories(root_ / "0/u/srv/empty");
@@ -98,7 +98,7 @@ TEST_F(SlotsTest, ChangesBelowANewMountAreTold) {
   EXPECT_THAT(Find().away(), ElementsAre("/srv/full", "/link/below"));
 }
 
-TEST_F(SlotsTest, SlotsWithoutANameGoByTheirNumber) {
+TEST_F(SlotsTest, UnnamedSlotsAreFoundByNumber) {
   fs::create_directories(root_ / "0/u");
   fs::create_directories(root_ / "1/u");
   Mount({"/", "/a"});

@@ -16,8 +16,8 @@ bool IsBelow(const std::string& path, const std::string& directory) {
   return path != directory && (directory == "/" || path.starts_with(directory + "/"));
 }
 
-// Every directory on the way there is the host's own, at its own place. With another on the way
-// (a tmpfs over a private directory, say) the permissions of the host's would be asked by nobody.
+// Every directory on the way is the host's own, at its own place. With another one on the way (such
+// as a tmpfs over a private directory), the host's permissions would not be checked.
 bool IsReachedAsOnTheHost(const SandboxSpec& spec, const MountOp& op) {
   return std::ranges::all_of(spec.mounts, [&](const MountOp& above) {
     const bool in_place = !above.source.empty() && above.source == above.target;
@@ -25,7 +25,7 @@ bool IsReachedAsOnTheHost(const SandboxSpec& spec, const MountOp& op) {
   });
 }
 
-// A directory that passed for a file would be shown as it is, without copy and without mask.
+// A directory that passed for a file would be shown as it is, without copy and mask.
 OrFailure<Source> Examined(sys::Fd fd, const MountOp& op) {
   struct stat info;
   if (fstat(fd.get(), &info) < 0)
@@ -42,8 +42,9 @@ bool Hides(const SandboxSpec& spec, const std::string& path) {
   });
 }
 
-// What the plan hides or covers is not to be shown by another name. A copy of a directory that
-// holds it may be, where the plan hides it by that name, too: a home whose directory is a link.
+// Files that the plan hides or covers must not show under another name. A copy of a directory that
+// contains them may be shown if the plan also hides them under that name: a home whose directory is
+// a link.
 bool IsClosed(const SandboxSpec& spec, const MountOp& op, const std::string& led) {
   const auto shows = [&](const std::string& hidden) {
     if (led == hidden || IsBelow(led, hidden)) return true;
@@ -67,8 +68,8 @@ std::string PathOf(int fd) {
   return std::string(path, static_cast<size_t>(size));
 }
 
-// Policy has judged the path that was named. Where it led by links is judged here, by what was
-// opened; a base is never the host's own root, whatever it is called.
+// Policy has judged the path that was named. Where links led is judged here, by what was opened; a
+// base is never the host's own root, whatever its name.
 OrFailure<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int fd) {
   struct stat opened, root;
   if (fstat(fd, &opened) < 0 || stat("/", &root) < 0)
@@ -79,7 +80,7 @@ OrFailure<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int 
     return Failed(SpawnStep::kPlan, "source is the host's root", EPERM, op.source);
   const std::string led = PathOf(fd);
   if (led == op.source) return {};
-  // What is hidden in a base is known by the base's own path.
+  // Hidden files in a base are known by the base's own path.
   if (is_base) return Failed(SpawnStep::kPlan, "base is a link", EPERM, op.source);
   const auto of_the_system = [&](const char* directory) {
     return led == directory || IsBelow(led, directory);
@@ -88,7 +89,7 @@ OrFailure<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int 
       led.empty() || led[0] != '/' ||
       std::ranges::any_of(std::initializer_list<const char*>{"/dev", "/proc", "/run", "/sys"},
                           of_the_system) ||
-      // Beside a base of its own, nothing tells what the host hides.
+      // With a separate base, nothing tells what the host hides.
       !spec.base_is_host || IsClosed(spec, op, led);
   if (refused) return Failed(SpawnStep::kPlan, "source is a link", EPERM, op.source);
   return {};
@@ -97,7 +98,7 @@ OrFailure<void> CheckWhereItLed(const SandboxSpec& spec, const MountOp& op, int 
 }  // namespace
 
 OrFailure<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
-  // A file system of the host at its own place: the directories that lead there inside are the same
+  // A filesystem of the host at its own place: the directories that lead there inside are the same
   // ones with the same permissions, so it gives nothing away.
   if (op.kind == MountKind::kOverlay && spec.base_is_host && op.source == op.target &&
       IsReachedAsOnTheHost(spec, op)) {
@@ -108,7 +109,7 @@ OrFailure<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
       return source;
     }
   }
-  // Writes through a link would land somewhere else than the path that was allowed.
+  // Writes through a link would land outside the allowed path.
   const bool follow = op.kind == MountKind::kOverlay || op.read_only;
   const bool borrow = spec.mode == Mode::kSystem && spec.caller.uid != 0;
   if (borrow)
@@ -118,7 +119,7 @@ OrFailure<Source> OpenSource(const SandboxSpec& spec, const MountOp& op) {
                   : sys::OpenWithoutSymlinks(op.source.c_str(), O_PATH);
   int error = fd < 0 ? (follow ? errno : -fd) : 0;
   if (fd >= 0) {
-    // To see what is in a directory he must be able to enter it.
+    // To see into a directory, callers must be able to enter it.
     sys::Fd entered(openat(fd, ".", O_PATH | O_CLOEXEC));
     if (!entered.valid() && (errno != ENOTDIR || op.target == "/")) {
       error = errno;

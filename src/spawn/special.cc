@@ -41,10 +41,10 @@ bool HasAny(int fd, std::initializer_list<std::string_view> wanted) {
   return false;
 }
 
-// Which inode of the base a file was copied from: overlayfs keeps its file handle. 0: none, or of a
-// file system that we do not know.
+// The base inode that a file was copied from: overlayfs stores its file handle. 0: none, or on a
+// filesystem that we do not know.
 uint64_t OriginOf(int directory, const char* name, const char* attribute) {
-  constexpr size_t kHandle = 21;  // behind version, magic, length, flags, type and uuid
+  constexpr size_t kHandle = 21;  // after version, magic, length, flags, type and uuid
   // There is no *at version before 6.13.
   const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + name;
   unsigned char value[256];
@@ -57,7 +57,7 @@ uint64_t OriginOf(int directory, const char* name, const char* attribute) {
     return uint64_t{number};
   };
   switch (value[4]) {
-    case 1:  // ino, generation; tmpfs: generation, ino of 64 bits
+    case 1:  // ino, generation; tmpfs: generation, 64-bit ino
       return size == 12 ? word(1) | word(2) << 32 : word(0);
     case 0x4d:  // btrfs
     case 0x81:  // xfs
@@ -93,7 +93,7 @@ OrFailure<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_x
   const char* redirect = user_xattr ? "user.overlay.redirect" : "trusted.overlay.redirect";
   struct Level {
     std::unique_ptr<sys::Directory> list;
-    size_t path;  // how much of it is this directory's
+    size_t path;  // length of this directory's path
   };
   std::string path;
   size_t bytes = 0;
@@ -126,16 +126,16 @@ OrFailure<void> FindSpecial(int upper, uint32_t slot, bool of_other, bool user_x
     path.resize(level.path);
     if (!path.empty()) path += '/';
     path += entry->d_name;
-    if (IsTooDeep(path)) continue;  // whoever walks it stops there, too, and says so
+    if (IsTooDeep(path)) continue;  // readers stop there, too, and report it
     sys::Fd child(
         openat(level.list->fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!child.valid() && errno == ENOENT) continue;  // removed meanwhile
     if (!child.valid()) return Failed(SpawnStep::kPool, "open upper", errno, entry->d_name);
-    // Few have one of the two: one call tells that most have neither.
+    // Few have either: one call shows that most have neither.
     const bool marked = HasAny(child.get(), {opaque, redirect});
     SpecialDirectory special{of_other, slot, path,
                              marked && Attribute(child.get(), opaque) == kOpaque, ""};
-    // To the kernel, too, opaque wins.
+    // In the kernel, opaque wins, too.
     if (marked && !special.opaque) special.redirect = Attribute(child.get(), redirect);
     if (!special.redirect.empty())
       special.origin = OriginOf(level.list->fd(), entry->d_name, origin);

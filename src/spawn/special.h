@@ -5,14 +5,14 @@
 
 namespace cloche::spawn {
 
-// At the root of an overlay the kernel ignores this mark, but whoever looks at changes finds it:
-// nothing of the base shows there. It goes along with every copy of the upper.
+// At the root of an overlay the kernel ignores this mark, but our own tools find it: nothing of the
+// base shows there. Every copy of the upper carries it along.
 OrFailure<void> MarkBlank(int slot, bool user_xattr);
 
-// Adds the directories of an upper that are opaque or were renamed, and with `copied` what
-// overlayfs copied up. In system mode only root can read which ones are; nothing else of the upper
-// is looked at, and no symlink followed.
-// `few`, if there, is what may be looked at in a moment: beyond it is E2BIG.
+// Adds the directories of an upper that are opaque or were renamed and, with `copied`, what
+// overlayfs copied up. In system mode only root can read which ones are. Examines nothing else of
+// the upper, and follows no symlink. `few`, if given, limits what may be examined quickly: beyond
+// it, E2BIG.
 struct Few {
   uint64_t entries = 1024;
   uint64_t bytes = 16 << 20;

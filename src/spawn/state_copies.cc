@@ -15,11 +15,11 @@
 #include "sys/directory.h"
 
 // Saved states of kept uppers. On btrfs a copy is a snapshot, whatever its size; elsewhere it is
-// made file by file under a name that is rubbish at the next start, and renamed when it is whole.
+// made file by file under a name that the next start removes, and renamed when complete.
 namespace cloche::spawn {
 namespace {
 
-// kept/ID.next: a symlink to "SNAPSHOT ABANDONED", there while a rollback is under way.
+// kept/ID.next: a symlink to "SNAPSHOT ABANDONED" that exists during a rollback.
 constexpr const char* kNext = ".next";
 constexpr const char* kGroupAttribute = "trusted.cloche.group";
 
@@ -45,7 +45,7 @@ uint64_t Store::GroupOf(int upper) {
   return sys::QuotaGroupId(strtoull(text, nullptr, 10));
 }
 
-// A copy has the attribute of the original: it joins that group, or starts one of its own.
+// A copy has the original's attribute: it joins that group, or starts its own.
 OrFailure<void> Store::Group(sys::Fd upper, Limit limit) {
   if (!groups_) return {};
   const int64_t id = upper.valid() ? sys::SubvolumeId(upper.get()) : -errno;
@@ -60,7 +60,7 @@ OrFailure<void> Store::Group(sys::Fd upper, Limit limit) {
     if (fsetxattr(upper.get(), kGroupAttribute, text.data(), text.size(), 0) < 0)
       return std::unexpected(PoolFailure("name quota group", errno, text));
   }
-  if (group == 0) return {};  // of a time before there were groups
+  if (group == 0) return {};  // from before there were groups
   if (int error = sys::JoinQuotaGroup(root_.get(), subvolume, group); error < 0)
     return std::unexpected(PoolFailure("join quota group", error, text));
   struct stat info;
@@ -68,7 +68,7 @@ OrFailure<void> Store::Group(sys::Fd upper, Limit limit) {
   return Charge(upper.get(), info.st_uid);
 }
 
-// The copy is of the same owner.
+// The copy has the same owner.
 OrFailure<void> Store::Duplicate(int from_dir, const std::string& from, int to_dir,
                                  const std::string& to, Limit limit) {
   sys::Fd source = OpenUpper(from_dir, from);
@@ -139,8 +139,8 @@ OrFailure<void> Store::CompleteRollbacks() {
   return {};
 }
 
-// What cannot be completed (the disk is full, the snapshot is gone) is taken back. Where there is
-// nothing to take back either, one lost sandbox must not keep all others from starting.
+// A rollback that cannot be completed (the disk is full, the snapshot is gone) is reverted. If that
+// is impossible, too, one lost sandbox must not keep all others from starting.
 OrFailure<void> Store::CompleteRollback(const std::string& id, const std::string& note) {
   char text[80] = {};
   if (readlinkat(kept_.get(), note.c_str(), text, sizeof text - 1) < 0)
@@ -179,7 +179,7 @@ OrFailure<void> Store::RevertFork(const std::string& new_id) {
   return MoveToTrash(kept_.get(), new_id);
 }
 
-// What it shares with the snapshot is counted there, what it adds is its own.
+// Data shared with the snapshot is counted there; only additions count for the fork.
 OrFailure<void> Store::Fork(const std::string& snapshot, const std::string& new_id) {
   return Duplicate(snaps_.get(), snapshot, kept_.get(), new_id, Limit::kOwn);
 }

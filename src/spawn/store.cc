@@ -34,7 +34,7 @@ constexpr uint64_t kLowWater = 3 * kGiB;
 constexpr uint64_t kLeastSize = kGiB / 4;
 constexpr const char* kImage = "pool.img";
 constexpr int kMostAttempts =
-    240;  // a minute: then they have members, the last of which comes back
+    240;  // a minute; by then they have members, and return with the last one
 
 sys::Fd OpenDirectory(int dir, const char* name) {
   mkdirat(dir, name, 0700);
@@ -55,7 +55,7 @@ uint64_t FreeBytes(int fd) {
   return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize);
 }
 
-// What the host keeps for itself on the disk that holds the image.
+// Space that the host keeps for itself on the disk that holds the image.
 uint64_t HostReserve(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return 2 * kGiB;
@@ -64,7 +64,7 @@ uint64_t HostReserve(int fd) {
 }
 
 // One daemon per pool: the kernel would mount an image twice and destroy it. A predecessor that is
-// just leaving gets time to finish; the CLI waits a minute for us.
+// exiting gets time to finish; the CLI waits a minute for us.
 int Lock(int fd) {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
@@ -94,8 +94,8 @@ int MakeFileSystem(const std::string& path) {
   return -ENOENT;
 }
 
-// A hole is room that somebody else can take: a write into it then succeeds, and is lost. Earlier
-// versions mounted the pool with discard, which made them; copying an image may, too.
+// A hole is space that somebody else can take: a write into it then succeeds, and is lost. Earlier
+// versions mounted the pool with discard, which made holes; copying an image may, too.
 OrFailure<void> FillHoles(int image, const std::string& path) {
   struct stat info;
   if (fstat(image, &info) < 0) return Failed(SpawnStep::kPool, "stat pool image", errno, path);
@@ -106,7 +106,7 @@ OrFailure<void> FillHoles(int image, const std::string& path) {
 
 }  // namespace
 
-// Half of what the pool can become.
+// Half of what the pool can grow to.
 uint64_t Store::ShareOfOne() const {
   struct statfs pool;
   if (fstatfs(root_.get(), &pool) < 0) return 0;
@@ -115,8 +115,8 @@ uint64_t Store::ShareOfOne() const {
   return (size + (room > reserve ? room - reserve : 0)) / 2;
 }
 
-// Under another name until it is a file system: a crash in between leaves no half-made pool. The
-// name is used once: mkfs.btrfs opens it several times, and may outlive whoever started it.
+// Under another name until it is a filesystem: a crash in between leaves no half-made pool. The
+// name is used once: mkfs.btrfs opens it several times, and may outlive its parent.
 OrFailure<void> Store::MakeImage(int state_dir, const std::string& state_path) {
   constexpr std::string_view kDraft = "pool.img.new.";
   for (const std::string& each : NamesIn(state_dir))
@@ -134,7 +134,7 @@ OrFailure<void> Store::MakeImage(int state_dir, const std::string& state_path) {
       return Failed(SpawnStep::kPool, "allocate pool image", error, state_path);
     if (int error = MakeFileSystem(state_path + "/" + name); error < 0)
       return Failed(SpawnStep::kPool, "mkfs.btrfs", error, state_path);
-    // Somebody else may have made one meanwhile: then that is it.
+    // Somebody else may have made one meanwhile: then use that.
     if (renameat2(state_dir, name.c_str(), state_dir, kImage, RENAME_NOREPLACE) < 0 &&
         errno != EEXIST)
       return Failed(SpawnStep::kPool, "rename pool image", errno, state_path);
@@ -157,15 +157,15 @@ OrFailure<void> Store::OpenImage(int state_dir, const std::string& state_path) {
   if (int error = sys::AttachLoop(image_.get(), loop_, device); error < 0)
     return Failed(SpawnStep::kPool, "attach loop device", error, state_path + "/pool.img");
   sys::FsContext pool("btrfs");
-  // Blocks of the trees side by side: among fragments of freed ones a commit takes twice as long.
-  // Without discard, which is on by default where the disk is not a rotating one: it makes holes.
+  // ssd_spread keeps tree blocks together: among fragments of freed ones, a commit takes twice as
+  // long. nodiscard, because discard is the default on non-rotating disks and makes holes.
   pool.Source(device).Flag("ssd_spread").Flag("nodiscard");
   int mount = pool.Mount(sys::kMountNoSuid | sys::kMountNoDev | sys::kMountNoAtime);
   if (mount < 0) return Failed(SpawnStep::kPool, "mount pool", mount, pool.failed());
   sys::Fd mounted(mount);
   root_ = sys::Fd(openat(mounted.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Attached (only in our own mount namespace), because idmapped clones of a detached mount are
-  // refused before 6.15.
+  // Attached (only in our own mount namespace), because kernels before 6.15 refuse idmapped clones
+  // of a detached mount.
   OpenDirectory(state_dir, "pool");
   if (int error = sys::AttachMount(mounted.get(), state_dir, "pool"); error < 0)
     return Failed(SpawnStep::kPool, "attach pool", error, state_path);
@@ -238,7 +238,7 @@ OrFailure<sys::Fd> Store::CreateInMemory(const std::string& name, const std::str
     return failed("attach upper", error, entry.c_str());
   sys::Fd upper(openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!upper.valid()) return failed("open upper", errno, entry.c_str());
-  // Its owner says whose it is, as with Keep. (Without privileges there is one.)
+  // The directory's owner records whose it is, as in Keep. (Without privileges there is only one.)
   if (btrfs_ && fchown(upper.get(), owner, static_cast<gid_t>(-1)) < 0)
     return failed("own upper", errno, entry.c_str());
   return upper;
@@ -293,9 +293,9 @@ OrFailure<void> Store::SetLimit(int upper, uint64_t bytes) {
   if (uint64_t group = GroupOf(upper); group != 0) {
     if (int error = sys::LimitQuotaGroup(root_.get(), group, bytes); error < 0)
       return Failed(SpawnStep::kPool, "set disk limit", error);
-    bytes = 0;  // not in addition
+    bytes = 0;  // instead, not in addition
   }
-  // By the pool's own root: a subvolume at its limit has no room to note another.
+  // Through the pool's root: a subvolume at its limit has no room to record a new one.
   const int64_t id = sys::SubvolumeId(upper);
   if (id < 0) return Failed(SpawnStep::kPool, "find subvolume", static_cast<int>(id));
   if (int error = sys::LimitQuotaGroup(root_.get(), static_cast<uint64_t>(id), bytes); error < 0)
@@ -313,8 +313,8 @@ OrFailure<void> Store::LeaveRoom(int upper, const std::string& kept_id) {
   return {};
 }
 
-// The kernel tells the command that a limit is met, and nobody else. So we ask for a little room
-// ourselves: what we do not get, the command did not get either.
+// The kernel tells only the command that a limit is met. So we try to get a little space ourselves:
+// if we cannot, the command could not either.
 uint32_t Store::FullFlags(int upper, const KernelLimits& limits) {
   const uint64_t room = std::min<uint64_t>(limits.disk_bytes / 16, 4 << 20);
   struct statfs info;
@@ -373,8 +373,8 @@ void Store::FindStaleGroups() {
   }
 }
 
-// The kernel refuses while the cleaner still holds the tree, and those that have members. By their
-// numbers, groups of subvolumes come before those they are in.
+// The kernel refuses while the cleaner still holds the tree, and if a group has members. Groups of
+// subvolumes have lower numbers than those that contain them, so they go first.
 void Store::DropStaleGroups() {
   for (auto each = stale_groups_.begin(); each != stale_groups_.end();) {
     const int error = sys::DestroyQuotaGroup(root_.get(), each->first);

@@ -25,8 +25,8 @@
 namespace cloche::spawn {
 namespace {
 
-// Host ids of sandboxes: above everything /etc/subuid hands out by default (100000 and up, a
-// 65536 range per user), below 2^31. The upper half of a slot takes ids above 65535.
+// Host ids of sandboxes: above everything /etc/subuid hands out by default (100000 and up, a 65536
+// range per user), below 2^31. The upper half of a slot holds ids above 65535.
 constexpr uint32_t kFirstId = 1u << 30;
 constexpr uint32_t kSlotSize = 1u << 17;
 constexpr uint32_t kSlots = 1u << 13;
@@ -115,15 +115,15 @@ OrFailure<Workshop::BaseView> Workshop::View(const SandboxSpec& spec) {
 
 OrFailure<std::shared_ptr<Mask>> Workshop::MaskFor(const SandboxSpec& spec,
                                                    const std::vector<Source>& sources) {
-  // Of these very directories: one that took another's place may hold what the other did not.
+  // Keyed by these very directories: a replacement may contain other files.
   std::string key = EncodeSpec(spec);
   for (const Source& source : sources)
     key +=
         " " + std::to_string(source.identity.device) + ":" + std::to_string(source.identity.inode);
   if (auto found = masks_.find(key); found != masks_.end())
     if (auto mask = found->second.lock(); mask && mask->UpToDate()) return mask;
-  // Clones without what is mounted below: what an overlay of them shows. Only to look into: before
-  // 6.15 a detached mount cannot be cloned again.
+  // Clones without the mounts below, which is what an overlay of them shows. Only for reading:
+  // before 6.15 a detached mount cannot be cloned again.
   std::vector<sys::Fd> clones;
   std::vector<int> lowers;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
@@ -166,8 +166,9 @@ OrFailure<void> Workshop::WriteIdMaps(const SandboxSpec& spec, const Sandbox& sa
   return {};
 }
 
-// Per overlay a slot with "u" and "w". The root of the merged view shows u's attributes: they are
-// the lower root's. The work directory is always new: a volatile mount refuses one that was used.
+// Per overlay, a slot with "u" and "w". The root of the merged view shows u's attributes, so they
+// are copied from the lower root. The work directory is always new: a volatile mount refuses a used
+// one.
 OrFailure<void> Workshop::MakeUpperDirectories(const SandboxSpec& spec, Sandbox& sandbox,
                                                const std::vector<Source>& sources) {
   const int upper = sandbox.upper.get();
@@ -221,7 +222,7 @@ OrFailure<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp&
                                          int source, const Sandbox& sandbox, int user_namespace) {
   struct Detach {
     const std::string& path;
-    // What stayed attached would show in a later sandbox.
+    // Anything left attached would show in a later sandbox.
     ~Detach() {
       for (const char* slot : {"/lower", "/mask", "/upper"})
         if (sys::DetachMount((path + slot).c_str()) < 0 && errno != EINVAL) abort();
@@ -242,7 +243,7 @@ OrFailure<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp&
     mask = sys::Fd(openat(clone->get(), layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!mask.valid()) return Failed(SpawnStep::kOverlay, "open mask", errno, op.target);
   }
-  // What is only looked at has no upper: the mask, or an empty directory, is its second layer.
+  // A read-only overlay has no upper: the mask, or an empty directory, is its second layer.
   const int top = op.read_only ? store_.empty() : sandbox.upper.get();
   auto upper = AttachedClone(top, "upper", user_namespace);
   if (!upper) return std::unexpected(upper.error());
@@ -264,7 +265,7 @@ OrFailure<sys::Fd> Workshop::MakeOverlay(const SandboxSpec& spec, const MountOp&
   uint64_t attributes = sys::kMountNoSuid | sys::kMountNoDev;
   if (op.read_only) attributes |= sys::kMountReadOnly;
   const char* failed = "";
-  // The overlay works with the rights of whoever mounts it.
+  // The overlay works with the rights of the process that mounts it.
   const bool own_id = spec.mode == Mode::kSystem;
   int mount = own_id ? sys::SetFsIds(sandbox.uid_base, sandbox.uid_base) : 0;
   if (mount == 0)
@@ -298,7 +299,7 @@ OrFailure<std::vector<sys::Fd>> Workshop::MakeMounts(const SandboxSpec& spec,
       mounts.push_back(std::move(*mount));
       continue;
     }
-    // A bind, or a single file: there is no overlay of a file, so it is shown read-only.
+    // A bind, or a single file: a file cannot be an overlay, so it is shown read-only.
     bool read_only = op.read_only || op.kind == MountKind::kOverlay;
     sys::Fd clone(sys::OpenTree(sources[i].get(), "", op.recursive));
     if (!clone.valid()) return Failed(SpawnStep::kMounts, "open_tree", clone.get(), op.source);
@@ -328,7 +329,7 @@ OrFailure<std::vector<Workshop::SysPart>> Workshop::SysParts(const Sandbox& sand
   return parts;
 }
 
-// By the directories themselves: what they show of a group is what its own namespace has of it.
+// Clones the directories themselves: they show as much of a group as its own namespace would.
 OrFailure<void> Workshop::OpenParts(const std::vector<SysPart>& parts,
                                     std::vector<sys::Fd>& mounts) {
   for (const SysPart& part : parts) {
@@ -408,8 +409,8 @@ OrFailure<void> Workshop::Clone(const SandboxSpec& spec, Sandbox& sandbox,
   plan.procs_count = procs.size();
 
   int pidfd = -1;
-  // The namespace belongs to its own host id, not to root: what is used up inside (inotify,
-  // signals, keys) is charged there and starves nobody else.
+  // The namespace belongs to its own host id, not to root: resources used up inside (inotify,
+  // signals, keys) are charged to that id and starve nobody else.
   const bool own_id = spec.mode == Mode::kSystem;
   if (own_id && sys::SetEffectiveUid(sandbox.uid_base) < 0)
     return Failed(SpawnStep::kNamespaces, "take the sandbox's id", errno);

@@ -22,18 +22,18 @@ struct UpperChoice {
   std::string kept_id;  // of the upper a stopped sandbox left; "" = a new one
   bool in_memory = false;
   uint64_t memory_bytes = 0, memory_inodes = 0;
-  std::string memory_id;  // a new one in memory is kept under this id; "" = is not
+  std::string memory_id;  // id under which a new one in memory is kept; "" = it is not
 };
 
 // Builds sandboxes: namespaces, id maps, layers, and a sealed init waiting for commands.
 class Workshop {
  public:
-  // `scratch` is a directory of our own mount namespace where layers are attached for a moment.
+  // `scratch` is a directory in our own mount namespace where layers are attached briefly.
   Workshop(Store& store, sys::CgroupTree& cgroups, std::string scratch_path);
 
   OrFailure<Sandbox> Build(const SandboxSpec& spec, const UpperChoice& choice = {});
-  // Build in two steps: everything up to the child's own work, which takes the longest, and, when
-  // its control socket is readable, its report. If a step fails, the sandbox is cleaned up.
+  // Builds in two steps: everything up to the child's own work, which takes the longest, and its
+  // report, once its control socket is readable. If a step fails, the sandbox is cleaned up.
   OrFailure<Sandbox> Begin(const SandboxSpec& spec, const UpperChoice& choice = {});
   OrFailure<void> Finish(Sandbox& sandbox);
   // The base of a sandbox of this spec as the caller would be given it now.
@@ -43,10 +43,10 @@ class Workshop {
   };
   OrFailure<BaseView> View(const SandboxSpec& spec);
   void ReleaseMask(std::shared_ptr<Mask> mask);
-  // Gives back the slot and the mask. The caller dealt with processes, upper and cgroup.
+  // Gives back the slot and the mask. The caller handles processes, upper and cgroup.
   void Release(Sandbox& sandbox);
   void ForgetMasks() { masks_.clear(); }                // the host's mounts changed
-  sys::AppArmor apparmor() const { return apparmor_; }  // as it was when we started
+  sys::AppArmor apparmor() const { return apparmor_; }  // as of our start
 
  private:
   void CleanUpFailed(Sandbox& sandbox);
@@ -66,7 +66,7 @@ class Workshop {
   OrFailure<sys::Fd> AttachedClone(int directory, const char* slot, int user_namespace);
   OrFailure<uint32_t> TakeSlot();
   struct SysPart {
-    std::string source, target;  // the latter below /sys
+    std::string source, target;  // `target` is below /sys
     bool directory = true;
   };
   OrFailure<std::vector<SysPart>> SysParts(const Sandbox& sandbox, const CpuSet& cpus);
@@ -76,7 +76,7 @@ class Workshop {
   sys::CgroupTree& cgroups_;
   std::string scratch_path_;
   Cpus cpus_;
-  sys::SeccompProgram filter_, real_filter_;  // the second where a path is real
+  sys::SeccompProgram filter_, real_filter_;  // the second if a path is real
   sys::AppArmor apparmor_{};
   int landlock_abi_ = 0;
   uint64_t serial_ = 0;

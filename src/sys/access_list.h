@@ -4,7 +4,7 @@
 
 namespace cloche::sys {
 
-// Lets one more user read a file that is its owner's alone. 0 or -errno.
+// Lets one more user read a file that only its owner could read. 0 or -errno.
 int LetRead(int file, uint32_t uid);
 
 }  // namespace cloche::sys

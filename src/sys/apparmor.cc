@@ -11,12 +11,12 @@
 namespace cloche::sys {
 namespace {
 
-// Not attr/current, which is the first security module's, whichever that is.
+// Not attr/current, which belongs to the first security module, whichever that is.
 constexpr char kAttribute[] = "/proc/thread-self/attr/apparmor/current";
 constexpr char kChange[] = "changeprofile cloche-sandbox";
 constexpr char kConfined[] = "cloche-sandbox (enforce)\n";
 
-// -EINVAL where the kernel has AppArmor and it is switched off.
+// -EINVAL if the kernel has AppArmor but it is switched off.
 long ReadLabel(char* label, size_t size) {
   Fd file(open(kAttribute, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return -errno;

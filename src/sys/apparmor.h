@@ -2,18 +2,18 @@
 
 namespace cloche::sys {
 
-// A lock behind the others: where AppArmor is active and our profile (packaging/apparmor) is
-// loaded, a sandbox runs under it from before its privileges are dropped.
+// An additional layer: if AppArmor is active and our profile (packaging/apparmor) is loaded, a
+// sandbox enters it before its privileges are dropped.
 
 inline constexpr char kAppArmorProfile[] = "cloche-sandbox";
 
 enum class AppArmor { kInactive, kNoProfile, kReady };
 
-// Found out by trying, in a process of its own: the kernel tells only root which profiles are
-// loaded. A profile that does not enforce counts as none. Forks; SIGCHLD must not be ignored.
+// Found out by trying, in a child: the kernel tells only root which profiles are loaded. A profile
+// that does not enforce counts as none. Forks; SIGCHLD must not be ignored.
 AppArmor FindAppArmor();
 
-// For the calling process and everything it starts, and verified: 0 or -errno. Needs a /proc of the
+// For the calling process and everything it starts, verified: 0 or -errno. Needs the /proc of the
 // caller's own pid namespace. Allocation-free.
 int EnterAppArmor();
 

@@ -9,8 +9,8 @@
 
 namespace cloche::sys {
 
-// Runs a seccomp program in user space as the kernel would. Nothing when the program is one that
-// the kernel refuses to load or that runs off its end. Only the instructions seccomp filters need.
+// Runs a seccomp program in user space as the kernel would. nullopt if the kernel would refuse to
+// load the program, or it runs off its end. Knows only the instructions that seccomp filters need.
 std::optional<uint32_t> EvaluateBpf(std::span<const sock_filter> program, const seccomp_data& data);
 
 }  // namespace cloche::sys

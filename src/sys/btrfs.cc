@@ -117,7 +117,7 @@ std::vector<uint64_t> QuotaGroups(int pool) {
       if (head.type == BTRFS_QGROUP_INFO_KEY) groups.push_back(head.offset);
     }
     if (groups.size() == before || groups.back() == ~uint64_t{0}) return groups;
-    key.min_offset = groups.back() + 1;  // they are sorted by it
+    key.min_offset = groups.back() + 1;  // sorted by offset
   }
 }
 
@@ -132,7 +132,7 @@ uint64_t QuotaGroupBytes(int pool, uint64_t group) {
   if (Ioctl(pool, BTRFS_IOC_TREE_SEARCH, &search) < 0 || key.nr_items == 0) return 0;
   btrfs_ioctl_search_header head;
   memcpy(&head, search.buf, sizeof head);
-  uint64_t referenced = 0;  // behind the generation
+  uint64_t referenced = 0;  // after the generation
   if (head.type == BTRFS_QGROUP_INFO_KEY && head.len >= 2 * sizeof referenced)
     memcpy(&referenced, search.buf + sizeof head + sizeof referenced, sizeof referenced);
   return le64toh(referenced);
@@ -208,8 +208,7 @@ int AttachLoop(int file, Fd& device, char (&path)[32]) {
 }
 
 int Allocate(int file, uint64_t bytes) {
-  // The library's fallback writes into every block; where the file system cannot allocate, that is
-  // what it takes.
+  // glibc's fallback writes into every block; it is needed only if the filesystem cannot allocate.
   if (fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0) return 0;
   return errno == EOPNOTSUPP ? -posix_fallocate(file, 0, static_cast<off_t>(bytes)) : -errno;
 }

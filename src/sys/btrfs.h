@@ -14,28 +14,29 @@ int SnapshotSubvolume(int source, int dir, const char* name);  // writable; on d
 int SnapshotReadOnly(int source, int dir, const char* name);
 int DestroySubvolume(int dir, const char* name);
 int64_t SubvolumeId(int subvolume);
-// Simple quotas (6.7+), or quota groups before. Idempotent.
+// Simple quotas (6.7+), or quota groups on older kernels. Idempotent.
 int EnableQuota(int pool);
-// A group 1/ID holds the limit of several subvolumes together.
+// A group 1/ID holds the shared limit of several subvolumes.
 uint64_t QuotaGroupId(uint64_t id);
-uint64_t UserGroupId(uint32_t uid);  // 2/UID, of everything one user has
+uint64_t UserGroupId(uint32_t uid);  // 2/UID, everything one user has
 int CreateQuotaGroup(int pool, uint64_t group);
 int DestroyQuotaGroup(int pool,
-                      uint64_t group);        // of a subvolume: its id. Not while it has members
+                      uint64_t group);        // for a subvolume, its id. Fails while it has members
 std::vector<uint64_t> QuotaGroups(int pool);  // all of them
 bool SubvolumeExists(int pool, uint64_t id);
 int JoinQuotaGroup(int pool, uint64_t subvolume_id, uint64_t group);
 int LimitQuotaGroup(int pool, uint64_t group, uint64_t bytes);  // 0 = no limit
-uint64_t QuotaGroupBytes(int pool, uint64_t group);  // as of the last commit; 0: there is none
-bool HasSimpleQuota(int pool);  // else a group of snapshots would have to be counted anew
+uint64_t QuotaGroupBytes(int pool, uint64_t group);  // as of the last commit; 0: no such group
+bool HasSimpleQuota(int pool);                       // else groups of snapshots must be recounted
 int ResizeToDevice(int pool);
 
-// Every byte of the file up to `bytes` has its place on the disk, holes included; content stays.
+// Allocates every byte of the file up to `bytes` on disk, including holes; content stays.
 int Allocate(int file, uint64_t bytes);
-// On btrfs: what is written again stays where it is, and needs no new room. An empty file only;
-// elsewhere -EOPNOTSUPP, and so it is anyway.
+// On btrfs: overwrites stay in place and need no new space. Only for an empty file; elsewhere
+// -EOPNOTSUPP, where that holds anyway.
 int OverwriteInPlace(int file);
-// A free loop device over `file`, cleared by the kernel when its last user is gone. Fills `path`.
+// Attaches `file` to a free loop device, which the kernel clears when its last user is gone. Fills
+// `path`.
 int AttachLoop(int file, Fd& device, char (&path)[32]);
 int RefreshLoopSize(int device);
 

@@ -14,7 +14,7 @@
 #include "sys/process.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// Leaks are looked for by another process, which one that is confined cannot start.
+// LeakSanitizer needs another process, which a confined one cannot start.
 extern "C" int __lsan_is_turned_off() { return 1; }  // NOLINT(bugprone-reserved-identifier)
 #endif
 
@@ -33,7 +33,7 @@ sock_filter Load(size_t offset) {
 
 sock_filter Return(uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
 
-// A sanitizer allocates whenever it likes.
+// A sanitizer may allocate at any time.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kSanitized = true;
 #else
@@ -53,8 +53,8 @@ constexpr AllowedCall kRunTime[] = {
     {SYS_rt_sigreturn},
     {SYS_restart_syscall},
 #ifdef __SANITIZE_ADDRESS__
-    {SYS_sigaltstack},  // the sanitizer looks at it when the process ends
-    {SYS_pipe2},        // and asks with a pipe whether it may read an object's type
+    {SYS_sigaltstack},  // the sanitizer checks it at exit
+    {SYS_pipe2},        // and uses a pipe to test whether it may read an object's type
 #ifdef SYS_pipe
     {SYS_pipe},
 #endif
@@ -69,7 +69,7 @@ void Allow(const AllowedCall& call, std::vector<sock_filter>& code) {
   if (call.argument < 0) {
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
   } else {
-    // Little-endian, as both architectures are: the low half comes first.
+    // Both architectures are little-endian: the low half comes first.
     const size_t offset =
         offsetof(seccomp_data, args) + sizeof(uint64_t) * static_cast<size_t>(call.argument);
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kMostPauseUs = 2000;
 constexpr uint64_t kCpuPeriodUs = 100000;
-constexpr uint64_t kTcpShare = 8;  // of the memory, v1
+constexpr uint64_t kTcpShare = 8;  // of the memory limit, v1
 constexpr uint64_t kLeastTcp = 4 << 20;
 constexpr int kMostSweeps = 200;
 constexpr const char* kCommon = "all";  // v1: the cpuset of all sandboxes
@@ -143,19 +143,19 @@ int LimitMemory(CgroupVersion version, const std::string& dir, uint64_t memory,
   if (version == CgroupVersion::kV2) {
     if (int e = put("/memory.max", memory); e < 0) return e;
     int e = put("/memory.swap.max", 0);
-    return e == -ENOENT ? 0 : e;  // absent when the kernel has no swap accounting
+    return e == -ENOENT ? 0 : e;  // absent if the kernel has no swap accounting
   }
   if (int e = put("/memory.limit_in_bytes", memory); e < 0) return e;
   int e = put("/memory.memsw.limit_in_bytes", memory);
-  // A kernel that does not account swap: nothing of the group's is swapped out then.
+  // Without swap accounting, keep the group from being swapped out at all.
   if (e == -ENOENT) e = put("/memory.swappiness", 0);
   if (e < 0) return e;
-  // v1 counts the buffers of TCP by themselves, and without a limit of theirs not at all.
+  // v1 counts TCP buffers separately, and only if they have a limit.
   e = put("/memory.kmem.tcp.limit_in_bytes", std::max(memory / kTcpShare, kLeastTcp));
   return e == -ENOENT ? 0 : e;
 }
 
-// Its memory groups that nobody is in.
+// Removes its empty memory groups.
 void RemoveGroups(const std::string& dir, const std::string& except = "") {
   Directory list(AT_FDCWD, dir.c_str());
   while (const dirent* entry = list.Next())
@@ -178,8 +178,8 @@ int ForEachPid(const std::string& group, Take take) {
   return 0;
 }
 
-// Controllers can be enabled only in a group that holds no process. A delegated one holds us and
-// whoever was started with us.
+// Controllers can be enabled only in a group without processes. A delegated group holds us and
+// whatever was started with us.
 int MoveToLeaf(const std::string& group, std::string& failed) {
   std::string leaf = group + "/cloched";
   failed = leaf;
@@ -227,13 +227,13 @@ int CgroupTree::Open(CgroupHost host, const std::string& tag, CgroupTree& tree,
     }
   }
   if (tree.host_.version != CgroupVersion::kV1 || !tree.MakeCpuset()) tree.host_.cpuset.clear();
-  // While one of ours counts the buffers of TCP, the kernel need not switch that on and off.
+  // While one group of ours counts TCP buffers, the kernel need not switch that on and off.
   if (tree.host_.version == CgroupVersion::kV1)
     Put(tree.host_.memory + tree.parent_ + "/memory.kmem.tcp.limit_in_bytes", "-1");
   return 0;
 }
 
-// Java takes v1 for incomplete without a cpuset of the process's own. This one limits nothing.
+// Without a cpuset of its own, Java considers v1 incomplete. This one limits nothing.
 bool CgroupTree::MakeCpuset() const {
   if (host_.cpuset.empty()) return false;
   for (const std::string& group : {host_.cpuset + parent_, host_.cpuset + PathOf(kCommon)}) {
@@ -319,7 +319,7 @@ int CgroupTree::ClearLimits(const std::string& name, std::string& failed) const 
     std::string dir = host_.unified + PathOf(name);
     files = {{dir + "/cpu.max", "max"}, {dir + "/memory.max", "max"}, {dir + "/pids.max", "max"}};
   } else {
-    // Memory and swap together first: the limit of memory alone may not exceed it.
+    // Memory and swap together first: the limit on memory alone must not exceed it.
     files = {{host_.cpu + PathOf(name) + "/cpu.cfs_quota_us", "-1"},
              {host_.memory + PathOf(name) + "/memory.memsw.limit_in_bytes", "-1"},
              {host_.memory + PathOf(name) + "/memory.kmem.tcp.limit_in_bytes", "-1"},
@@ -358,7 +358,8 @@ int CgroupTree::Divide(const std::string& name, uint32_t group, pid_t init, uint
   if (int error = make(own); error < 0) return error;
   const std::string control = dir + "/cgroup.subtree_control";
   if (host_.version == CgroupVersion::kV2 && !Has(ReadLine(control), "memory")) {
-    // Only a group without processes hands a controller on, and those that fork are moved again.
+    // Only a group without processes can delegate a controller; processes that fork meanwhile are
+    // moved again.
     if (int error = make(rest); error < 0) return error;
     int error = -EBUSY;
     for (int sweep = 0; sweep < kMostSweeps && error == -EBUSY; ++sweep) {
@@ -376,7 +377,7 @@ int CgroupTree::Divide(const std::string& name, uint32_t group, pid_t init, uint
         if (int e = LimitMemory(host_.version, each, memory, failed); e < 0) return e;
     return 0;
   }
-  // The same limit once more: programs look for it in their own group.
+  // The same limit again: programs look for it in their own group.
   if (memory != 0)
     if (int error = LimitMemory(host_.version, own, memory, failed); error < 0) return error;
   failed = own + "/cgroup.procs";
@@ -392,7 +393,7 @@ int CgroupTree::Freeze(const std::string& name, int timeout_ms) const {
   if (!events.valid()) return -errno;
   if (int error = Put(CorePath(name) + "/cgroup.freeze", "1"); error < 0) return error;
   const uint64_t deadline = MonotonicMicros() + static_cast<uint64_t>(timeout_ms) * 1000;
-  // The kernel tells of at most one change in 10 ms, but it is frozen in much less: look, too.
+  // The kernel reports at most one change per 10 ms, but freezing takes much less: poll, too.
   for (uint64_t pause_us = 20;; pause_us = std::min(pause_us * 2, kMostPauseUs)) {
     char text[256];
     const ssize_t size = pread(events.get(), text, sizeof text - 1, 0);
@@ -439,7 +440,7 @@ void CgroupTree::RemoveAll() const {
       if (entry->d_type == DT_DIR) names.push_back(entry->d_name);
   }
   for (const std::string& name : names) Kill(name);
-  // A killed process leaves its group when it has exited; that takes milliseconds, seldom more.
+  // A killed process leaves its group once it has exited; that takes milliseconds, seldom more.
   for (int attempt = 0; attempt < 200; ++attempt) {
     bool busy = false;
     for (const std::string& name : names) busy |= Remove(name) == -EBUSY;

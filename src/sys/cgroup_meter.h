@@ -19,15 +19,15 @@ struct CgroupUsage {
 };
 enum class UsageDetail { kBaseline, kResult, kCurrent };  // cpu and oom; + peak, refusals; + now
 
-// Reads the counters of one group, without privileges. The files that every command's result needs
-// stay open: to open them again would cost more than to read them.
+// Reads the counters of one group, without privileges. Keeps the files open that every command's
+// result needs: opening them costs more than reading them.
 class CgroupMeter {
  public:
   CgroupMeter() = default;  // of a sandbox without a group: everything is unknown
   // `cgroup` is the path below the hierarchy's mount point.
   CgroupMeter(const CgroupHost& host, const std::string& cgroup);
   CgroupUsage Read(UsageDetail detail);
-  int64_t Pids() { return pids_now_.Read(); }  // init among them; -1 = nobody counts
+  int64_t Pids() { return pids_now_.Read(); }  // including init; -1 = not counted
 
  private:
   struct Counter {

@@ -6,11 +6,11 @@
 
 namespace cloche::sys {
 
-// From here on every child is reaped when it ends, whoever's grandchild it was before.
+// From here on, reaps every child and adopted grandchild when it ends.
 void ReapChildren();
 
-// How a child that ended lately did so: "killed by signal 9 (SIGKILL)", "exit status 1". Waits a
-// moment for one that is just ending; "" when nobody knows.
+// How a child that recently ended did so: "killed by signal 9 (SIGKILL)", "exit status 1". Briefly
+// waits for one that is just ending; "" if unknown.
 std::string HowItEnded(pid_t child);
 
 }  // namespace cloche::sys

@@ -17,7 +17,7 @@ ClockReading ReadClocks() {
   }();
   ClockReading best{boot, 0, 0};
   int64_t closest = 0;
-  // Whoever is interrupted between the two reads them far apart.
+  // If we are interrupted between the two reads, they are far apart; try again.
   for (int i = 0; i < 5; ++i) {
     timespec before{}, after{};
     clock_gettime(CLOCK_BOOTTIME, &before);

@@ -22,11 +22,11 @@ namespace cloche::sys {
 namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// In `to`, while we copy; nobody else's name, so that it meets none.
+// In `to`, while we copy; a name nobody else uses.
 constexpr const char* kLinks = ".cloche-links-6d1c9be2";
 
-// There is no getxattrat before 6.13; /proc/self/fd/N/NAME is one, as long as NAME is the last
-// part.
+// There is no getxattrat before 6.13; /proc/self/fd/N/NAME serves as one, as long as NAME is the
+// last component.
 std::string PathOf(int dir, const char* name) {
   return "/proc/self/fd/" + std::to_string(dir) + "/" + name;
 }
@@ -49,12 +49,11 @@ int CopyAttributes(const std::string& from, const std::string& to) {
   return 0;
 }
 
-// Owner first: chown takes setuid bits and file capabilities away. Times last: everything else
-// changes them. `name` of a directory is "." where its contents are done, because they would
-// inherit from it.
+// Owner first: chown clears setuid bits and file capabilities. Times last: everything else changes
+// them. A directory is done as "." after its contents, because they would inherit from it.
 int CopyStatus(const struct stat& info, int from, int to, const char* name) {
   if (fchownat(to, name, info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) < 0) {
-    // Without privileges there is one owner; ids that are not ours show as nobody's.
+    // Without privileges there is only one owner; other ids show as nobody's.
     struct stat made;
     if (fstatat(to, name, &made, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
     if (made.st_uid != info.st_uid || made.st_gid != info.st_gid) return -EPERM;
@@ -65,7 +64,7 @@ int CopyStatus(const struct stat& info, int from, int to, const char* name) {
   return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-// Where the two are on different file systems.
+// For files on different filesystems.
 int CopyBytes(int from, int to, off_t at, off_t end) {
   std::vector<char> buffer(256 << 10);
   while (at < end) {
@@ -120,7 +119,7 @@ class Copy {
   }
 
  private:
-  // One directory of each tree is open at a time, and for each one above only how far it was read.
+  // Keeps one directory of each tree open at a time, and for each one above only its read position.
   int Walk(int from) {
     Fd source(openat(from, ".", kDirectoryFlags)), target(openat(top_, ".", kDirectoryFlags));
     std::vector<long> above;
@@ -149,7 +148,7 @@ class Copy {
     }
   }
 
-  // From `position` up to a directory that has entries of its own, or to the end.
+  // From `position` to the next directory to descend into, or to the end.
   int CopyEntries(int from, int to, bool top, long& position, std::string& down) {
     Fd again(openat(from, ".", kDirectoryFlags));
     if (!again.valid()) return -errno;
@@ -179,7 +178,7 @@ class Copy {
   int CopyEntry(int from, int to, const char* name, bool& directory) {
     struct stat info;
     if (fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
-    // Not by the device: an overlay shows files of its layers with theirs.
+    // Not by device: an overlay shows files of its layers with theirs.
     if (IsMountRootAt(from, name)) return -EXDEV;
     ++count_.entries;
     directory = S_ISDIR(info.st_mode);
@@ -188,8 +187,8 @@ class Copy {
         std::string(kLinks) + "/" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino);
     if (info.st_nlink > 1) {
       if (linkat(top_, link.c_str(), to, name, 0) == 0) return 0;
-      // A file system has a most; the one of an overlay's whiteouts may be reached, and ours is one
-      // more.
+      // Filesystems limit the number of links; an overlay's whiteout may already have reached it,
+      // and ours is one more.
       if (errno == EMLINK)
         unlinkat(top_, link.c_str(), 0);
       else if (errno != ENOENT)
@@ -235,7 +234,7 @@ class Copy {
   CopyCount& count_;
   const std::vector<std::string>& leave_out_;
   bool share_ = true;
-  bool linked_ = false;  // kLinks is there
+  bool linked_ = false;  // kLinks exists
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ class CopyTreeTest : public testing::Test {
   Fd top_, from_, to_;
 };
 
-TEST_F(CopyTreeTest, ContentsModesAndTimes) {
+TEST_F(CopyTreeTest, CopiesContentsModesAndTimes) {
   Write("file", "text");
   mkdirat(from_.get(), "dir", 0700);
   Write("dir/inner", "deep");
@@ -87,7 +87,7 @@ TEST_F(CopyTreeTest, ContentsModesAndTimes) {
   EXPECT_EQ(readlinkat(to_.get(), "link", target, sizeof target), 7);
 }
 
-TEST_F(CopyTreeTest, HardLinksStayOneFileAndNothingElseAppears) {
+TEST_F(CopyTreeTest, HardLinksStayOneFileAndNoExtraNamesAppear) {
   Write("one", "x");
   mkdirat(from_.get(), "dir", 0700);
   linkat(from_.get(), "one", from_.get(), "dir/two", 0);
@@ -118,7 +118,7 @@ TEST_F(CopyTreeTest, HolesStayHoles) {
   EXPECT_STREQ(text, "middle");
 }
 
-TEST_F(CopyTreeTest, AttributesOfFilesAndDirectories) {
+TEST_F(CopyTreeTest, CopiesAttributesOfFilesAndDirectories) {
   Write("file", "x");
   mkdirat(from_.get(), "dir", 0700);
   const std::string base = std::string(path_) + "/from/", copy = std::string(path_) + "/to/";
@@ -132,7 +132,7 @@ TEST_F(CopyTreeTest, AttributesOfFilesAndDirectories) {
   EXPECT_EQ(getxattr((copy + "dir").c_str(), "user.empty", value, sizeof value), 0);
 }
 
-// u::rw-,u:12345:r--,g::r--,m::r--,o::---; as the kernel keeps it.
+// u::rw-,u:12345:r--,g::r--,m::r--,o::---, in the kernel's form.
 std::string AccessList() {
   const uint32_t none = 0xffffffff;
   const struct {
@@ -144,7 +144,7 @@ std::string AccessList() {
          std::string(reinterpret_cast<const char*>(entries), sizeof entries);
 }
 
-TEST_F(CopyTreeTest, FilesInheritNothingFromTheDirectoryTheyAreIn) {
+TEST_F(CopyTreeTest, FilesInheritNothingFromTheirDirectory) {
   mkdirat(from_.get(), "dir", 0700);
   Write("dir/plain", "x");
   const std::string base = std::string(path_) + "/from/dir", copy = std::string(path_) + "/to/dir";
@@ -158,13 +158,13 @@ TEST_F(CopyTreeTest, FilesInheritNothingFromTheDirectoryTheyAreIn) {
   EXPECT_LT(getxattr((copy + "/plain").c_str(), "system.posix_acl_access", value, sizeof value), 0);
 }
 
-TEST_F(CopyTreeTest, OwnersCapabilitiesAndWhiteouts) {
+TEST_F(CopyTreeTest, CopiesOwnersCapabilitiesAndWhiteouts) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   Write("file", "x");
   const std::string base = std::string(path_) + "/from/", copy = std::string(path_) + "/to/";
   ASSERT_EQ(fchownat(from_.get(), "file", 1234, 5678, 0), 0);
   fchmodat(from_.get(), "file", 06755, 0);
-  // net_bind_service, effective; as the kernel keeps it.
+  // net_bind_service, effective, in the kernel's form.
   const uint32_t capability[5] = {0x02000001, 1 << 10, 0, 0, 0};
   ASSERT_EQ(
       setxattr((base + "file").c_str(), "security.capability", capability, sizeof capability, 0),
@@ -188,7 +188,7 @@ TEST_F(CopyTreeTest, OwnersCapabilitiesAndWhiteouts) {
   }
 }
 
-TEST_F(CopyTreeTest, WhatItsOwnerMayNotReadIsCopiedByRoot) {
+TEST_F(CopyTreeTest, RootCopiesFilesThatTheirOwnerMayNotRead) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   mkdirat(from_.get(), "closed", 0700);
   Write("closed/file", "secret");
@@ -200,7 +200,7 @@ TEST_F(CopyTreeTest, WhatItsOwnerMayNotReadIsCopiedByRoot) {
   EXPECT_EQ(Stat(to_.get(), "closed/file").st_mode & 07777, 0u);
 }
 
-TEST_F(CopyTreeTest, FiveThousandLevelsAndTheLongestNames) {
+TEST_F(CopyTreeTest, CopiesFiveThousandLevelsAndTheLongestNames) {
   Fd here = Open(from_.get(), ".", kDirectory);
   const std::string name(200, 'd');
   for (int level = 0; level < 5000; ++level) {
@@ -217,7 +217,7 @@ TEST_F(CopyTreeTest, FiveThousandLevelsAndTheLongestNames) {
   EXPECT_TRUE(Open(here.get(), "a\n\x01\xff").valid());
 }
 
-TEST_F(CopyTreeTest, ManyEntriesAroundDirectories) {
+TEST_F(CopyTreeTest, CopiesManyEntriesAroundDirectories) {
   for (int i = 0; i < 3000; ++i) {
     const std::string name = std::to_string(i);
     if (i % 3 == 0)
@@ -234,7 +234,7 @@ TEST_F(CopyTreeTest, ManyEntriesAroundDirectories) {
     ASSERT_EQ(Read(std::to_string(i) + "/inner"), std::to_string(i));
 }
 
-TEST_F(CopyTreeTest, WhatIsThereAlreadyIsAnError) {
+TEST_F(CopyTreeTest, AnExistingNameIsAnError) {
   Write("file", "x");
   ASSERT_TRUE(Open(to_.get(), "file", O_CREAT | O_WRONLY).valid());
   EXPECT_EQ(Copy(), -EEXIST);

@@ -21,7 +21,7 @@ std::string_view TakeUntil(std::string_view& text, char end) {
 
 }  // namespace
 
-// Lines come in pairs that begin alike: names, then numbers.
+// Lines come in pairs with the same prefix: names, then numbers.
 DeadEnds ParseDeadEnds(std::string_view snmp) {
   DeadEnds found;
   while (!snmp.empty()) {

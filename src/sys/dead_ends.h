@@ -8,8 +8,8 @@
 
 namespace cloche::sys {
 
-// How often programs of one network namespace wanted to go where no way leads: to an address
-// without a route, or (names are often asked for at 127.0.0.53) to a UDP port where nobody is.
+// How often programs in one network namespace tried to reach something unreachable: an address
+// without a route, or (DNS servers are often at 127.0.0.53) a UDP port without a listener.
 struct DeadEnds {
   uint64_t no_route = 0;
   uint64_t no_port = 0;
@@ -17,6 +17,6 @@ struct DeadEnds {
 };
 
 DeadEnds ParseDeadEnds(std::string_view snmp);    // the text of /proc/net/snmp
-std::optional<DeadEnds> ReadDeadEnds(pid_t pid);  // of that process's; nothing: it cannot be read
+std::optional<DeadEnds> ReadDeadEnds(pid_t pid);  // in that process's namespace; nullopt: unknown
 
 }  // namespace cloche::sys

@@ -13,7 +13,7 @@ TEST(DeadEnds, AreReadByTheirNames) {
             (DeadEnds{3, 4}));
 }
 
-TEST(DeadEnds, WhatIsMissingOrBrokenIsNone) {
+TEST(DeadEnds, MissingOrBrokenCountersAreZero) {
   for (const char* text : {"", "\n", "Ip:", "Ip: OutNoRoutes", "Ip: OutNoRoutes\nUdp: 5\n",
                            "Ip: OutNoRoutes\nIp:\n", "Ip: OutNoRoutes\nIp: x\n"})
     EXPECT_EQ(ParseDeadEnds(text), DeadEnds()) << text;

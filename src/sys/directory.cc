@@ -16,12 +16,12 @@ constexpr int kOpenFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 }  // namespace
 
-// An fd that was not opened leaves the errno of that.
+// If the fd was not opened, errno still says why.
 Directory::Directory(Fd fd) : fd_(std::move(fd)), error_(fd_.valid() ? 0 : errno) {}
 
 Directory::Directory(int dir, const char* path) : Directory(Fd(openat(dir, path, kOpenFlags))) {}
 
-// readdir would do, but fdopendir asks the kernel three things about each directory first.
+// readdir would do, but fdopendir makes three extra system calls per directory.
 const dirent* Directory::Next() {
   static_assert(sizeof(dirent) == sizeof(dirent64) && alignof(dirent) == alignof(dirent64));
   for (;;) {
@@ -46,7 +46,7 @@ bool IsEmptyDirectory(int dir, const char* path) {
 
 namespace {
 
-// A directory made unreadable inside (chmod 0) still has to go; rootless removal is its owner.
+// A directory made unreadable inside (chmod 0) must still go; rootless, we own it.
 Fd OpenForRemoval(int dir, const char* name) {
   int fd = openat(dir, name, kOpenFlags);
   if (fd < 0 && errno == EACCES) {
@@ -56,13 +56,13 @@ Fd OpenForRemoval(int dir, const char* name) {
   return Fd(fd);
 }
 
-// Empties one directory. Directories found below are renamed up into it before they are emptied,
-// so the descent is one level deep however deep the tree is, and no path grows.
+// Empties one directory. Directories found below are renamed up into it before they are emptied, so
+// the descent is one level deep however deep the tree is, and no path grows.
 class Emptying {
  public:
   Emptying(int top, dev_t device) : top_(top), device_(device) {}
 
-  int Run() {  // 0 or -errno of the first thing that stayed
+  int Run() {  // 0 or -errno of the first entry that stayed
     while (Pass() && first_error_ == 0) {
     }
     return first_error_;
@@ -73,7 +73,7 @@ class Emptying {
     if (first_error_ == 0) first_error_ = -error;
   }
 
-  // True when it has moved directories up, or may have: they are for the next pass.
+  // True if it has, or may have, moved directories up: they are for the next pass.
   bool Pass() {
     bool again = false;
     Directory list(top_, ".");

@@ -6,18 +6,18 @@
 
 namespace cloche::sys {
 
-// The entries of a directory but "." and "..", read as they are asked for: one that an attacker
+// The entries of a directory except "." and "..", read on demand, so a directory that an attacker
 // filled costs no memory.
 class Directory {
  public:
   explicit Directory(Fd fd);
-  Directory(int dir, const char* path);  // follows no symlink in its last part
+  Directory(int dir, const char* path);  // follows no symlink in its last component
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
 
   bool valid() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
-  // Until the next call; nullptr at the end, on failure, and when not valid.
+  // Valid until the next call; nullptr at the end, on failure, and if not valid.
   const dirent* Next();
   int error() const { return error_; }  // errno of opening or reading, 0 if neither failed
 
@@ -31,7 +31,7 @@ class Directory {
 bool IsEmptyDirectory(int dir, const char* path);
 
 // Removes `name` below `dir` with everything in it. Follows no symlink and crosses no mount.
-// Bounded stack: goes down one directory at a time. 0 or -errno of the first thing that stayed.
+// Bounded stack: goes down one directory at a time. 0 or -errno of the first entry that stayed.
 int RemoveTree(int dir, const char* name);
 
 }  // namespace cloche::sys

@@ -28,7 +28,7 @@ class DirectoryTest : public testing::Test {
   Fd dir_;
 };
 
-TEST_F(DirectoryTest, ListsEverythingButItselfAndItsParent) {
+TEST_F(DirectoryTest, ListsEverythingExceptItselfAndItsParent) {
   MakeFile(dir_.get(), "a");
   MakeFile(dir_.get(), ".hidden");
   mkdirat(dir_.get(), "...", 0700);
@@ -39,7 +39,7 @@ TEST_F(DirectoryTest, ListsEverythingButItselfAndItsParent) {
   EXPECT_EQ(list.error(), 0);
 }
 
-TEST_F(DirectoryTest, WhatCannotBeListedIsNotEmpty) {
+TEST_F(DirectoryTest, AnUnreadableDirectoryIsNotEmpty) {
   mkdirat(dir_.get(), "empty", 0700);
   MakeFile(dir_.get(), "file");
   symlinkat("empty", dir_.get(), "link");
@@ -65,7 +65,7 @@ TEST_F(DirectoryTest, RemovesATreeDeeperThanAnyPath) {
   EXPECT_FALSE(Exists("tree"));
 }
 
-TEST_F(DirectoryTest, RemovalFollowsNoSymlinkAndOpensWhatWasClosed) {
+TEST_F(DirectoryTest, RemovalFollowsNoSymlinkAndOpensClosedDirectories) {
   mkdirat(dir_.get(), "outside", 0700);
   MakeFile(dir_.get(), "outside/precious");
   mkdirat(dir_.get(), "tree", 0700);
@@ -78,7 +78,7 @@ TEST_F(DirectoryTest, RemovalFollowsNoSymlinkAndOpensWhatWasClosed) {
   EXPECT_TRUE(Exists("outside/precious"));
 }
 
-TEST_F(DirectoryTest, RemovedWhileItIsReadItHasEnded) {
+TEST_F(DirectoryTest, ADirectoryRemovedWhileReadHasEnded) {
   mkdirat(dir_.get(), "goes", 0700);
   Directory list(dir_.get(), "goes");
   ASSERT_EQ(unlinkat(dir_.get(), "goes", AT_REMOVEDIR), 0);
@@ -86,7 +86,7 @@ TEST_F(DirectoryTest, RemovedWhileItIsReadItHasEnded) {
   EXPECT_EQ(list.error(), 0);
 }
 
-TEST_F(DirectoryTest, RemovingWhatIsNotThereIsDone) {
+TEST_F(DirectoryTest, RemovingAMissingDirectorySucceeds) {
   EXPECT_EQ(RemoveTree(dir_.get(), "missing"), 0);
 }
 

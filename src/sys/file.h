@@ -7,14 +7,15 @@
 
 namespace cloche::sys {
 
-// Writes all of it, also after interruptions; on failure errno says why.
+// Writes everything, retrying after interruptions; on failure errno says why.
 bool WriteWhole(int fd, std::string_view bytes);
-// Whole small files (procfs, cgroupfs), relative to a directory fd. -errno on failure.
+// Reads or writes whole small files (procfs, cgroupfs), relative to a directory fd. -errno on
+// failure.
 int WriteFileAt(int dir, const char* path, std::string_view content);
 int ReadFileAt(int dir, const char* path, std::string& content, size_t limit = 1 << 20);
 int ReadAll(int file, std::string& content, size_t limit = 1 << 20);
 
-// The number after `key` in "key value\n" lines, or the first number when key is empty; -1 if none.
+// The number after `key` in "key value\n" lines, or the first number if key is empty; -1 if none.
 int64_t NumberIn(const char* text, const char* key = "");
 int64_t ReadNumberAt(int dir, const char* path, const char* key = "");
 

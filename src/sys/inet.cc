@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOriginalDestination = 80;  // SO_ORIGINAL_DST, and IP6T_SO_ORIGINAL_DST
 constexpr int kWidePipe = 512 << 10;
-constexpr int kSilenceSeconds = 5;  // after which a peer is asked whether it is there
+constexpr int kSilenceSeconds = 5;  // then a peer is asked whether it is still there
 
 socklen_t ToKernel(const Endpoint& endpoint, sockaddr_storage& storage) {
   memset(&storage, 0, sizeof storage);
@@ -134,7 +134,7 @@ int MakeWidePipe(Fd& read_end, Fd& write_end) {
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) return -errno;
   read_end = Fd(ends[0]);
   write_end = Fd(ends[1]);
-  fcntl(ends[1], F_SETPIPE_SZ, kWidePipe);  // a small one does too
+  fcntl(ends[1], F_SETPIPE_SZ, kWidePipe);  // a small one will do, too
   return 0;
 }
 

@@ -2,13 +2,13 @@
 
 #include <stdint.h>
 
-// What newer kernels know and the headers of Debian 12 (Linux 6.1) do not name. Under our own
+// Definitions from newer kernels that the headers of Debian 12 (Linux 6.1) lack, under our own
 // names, so that a newer header never clashes. System call numbers above 423 are the same on every
 // architecture.
 
 namespace cloche::sys {
 
-// Landlock. Its three system calls are in the old headers, most of its flags are not.
+// Landlock. The old headers have its three system calls, but not most of its flags.
 inline constexpr uint64_t kLandlockFsMakeChar = 1u << 6;
 inline constexpr uint64_t kLandlockFsMakeBlock = 1u << 11;
 inline constexpr uint64_t kLandlockFsRefer = 1u << 13;        // ABI 2
@@ -25,7 +25,8 @@ inline constexpr uint64_t kLandlockScopeSignal = 1u << 1;          // ABI 6
 inline constexpr uint32_t kLandlockLogSameExecOff = 1u << 0;    // ABI 7
 inline constexpr uint32_t kLandlockLogSubdomainsOff = 1u << 2;  // ABI 7
 
-// As of ABI 6. Older kernels take the longer struct as long as what they do not know is zero.
+// As of ABI 6. Older kernels accept the longer struct as long as the fields they do not know are
+// zero.
 struct LandlockRulesetAttr {
   uint64_t handled_access_fs;
   uint64_t handled_access_net;

@@ -15,13 +15,13 @@ constexpr uint64_t kFirstAbiRights = (1u << 13) - 1;  // EXECUTE .. MAKE_SYM
 constexpr uint64_t kNeverBeneathRoot =
     kLandlockFsMakeChar | kLandlockFsMakeBlock | kLandlockFsIoctlDev;
 
-// Our own devpts, and the nodes spawn puts into /dev. Absent ones grant nothing.
+// Our own devpts, and the nodes spawn puts into /dev. Missing ones grant nothing.
 constexpr const char* kDevices[] = {"/dev/pts",  "/dev/ptmx", "/dev/tty",    "/dev/null",
                                     "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
 LandlockDomain WithScopes(int abi, LandlockDomain domain) {
   if (abi >= 6) domain.scoped = kLandlockScopeAbstractSocket | kLandlockScopeSignal;
-  // A sandbox must not be able to flood the host's audit log, through domains of its own either.
+  // A sandbox must not be able to flood the host's audit log, not even through its own domains.
   if (abi >= 7) domain.restrict_flags = kLandlockLogSameExecOff | kLandlockLogSubdomainsOff;
   return domain;
 }

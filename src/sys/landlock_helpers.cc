@@ -1,4 +1,4 @@
-// The domains of helpers, which cloche-spawn does not enter and so does not link.
+// Domains of helpers; cloche-spawn does not enter them, and so does not link this.
 #include <errno.h>
 #include <linux/landlock.h>
 #include <sys/syscall.h>
@@ -32,7 +32,7 @@ LandlockFailure EnterRuleset(uint64_t handled, int abi, std::span<const Landlock
   return failure;
 }
 
-// All but reading.
+// Everything except reading.
 uint64_t WritingRights(int abi) {
   return FullLandlockDomain(abi).handled_fs &
          ~uint64_t{LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR};

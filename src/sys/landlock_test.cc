@@ -23,7 +23,7 @@
 namespace cloche::sys {
 namespace {
 
-// Exit status of `body` in a process of its own, inside the domain or (as a control) without one.
+// Exit status of `body` in a child, inside the domain or (as a control) without one.
 int StatusOf(const LandlockDomain* domain, const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {

@@ -29,7 +29,7 @@ int AdoptListener(int socket, std::string& path) {
   socklen_t size = sizeof listens;
   if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0) return -errno;
   sockaddr_un address{};
-  size = sizeof address - 1;  // a byte stays zero
+  size = sizeof address - 1;  // the last byte stays zero
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) < 0) return -errno;
   if (listens == 0 || address.sun_family != AF_UNIX || address.sun_path[0] != '/') return -EINVAL;
   if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0)

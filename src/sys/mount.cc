@@ -66,8 +66,8 @@ bool IsOverlay(int fd) {
   return fstatfs(fd, &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-// To reconfigure a file system drops them first, whether anything is changed or not. An overlay
-// without an upper refuses what comes then.
+// Reconfiguring a filesystem drops its cached names first, whether or not anything changes. An
+// overlay without an upper refuses the rest.
 int ForgetNames(int root) {
   const Fd context(Checked(syscall(SYS_fspick, root, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC)));
   if (!context.valid()) return context.get();
@@ -96,7 +96,7 @@ int MakeMountsSlave() { return Checked(mount(nullptr, "/", nullptr, MS_REC | MS_
 int PivotInto(int new_root) {
   if (fchdir(new_root) < 0) return -errno;
   if (syscall(SYS_pivot_root, ".", ".") < 0) return -errno;
-  // The old root now lies on top of the new one; what is below "." is detached with it.
+  // The old root is now on top of the new one; it is detached with everything below it.
   if (umount2(".", MNT_DETACH) < 0) return -errno;
   return Checked(chdir("/"));
 }
@@ -160,7 +160,7 @@ int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& f
     overlay.String("redirect_dir", layers.upper >= 0 ? "on" : "nofollow");
     overlay.String("metacopy", "off");
   }
-  // With xino=on inode numbers exceed 2^53. Without volatile every unmount syncs the whole pool.
+  // With xino=on, inode numbers exceed 2^53. Without volatile, every unmount syncs the whole pool.
   overlay.String("xino", "off").String("index", "off");
   if (layers.upper >= 0) overlay.Flag("volatile");
   int mount = overlay.Mount(attributes);

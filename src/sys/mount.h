@@ -16,20 +16,20 @@ inline constexpr uint64_t kMountNoAtime = 0x10;
 
 int OpenTree(int dir, const char* path, bool recursive);                // a detached clone
 int IdmapMount(int mount, int user_namespace, bool recursive = false);  // in place
-int MakeSlave(int mount);  // receives what is mounted below it elsewhere, passes nothing on
+int MakeSlave(int mount);  // receives mounts from its peers, but passes none on
 int SetMountFlags(int mount, uint64_t set, bool recursive);  // MOUNT_ATTR_*
 int AttachMount(int mount, int dir, const char* path);
 int AttachMountAt(int mount, int directory);  // onto the directory behind the fd
 bool IsOverlay(int fd);                       // a file of overlayfs
 int DetachMount(const char* path);
-int ForgetNames(int root);    // of that file system, whatever nobody uses: it is looked up anew
+int ForgetNames(int root);    // drops that filesystem's unused cached names
 int DetachMountOf(int root);  // the mount whose root it is, wherever its path leads by now
 int SetTmpfsFiles(const char* path, uint64_t count);  // nr_inodes of a mounted one
 int MakeMountsPrivate();                              // everything below /, no propagation
-int MakeMountsSlave();                                // the host's changes come in, ours stay
-int PivotInto(int new_root);  // new root from a directory fd, old one detached
+int MakeMountsSlave();                                // the host's changes come in, ours stay here
+int PivotInto(int new_root);  // new root from a directory fd; detaches the old one
 
-// A new file system instance: options are set one by one, never spliced into a string.
+// A new filesystem instance: options are set one by one, never spliced into a string.
 class FsContext {
  public:
   explicit FsContext(const char* type);
@@ -49,10 +49,10 @@ class FsContext {
   const char* failed_ = "fsopen";
 };
 
-// Overlay from directories: by /proc/self/fd, because kernels before 6.5 do not take fds.
-// `mask` is a second lower above `lower` (or -1). Without an upper it is read-only and `below`, an
-// empty directory, may stand for the second lower that the kernel then wants. Returns a detached
-// mount or -errno; `failed` names the step.
+// An overlay from directories, passed by /proc/self/fd, because kernels before 6.5 do not take fds.
+// `mask` is a second lower above `lower` (or -1). Without an upper the overlay is read-only, and
+// `below`, an empty directory, may serve as the second lower that the kernel then requires. Returns
+// a detached mount or -errno; `failed` names the step.
 struct OverlayLayers {
   int lower = -1;
   int mask = -1;
@@ -63,7 +63,7 @@ struct OverlayLayers {
 };
 int MakeOverlay(const OverlayLayers& layers, uint64_t attributes, const char*& failed);
 
-// A directory of a layer shows nothing of the layers below it.
+// Makes a directory of a layer show nothing of the layers below it.
 int MakeOpaque(int directory, bool user_xattr);
 
 }  // namespace cloche::sys

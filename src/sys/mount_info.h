@@ -10,8 +10,8 @@ namespace cloche::sys {
 // One line of /proc/PID/mountinfo, unescaped.
 struct MountInfo {
   uint64_t id = 0;
-  std::string device;   // "major:minor" of its file system
-  std::string root;     // the directory of that file system which is mounted
+  std::string device;   // "major:minor" of its filesystem
+  std::string root;     // the mounted directory of that filesystem
   std::string target;   // where
   std::string options;  // of this mount
   std::string fs_type;

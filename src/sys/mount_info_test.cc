@@ -22,7 +22,7 @@ TEST(MountInfo, EveryFieldIsReadWithAndWithoutTags) {
   EXPECT_EQ(mounts[2].fs_type, "proc");
 }
 
-TEST(MountInfo, WhatIsCutOffIsNotAMount) {
+TEST(MountInfo, ATruncatedLineIsNotAMount) {
   EXPECT_TRUE(ParseMountInfo("").empty());
   EXPECT_TRUE(ParseMountInfo("25 1 8:1").empty());
 }

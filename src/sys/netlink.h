@@ -11,7 +11,7 @@ namespace cloche::sys {
 // Netlink messages, built by hand: the few that a sandbox's network needs.
 class NetlinkMessages {
  public:
-  // `body` is the fixed part behind the header. Every message but `quiet` ones is acknowledged.
+  // `body` is the fixed part after the header. Every message is acknowledged unless `quiet`.
   void Begin(uint16_t type, uint16_t flags, std::string_view body, bool quiet = false);
   void End();
   void Put(uint16_t type, std::string_view value);
@@ -32,7 +32,7 @@ class NetlinkMessages {
   uint32_t sequence_ = 0, acknowledged_ = 0;
 };
 
-// Sends them all to the kernel, in the network namespace we are in. 0, or the first -errno.
+// Sends them all to the kernel, in the current network namespace. 0, or the first -errno.
 int TalkNetlink(int protocol, const NetlinkMessages& messages);
 int TalkNetlinkOver(int link, const NetlinkMessages& messages);
 

@@ -13,7 +13,7 @@
 namespace cloche::sys {
 namespace {
 
-// Of /proc/PID/net/protocols.
+// Parses /proc/PID/net/protocols:
 // "NETLINK   1112     3      -1   NI ...": name, size, sockets
 std::optional<long> ParseNetlinkSockets(std::string_view protocols) {
   constexpr std::string_view kName = "NETLINK ";

@@ -7,15 +7,15 @@
 
 namespace cloche::sys {
 
-// The second argument of socket(2), as far as netlink knows it.
+// The second argument of socket(2), as far as it matters to netlink.
 struct NetlinkType {
-  int32_t made = 0;  // with SOCK_NONBLOCK, if it was asked for
+  int32_t made = 0;  // with SOCK_NONBLOCK, if requested
   bool close_on_exec = false;
 };
 std::optional<NetlinkType> ReadNetlinkType(uint64_t argument);
 
-// How many netlink sockets there are in the network namespace of a process, those that nobody has
-// bound yet and those on their way between processes among them.
+// Counts the netlink sockets in a process's network namespace, including unbound ones and those in
+// flight between processes.
 std::optional<long> CountNetlinkSockets(pid_t pid);
 
 }  // namespace cloche::sys

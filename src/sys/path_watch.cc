@@ -20,7 +20,7 @@ namespace {
 
 constexpr long kZfs = 0x2fc12fc1, kBcachefs = 0xca451a4e;
 
-// The kernel sees every change there is. (Others write to a network file system too.)
+// Whether the kernel sees every change. (On network filesystems, others write, too.)
 bool IsLocal(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return false;
@@ -39,7 +39,7 @@ int64_t Share(const char* limit, int64_t part) {
   return std::max<int64_t>(1, ReadNumberAt(AT_FDCWD, limit) / part);
 }
 
-// Also of paths that are longer than the kernel takes at once; on the way to these is no link.
+// Also for paths longer than the kernel takes at once; no link is on the way to these.
 bool Stat(const std::string& path, struct stat& info) {
   if (lstat(path.c_str(), &info) == 0) return true;
   if (errno != ENAMETOOLONG) return false;
@@ -50,7 +50,7 @@ bool Stat(const std::string& path, struct stat& info) {
          fstatat(above.get(), path.c_str() + slash + 1, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int64_t instances = 0, watches = 0;  // in use, by all
+int64_t instances = 0, watches = 0;  // in use by all of ours
 
 }  // namespace
 
@@ -63,7 +63,7 @@ struct PathWatch::Notify {
   Notify(const Notify&) = delete;
   Notify& operator=(const Notify&) = delete;
 
-  // The number of the watch; one directory has one. -1: none is left.
+  // The watch descriptor; one per directory. -1: none left.
   int Add(int directory) {
     static const int64_t most = Share("/proc/sys/fs/inotify/max_user_watches", 4);
     if (watches >= most) return -1;
@@ -78,7 +78,7 @@ struct PathWatch::Notify {
     return watch;
   }
 
-  // Whether any of what was told since counts; it stays told.
+  // Whether any event since then counts; remembers it.
   bool Heard() {
     alignas(inotify_event) char buffer[4096];
     for (ssize_t size; !heard && (size = read(fd.get(), buffer, sizeof buffer)) > 0;) {
@@ -95,7 +95,7 @@ struct PathWatch::Notify {
 
   struct Watched {
     bool whole = false;
-    std::set<std::string, std::less<>> names;  // else these
+    std::set<std::string, std::less<>> names;  // otherwise only these
   };
   Fd fd;
   int64_t used = 0;
@@ -146,7 +146,7 @@ void PathWatch::AddName(const std::string& path) {
     notify_->directories[named_watch_].names.insert(path.substr(slash + 1));
     return;
   }
-  // The times of a link are those of its making; of a directory they are of what happens in it.
+  // The times of a link tell when it was made; those of a directory tell what happens in it.
   Seen seen = Look(path, true);
   if (!S_ISLNK(seen.mode)) seen = Look(path, false);
   seen_.push_back(std::move(seen));

@@ -9,21 +9,21 @@
 
 namespace cloche::sys {
 
-// Whether any of a set of host paths changed since they were added. Directories are watched by the
-// kernel, so asking costs the same for one and for ten thousand; where it cannot (a network file
-// system, no watches left) their times are compared one by one. Instances and watches are a stock
-// of the user's whole machine: all of ours together take a small part of it.
+// Tells whether any of a set of host paths changed since they were added. The kernel watches
+// directories, so asking costs the same for one and for ten thousand; where it cannot (a network
+// filesystem, no watches left), times are compared one by one. Instances and watches are limited
+// per user for the whole machine: all of ours together take a small part.
 class PathWatch {
  public:
-  // Before the directory is read: a change while it is read counts.
+  // Add the directory before reading it: changes while it is read then count.
   void AddDirectory(int fd, const std::string& path);
-  // Also notices that something else stands at `path`.
+  // Also notices if something else takes its place at `path`.
   void AddPath(const std::string& path);
-  // Something there at all, from now on, is a change.
+  // From now on, anything there is a change.
   void AddAbsent(const std::string& path);
   // Only what decides who may enter: its owner and mode, and that it is still the same one.
   void AddAccess(const std::string& path);
-  // Something new by this name: made there, or moved there. What happens in it does not count.
+  // Anything newly created or moved there under this name. Changes inside it do not count.
   void AddName(const std::string& path);
   bool Changed() const;
 

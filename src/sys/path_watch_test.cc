@@ -32,28 +32,28 @@ class Watched : public testing::Test {
   PathWatch watch_;
 };
 
-TEST_F(Watched, NothingHappened) { EXPECT_FALSE(watch_.Changed()); }
+TEST_F(Watched, NothingHappeningIsNotAChange) { EXPECT_FALSE(watch_.Changed()); }
 
-TEST_F(Watched, ANewNameBelow) {
+TEST_F(Watched, ANewNameBelowIsAChange) {
   Write("/inner/.env");
   EXPECT_TRUE(watch_.Changed());
   EXPECT_TRUE(watch_.Changed()) << "it stays told";
 }
 
-TEST_F(Watched, ANameMovedIn) {
+TEST_F(Watched, ANameMovedInIsAChange) {
   Write("/a");
   std::filesystem::rename(top_ + "/a", top_ + "/inner/a");
   EXPECT_TRUE(watch_.Changed());
 }
 
-TEST_F(Watched, SomethingElseStandsThere) {
+TEST_F(Watched, ReplacingThePathIsAChange) {
   std::filesystem::rename(top_, top_ + ".old");
   std::filesystem::create_directory(top_);
   EXPECT_TRUE(watch_.Changed());
   std::filesystem::remove_all(top_ + ".old");
 }
 
-TEST_F(Watched, OnlyTheNamesThatWereAddedCount) {
+TEST_F(Watched, OnlyAddedNamesCount) {
   PathWatch watch;
   watch.AddName(top_ + "/inner/link");
   watch.AddName(top_ + "/inner/other");
@@ -64,7 +64,7 @@ TEST_F(Watched, OnlyTheNamesThatWereAddedCount) {
   EXPECT_TRUE(watch.Changed()) << "it stays told";
 }
 
-TEST_F(Watched, ANameThatWasThereIsReplaced) {
+TEST_F(Watched, ReplacingAnAddedNameIsAChange) {
   std::filesystem::create_directory(top_ + "/inner/link");
   PathWatch watch;
   watch.AddName(top_ + "/inner/link");
@@ -77,14 +77,14 @@ TEST_F(Watched, ANameThatWasThereIsReplaced) {
   EXPECT_TRUE(watch.Changed());
 }
 
-TEST_F(Watched, TheDirectoryOfANameGoesAway) {
+TEST_F(Watched, RemovingTheDirectoryOfANameIsAChange) {
   PathWatch watch;
   watch.AddName(top_ + "/inner/link");
   std::filesystem::rename(top_ + "/inner", top_ + "/gone");
   EXPECT_TRUE(watch.Changed());
 }
 
-TEST_F(Watched, APathThatIsLongerThanTheKernelTakes) {
+TEST_F(Watched, PathsLongerThanTheKernelTakesAreWatched) {
   const std::string name(200, 'd');
   std::string path = top_;
   Fd above(open(top_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -100,7 +100,7 @@ TEST_F(Watched, APathThatIsLongerThanTheKernelTakes) {
   EXPECT_TRUE(watch.Changed());
 }
 
-TEST(PathWatch, AFileIsReplaced) {
+TEST(PathWatch, ReplacingAFileIsAChange) {
   std::string path = testing::TempDir() + "/path_watch_file";
   std::ofstream(path) << "one";
   PathWatch watch;
@@ -112,7 +112,7 @@ TEST(PathWatch, AFileIsReplaced) {
   std::filesystem::remove(path);
 }
 
-TEST_F(Watched, ManyLeaveInstancesForOthersAndSeeAllTheSame) {
+TEST_F(Watched, ManyWatchesLeaveInstancesForOthersAndStillWork) {
   std::vector<PathWatch> many(1000);
   for (PathWatch& watch : many) {
     Fd fd(open(top_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -125,7 +125,7 @@ TEST_F(Watched, ManyLeaveInstancesForOthersAndSeeAllTheSame) {
   for (const PathWatch& watch : many) EXPECT_TRUE(watch.Changed());
 }
 
-TEST_F(Watched, AccessIsOwnerAndModeButNoNames) {
+TEST_F(Watched, AccessCoversOwnerAndModeButNotNames) {
   const std::string inner = top_ + "/inner";
   PathWatch access;
   access.AddAccess(inner);
@@ -135,7 +135,7 @@ TEST_F(Watched, AccessIsOwnerAndModeButNoNames) {
   EXPECT_TRUE(access.Changed());
 }
 
-TEST_F(Watched, WhatWasAbsentIsThere) {
+TEST_F(Watched, AppearingWhereNothingWasIsAChange) {
   PathWatch absent;
   absent.AddAbsent(top_ + "/later");
   EXPECT_FALSE(absent.Changed());

@@ -58,9 +58,8 @@ TEST_F(AcceptedAtFileOfRoot, AClientIsAccepted) {
   EXPECT_EQ(cloche::sys::AcceptedAtFileOfRoot(accepted.get()), 0);
 }
 
-// What a taken-over cloched could do: the kernel names whoever listens as the peer of such a
-// socket.
-TEST_F(AcceptedAtFileOfRoot, TheSocketOfSomebodyWhoConnectedToRootIsRefused) {
+// An attack by a compromised cloched: the kernel names the listener as the peer of such a socket.
+TEST_F(AcceptedAtFileOfRoot, TheConnectingSideOfASocketToRootIsRefused) {
   Fd client = ConnectTo(Path("l"));
   PeerIdentity peer;
   peer.uid = 1;
@@ -69,20 +68,20 @@ TEST_F(AcceptedAtFileOfRoot, TheSocketOfSomebodyWhoConnectedToRootIsRefused) {
   EXPECT_EQ(cloche::sys::AcceptedAtFileOfRoot(client.get()), -ENOENT);
 }
 
-TEST_F(AcceptedAtFileOfRoot, OneBoundToAFileOfItsOwnIsRefused) {
+TEST_F(AcceptedAtFileOfRoot, ASocketBoundToItsOwnFileIsRefused) {
   Fd client = ConnectTo(Path("l"), Path("c"));
   ASSERT_EQ(chown(Path("c").c_str(), 1000, 1000), 0);
   EXPECT_EQ(cloche::sys::AcceptedAtFileOfRoot(client.get()), -EPERM);
 }
 
-TEST_F(AcceptedAtFileOfRoot, OneAcceptedAtAFileOfSomebodyElseIsRefused) {
+TEST_F(AcceptedAtFileOfRoot, ASocketAcceptedAtSomebodyElsesFileIsRefused) {
   ASSERT_EQ(chown(Path("l").c_str(), 1000, 1000), 0);
   Fd client = ConnectTo(Path("l"));
   Fd accepted = Accept();
   EXPECT_EQ(cloche::sys::AcceptedAtFileOfRoot(accepted.get()), -EPERM);
 }
 
-TEST_F(AcceptedAtFileOfRoot, APairIsRefused) {
+TEST_F(AcceptedAtFileOfRoot, ASocketPairIsRefused) {
   Fd ours, theirs;
   ASSERT_EQ(MakeSocketPair(ours, theirs), 0);
   EXPECT_EQ(cloche::sys::AcceptedAtFileOfRoot(ours.get()), -ENOENT);

@@ -8,20 +8,20 @@
 
 namespace cloche::sys {
 
-// epoll, edge-triggered: an event says that something changed since the last EAGAIN.
+// epoll, edge-triggered: an event means that something changed since the last EAGAIN.
 class Poller {
  public:
   struct Event {
     uint64_t tag = 0;
     bool readable = false, writable = false;
-    bool ended = false;  // what can be read now is the last of it
+    bool ended = false;  // what can be read now is the last
     bool gone = false;   // and nobody reads what we write
   };
 
   int Open();
   int Add(int fd, uint64_t tag);
-  // Before the descriptor is closed: a listener is shared with whoever sent it, so closing ours
-  // ends nothing.
+  // Call before closing the descriptor: a listener is shared with its sender, so closing our copy
+  // does not remove it.
   void Remove(int fd);
   int Wait(std::span<Event> events, int milliseconds);  // how many, or -errno
 

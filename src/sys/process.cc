@@ -71,7 +71,7 @@ int KeepCapabilitiesAcrossIds() {
 
 int SetEffectiveUid(uid_t uid) { return Checked(syscall(SYS_setresuid, -1, uid, -1)); }
 
-// Both calls return the old id whether they worked or not; an id nobody has asks for it.
+// Both calls return the old id whether or not they worked; an invalid id queries it.
 int SetFsIds(uid_t uid, gid_t gid) {
   syscall(SYS_setfsgid, gid);
   syscall(SYS_setfsuid, uid);
@@ -165,7 +165,7 @@ int OpenInPieces(int dir, const char* path, int flags, uint64_t resolve) {
 }  // namespace
 
 int OpenBeneath(int dir, const char* path, int flags, bool follow_inside) {
-  // A link may lead up again: with links a path is one piece.
+  // A link may lead up again, so a path with links must be resolved in one piece.
   if (follow_inside) return OpenHow(dir, path, flags, RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
   return OpenInPieces(dir, path, flags,
                       RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
@@ -276,7 +276,7 @@ int BecomeWriter(const PeerIdentity& who, bool privileged) {
   if (privileged && who.uid == 0)
     keep = Bit(CAP_CHOWN) | Bit(CAP_DAC_OVERRIDE) | Bit(CAP_DAC_READ_SEARCH) | Bit(CAP_FOWNER) |
            Bit(CAP_FSETID);
-  // Of files of others: a container's root may not have it.
+  // For leases on other users' files; a container's root may lack it.
   if (privileged && who.uid == 0 && Permits(CAP_LEASE)) keep |= Bit(CAP_LEASE);
   return BecomeCaller(who, privileged, keep);
 }
@@ -285,7 +285,7 @@ int DropBoundingExcept(uint64_t keep) {
   for (int capability = 0; capability <= 63; ++capability) {
     if ((keep >> capability & 1) != 0) continue;
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) {
-      if (errno == EINVAL && capability > kLastCapability) break;  // past what the kernel knows
+      if (errno == EINVAL && capability > kLastCapability) break;  // beyond what the kernel knows
       return -errno;
     }
   }
@@ -357,7 +357,7 @@ int PeerOf(int socket, PeerIdentity& peer) {
 }
 
 int AcceptedAtFileOfRoot(int socket) {
-  // The file a socket is bound to; what was accepted shares its listener's.
+  // The file a socket is bound to; an accepted socket shares its listener's.
   Fd file(ioctl(socket, kSocketFile));
   if (!file.valid()) return -errno;
   struct stat info;

@@ -9,14 +9,14 @@
 
 namespace cloche::sys {
 
-// One packet that was refused. Reading them needs no rights.
+// One refused packet. Reading them needs no rights.
 struct Refusal {
   uint8_t protocol = 0;      // 17: UDP
-  std::string address;       // where to
-  uint16_t port = 0;         // of UDP and its kin
-  uint16_t source_port = 0;  // likewise
+  std::string address;       // destination
+  uint16_t port = 0;         // for UDP and its kin
+  uint16_t source_port = 0;  // for UDP and its kin
 };
-std::vector<Refusal> ReadRefusals(int log);  // those that are there
+std::vector<Refusal> ReadRefusals(int log);  // those available now
 std::optional<Refusal> ParseRefused(std::string_view packet);
 const char* ProtocolName(uint8_t protocol);  // "UDP"
 

@@ -26,12 +26,13 @@ namespace {
 
 constexpr char kTable[] = "cloche";
 constexpr char kDivert[] = "divert";  // sends TCP and DNS to us
-constexpr char kBar[] = "bar";        // and nothing else anywhere but to loopback
+constexpr char kBar[] = "bar";        // refuses everything else except to loopback
 constexpr uint16_t kDnsPort = 53;
 constexpr int kBacklog = 4096;
 constexpr int kConnectMs = 5000;
-// Nobody sends from them (RFC 7600's dummy, and one of the made-up ones that no name has). But with
-// only loopback's own, getaddrinfo with AI_ADDRCONFIG finds the machine to have no network.
+// Nobody sends from these (RFC 7600's dummy address, and a unique local address that no name maps
+// to). But with only loopback's own, getaddrinfo with AI_ADDRCONFIG thinks that the machine has no
+// network.
 constexpr char kAddress4[] = "192.0.0.8";
 constexpr char kAddress6[] = "fdc1:c4e:ffff::1";
 constexpr int kDivertPriority = -100;  // as nft's dstnat
@@ -40,9 +41,9 @@ constexpr uint16_t kReportGroup = 1;  // of nfnetlink_log
 constexpr uint32_t kReportedBytes = 64;
 constexpr uint64_t kReportsPerSecond = 10;
 constexpr uint32_t kReportsAtOnce = 20;
-// Of <linux/if_link.h>; Debian 12's does not have them all.
+// From <linux/if_link.h>; Debian 12's does not have them all.
 constexpr uint16_t kGsoMaxSize = 41, kGroMaxSize = 58, kGsoIpv4MaxSize = 63, kGroIpv4MaxSize = 64;
-constexpr uint32_t kLargePacket = 8 * 65536 - 8;  // the most there is
+constexpr uint32_t kLargePacket = 8 * 65536 - 8;  // the maximum
 
 template <typename T>
 std::string_view BytesOf(const T& value) {
@@ -82,7 +83,7 @@ void PutChain(NetlinkMessages& batch, const char* name, const char* type, int pr
   batch.End();
 }
 
-// One rule: expressions in their order, each narrowing what the last one is done to.
+// One rule: expressions in order, each narrowing the previous.
 class Rule {
  public:
   Rule(NetlinkMessages& batch, const char* chain) : batch_(batch) {
@@ -251,7 +252,7 @@ uint16_t PortOf(const Fd& fd) {
   return ntohs(address.any.sa_family == AF_INET ? address.four.sin_port : address.six.sin6_port);
 }
 
-// Bound to the group that the rules report to: 64 bytes of each packet, at once.
+// Bound to the group that the rules report to: 64 bytes of each packet, immediately.
 int OpenRefusals(Fd& log) {
   log = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!log.valid()) return -errno;
@@ -275,8 +276,8 @@ int OpenRefusals(Fd& log) {
   return 0;
 }
 
-// Half a megabyte in one packet instead of 64 KiB: a download costs half of what it did. Both
-// messages are wishes: IPv6 has that since 5.19, IPv4 since 6.3.
+// Half a megabyte per packet instead of 64 KiB halves the cost of a download. Both are optional:
+// IPv6 supports it since 5.19, IPv4 since 6.3.
 void AllowLargePackets(uint32_t loopback) {
   for (const auto& [send, receive] :
        {std::pair{kGsoMaxSize, kGroMaxSize}, {kGsoIpv4MaxSize, kGroIpv4MaxSize}}) {
@@ -321,7 +322,7 @@ BorderPorts PortsOf(const BorderSockets& sockets) {
 NetlinkMessages BorderRules(const BorderPorts& ports, bool report) {
   NetlinkMessages batch;
   BatchEdge(batch, NFNL_MSG_BATCH_BEGIN);
-  // What is not there cannot be deleted: made, deleted, made.
+  // Deleting a missing table fails, so: create, delete, create.
   PutTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
   PutTable(batch, NFT_MSG_DELTABLE, 0);
   PutTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
@@ -329,7 +330,7 @@ NetlinkMessages BorderRules(const BorderPorts& ports, bool report) {
   PutChain(batch, kBar, "filter", 0, NF_DROP);
 
   const bool six = ports.tcp6 != 0;
-  // Whichever server is asked, also one that should listen on loopback: we are it.
+  // Whichever server is queried, even one on loopback: we answer.
   Rule(batch, kDivert)
       .OfFamily(NFPROTO_IPV4)
       .OfProtocol(IPPROTO_UDP)
@@ -341,7 +342,7 @@ NetlinkMessages BorderRules(const BorderPorts& ports, bool report) {
         .OfProtocol(IPPROTO_UDP)
         .ToPort(kDnsPort)
         .RedirectTo(ports.dns6);
-  // The sandbox's own servers are its own business.
+  // Connections to the sandbox's own servers are left alone.
   Rule(batch, kDivert)
       .ToLoopback4()
       .OfProtocol(IPPROTO_TCP)
@@ -356,7 +357,8 @@ NetlinkMessages BorderRules(const BorderPorts& ports, bool report) {
   if (six)
     Rule(batch, kDivert).OfFamily(NFPROTO_IPV6).OfProtocol(IPPROTO_TCP).RedirectTo(ports.tcp6);
 
-  // After the diversion. What is left would go nowhere: it fails at once instead of in silence.
+  // After the diversion. Everything left leads nowhere, so it is rejected at once instead of
+  // dropped silently.
   Rule(batch, kBar).ToLoopback4().Verdict(NF_ACCEPT);
   Rule(batch, kBar).ToLoopback6().Verdict(NF_ACCEPT);
   if (report) Rule(batch, kBar).Report();
@@ -374,7 +376,7 @@ NetlinkMessages BorderRoute4(uint32_t loopback) {
   head.rtm_scope = RT_SCOPE_LINK;
   head.rtm_type = RTN_UNICAST;
   route.Begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, BytesOf(head));
-  // Without it packets would leave from 0.0.0.0: loopback's own address is of a narrower scope.
+  // Without it packets would leave from 0.0.0.0: loopback's own address has a narrower scope.
   route.PutNumber(RTA_PREFSRC, htonl(INADDR_LOOPBACK));
   route.PutNumber(RTA_OIF, loopback);
   route.End();
@@ -418,8 +420,8 @@ NetlinkMessages BorderAddress(int family, uint32_t loopback) {
 int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed) {
   const uint32_t loopback = if_nametoindex("lo");
   AllowLargePackets(loopback);
-  // The rules first: nothing is routed anywhere before they hold. A kernel that cannot report does
-  // the rest.
+  // The rules first: nothing is routed before they are in force. If the kernel cannot report
+  // refusals, do the rest without.
   failed = "load nf_tables rules";
   if (OpenRefusals(refusals) < 0 || TalkNetlink(NETLINK_NETFILTER, BorderRules(ports, true)) < 0) {
     refusals.Reset();

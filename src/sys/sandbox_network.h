@@ -7,14 +7,14 @@
 
 namespace cloche::sys {
 
-// What leads out of a sandbox whose network namespace has nothing but `lo`: every TCP connection
-// and every question for a name ends at one of our sockets in there.
+// The way out of a sandbox whose network namespace has only `lo`: every TCP connection and every
+// DNS query ends at one of our sockets in there.
 
 int EnterNetworkOf(int pidfd);
-// Of the namespace that a socket was made in. For when the process itself may not be looked at.
+// Enters the namespace that a socket was made in, for when the process itself is not accessible.
 int EnterNetworkOfSocket(int socket);
 
-// In the namespace we are in. Those of IPv6 are invalid where there is none.
+// In the current namespace. Those for IPv6 are invalid if there is none.
 struct BorderSockets {
   Fd tcp4, dns4, proxy4, tcp6, dns6;
 };
@@ -25,15 +25,15 @@ struct BorderPorts {
 };
 BorderPorts PortsOf(const BorderSockets& sockets);
 
-// The nf_tables batch: replaces what an earlier one left, all or nothing. With `report` what is
-// refused is told to whoever opened a refusal log, ten times a second at most.
+// The nf_tables batch: replaces an earlier one, all or nothing. With `report`, refusals are
+// reported to an open refusal log, at most ten per second.
 NetlinkMessages BorderRules(const BorderPorts& ports, bool report = false);
 NetlinkMessages BorderRoute4(uint32_t loopback);
 NetlinkMessages BorderRoute6(uint32_t loopback);
 NetlinkMessages BorderAddress(int family, uint32_t loopback);
 
-// Routes and rules, in force when it returns. On failure `failed` says which step it was.
-// `refusals` is set where the kernel can report.
+// Installs routes and rules, in force when it returns. On failure `failed` names the step.
+// `refusals` is set if the kernel can report them.
 int CloseBorder(const BorderPorts& ports, Fd& refusals, const char*& failed);
 
 // Connects to a port on the namespace's loopback, either family. A socket or -errno.

@@ -47,7 +47,7 @@ size_t CountOf(const std::vector<Message>& list, int type) {
   return count;
 }
 
-// In a child with a network namespace of its own; skipped where there can be none.
+// Runs `work` in a child with its own network namespace; skipped if that is impossible.
 int InNewNetwork(const std::function<int()>& work) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -87,7 +87,7 @@ TEST(BorderRules, AreOneTransaction) {
   EXPECT_EQ(CountOf(list, NFT_MSG_NEWRULE), 9u);
 }
 
-TEST(BorderRules, LeadNowhereForIpv6WhereThereIsNone) {
+TEST(BorderRules, OmitIpv6WithoutIpv6Sockets) {
   const auto list = Read(BorderRules({1001, 1002, 0, 0}));
   EXPECT_EQ(CountOf(list, NFT_MSG_NEWRULE), 7u);
   for (const Message& each : list) {
@@ -97,7 +97,7 @@ TEST(BorderRules, LeadNowhereForIpv6WhereThereIsNone) {
   }
 }
 
-TEST(BorderRules, EveryMessageButTheEdgesIsAcknowledged) {
+TEST(BorderRules, EveryMessageExceptTheEdgesIsAcknowledged) {
   const NetlinkMessages rules = BorderRules({1, 2, 3, 4});
   uint32_t acknowledged = 0;
   for (const Message& each : Read(rules)) acknowledged += (each.flags & NLM_F_ACK) != 0 ? 1 : 0;
@@ -105,11 +105,11 @@ TEST(BorderRules, EveryMessageButTheEdgesIsAcknowledged) {
   EXPECT_EQ(acknowledged, Read(rules).size() - 2);
 }
 
-TEST(BorderRules, ReportsAreOneMoreRule) {
+TEST(BorderRules, ReportingAddsOneRule) {
   EXPECT_EQ(CountOf(Read(BorderRules({1001, 1002, 1003, 1004}, true)), NFT_MSG_NEWRULE), 10u);
 }
 
-TEST(Refusal, IsReadFromThePacketThatWasRefused) {
+TEST(Refusal, IsReadFromTheRefusedPacket) {
   std::string four = {0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 9, 9, 9, 9};
   four += {'\x1f', '\x40', '\x01', '\xbb'};
   const auto udp = ParseRefused(four);
@@ -119,7 +119,7 @@ TEST(Refusal, IsReadFromThePacketThatWasRefused) {
   EXPECT_EQ(udp->source_port, 8000);
   EXPECT_STREQ(ProtocolName(udp->protocol), "UDP");
   for (size_t size = 0; size < 20; ++size) EXPECT_FALSE(ParseRefused(four.substr(0, size)));
-  four[0] = 0x4f;  // a head longer than the packet
+  four[0] = 0x4f;  // a header longer than the packet
   EXPECT_FALSE(ParseRefused(four));
   four[0] = 0x15;
   EXPECT_FALSE(ParseRefused(four));

@@ -25,7 +25,7 @@ constexpr uint32_t kX32Bit = 0x40000000;
 constexpr uint32_t kNoCall = ~0u;  // a tracer's way to skip a call; runs nothing
 constexpr Verdict kUnknownCall{DenialClass::kQuiet, ENOSYS};
 
-// Neighbouring call numbers that are treated alike, up to the next range's first.
+// Neighbouring call numbers with the same treatment, up to the next range's first.
 struct Range {
   uint32_t first;
   Verdict verdict;  // when there are no rules
@@ -61,7 +61,7 @@ Code CompileRule(const ArgumentRule& rule) {
     comparisons.push_back(code.size() - 1);
   }
   code.push_back(Return(FilterAction(rule.verdict)));
-  // What does not hold goes behind the return, to the next rule.
+  // Failed comparisons jump past the return, to the next rule.
   for (size_t at : comparisons) {
     const uint8_t next = JumpLength(code.size() - at - 1);
     (BPF_OP(code[at].code) == BPF_JGT ? code[at].jt : code[at].jf) = next;
@@ -156,8 +156,8 @@ SeccompProgram CompileFilter(SyscallAbi abi, bool real_paths) {
 }
 
 int InstallSeccomp(const sock_fprog& program) {
-  // Without the second flag a signal (SIGALRM, say) interrupts a notified call that the daemon has
-  // already answered, and the caller repeats it.
+  // Without the second flag a signal (such as SIGALRM) interrupts a notified call that the daemon
+  // has already answered, and the caller repeats it.
   const unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
   long listener =
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | kSeccompWaitKillableRecv, &program);

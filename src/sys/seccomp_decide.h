@@ -4,14 +4,14 @@
 
 namespace cloche::sys {
 
-// What the table says about one call: for the daemon (what was denied, and how bad is that) and as
-// the reference of the compiled filter.
+// The table's verdict on one call: for the daemon (what was denied, and how bad that is) and as the
+// reference for the compiled filter.
 
-// `real_paths`: for a sandbox whose writes to some path are writes to the host. It refuses more,
-// and nothing less: of a call that was denied it says why in either kind.
+// `real_paths`: for a sandbox whose writes to some path go to the host. It refuses more, and
+// nothing less; for a denied call it gives the reason for either kind.
 Verdict Decide(SyscallAbi abi, int number, const uint64_t (&arguments)[6], bool real_paths = false);
 
-// For the architecture this is built for; "syscall_N" is left to the caller when nullptr.
+// For the native architecture; if nullptr, callers print "syscall_N".
 const char* SyscallName(int number);
 DenialClass ClassOf(int number, const uint64_t (&arguments)[6]);
 

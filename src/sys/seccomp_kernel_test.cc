@@ -27,14 +27,14 @@
 namespace cloche::sys {
 namespace {
 
-// What a process under the filter did, as its supervisor saw it.
+// The actions of a process under the filter, as its supervisor saw them.
 struct Confined {
   int status = 0;
   pid_t pid = 0;
   std::vector<SeccompNotification> denied;
 };
 
-// Runs `body` in a process of its own under the real filter; its return value is the exit status.
+// Runs `body` in a child under the real filter; its return value is the exit status.
 Confined RunConfined(const std::function<int()>& body, bool supervise = true) {
   Confined result;
   int pair[2];
@@ -68,7 +68,7 @@ Confined RunConfined(const std::function<int()>& body, bool supervise = true) {
     listener.Reset();
     ours.Reset();
   }
-  // Before 6.11 the listener hangs up only when its last process was waited for.
+  // Before 6.11, the listener hangs up only once its last process was waited for.
   const Fd child(static_cast<int>(syscall(SYS_pidfd_open, result.pid, 0)));
   while (listener.valid()) {
     pollfd waiting[] = {{listener.get(), POLLIN, 0}, {child.get(), POLLIN, 0}};
@@ -151,7 +151,7 @@ TEST(SeccompKernel, TheSupervisorPutsASocketInPlaceOrLetsItBeMade) {
     socklen_t size = sizeof type;
     if (given < 0 || made < 0 || getsockopt(given, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
       return 1;
-    if (type != SOCK_DGRAM) return 2;  // the supervisor's, not the one that was asked for
+    if (type != SOCK_DGRAM) return 2;  // the supervisor's, not the requested one
     if ((fcntl(given, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(made, F_GETFD) & FD_CLOEXEC) != 0)
       return 3;
     return 0;

@@ -9,7 +9,7 @@
 namespace cloche::sys {
 
 int ReceiveNotification(int listener, SeccompNotification& notification) {
-  // The kernel writes its own idea of the struct's size and refuses one that is not zeroed.
+  // The kernel writes its own struct size and refuses a buffer that is not zeroed.
   alignas(seccomp_notif) char buffer[sizeof(seccomp_notif) + 128];
   memset(buffer, 0, sizeof buffer);
   if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, buffer) != 0) return -errno;

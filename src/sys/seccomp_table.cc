@@ -22,7 +22,7 @@ constexpr Verdict Quiet(int error) { return {DenialClass::kQuiet, error}; }
 constexpr Verdict Reported(int error = EPERM) { return {DenialClass::kReported, error}; }
 constexpr Verdict Violation(int error = EPERM) { return {DenialClass::kViolation, error}; }
 
-// What the caller sees when the daemon has nothing to give.
+// `error`: returned to the caller if the daemon has nothing to supply.
 constexpr Verdict Supplied(int error) { return {DenialClass::kSupplied, error}; }
 
 constexpr Condition Masked(uint8_t argument, uint32_t mask, uint32_t value) {
@@ -64,7 +64,7 @@ constexpr ArgumentRule kSocketRules[] = {
     {{kInet, Type(SOCK_DGRAM), Protocol(IPPROTO_UDP)}, kAllow},
     // Go probes multipath TCP at start-up; only this errno makes it fall back for good.
     {{kInet, Type(SOCK_STREAM), Protocol(kMultipathTcp)}, Quiet(EPROTONOSUPPORT)},
-    // ping asks for a datagram socket, then for a raw one. EACCES is what ping_group_range says.
+    // ping asks for a datagram socket, then for a raw one. ping_group_range gives EACCES.
     {{kInet, Type(SOCK_DGRAM), Protocol(IPPROTO_ICMP)}, Quiet(EACCES)},
     {{kInet, Type(SOCK_DGRAM), Protocol(IPPROTO_ICMPV6)}, Quiet(EACCES)},
     {{kInet, Type(SOCK_RAW), Protocol(IPPROTO_ICMP)}, Reported()},
@@ -72,7 +72,7 @@ constexpr ArgumentRule kSocketRules[] = {
     {{kInet, Type(SOCK_RAW)}, Violation()},
     {{kInet, Type(SOCK_PACKET)}, Violation()},  // the kernel turns it into AF_PACKET
     {{kInet}, Reported(EPROTONOSUPPORT)},       // SCTP, DCCP, SMC, UDP-Lite: modules on demand
-    // No control group counts what waits in one, so a sandbox has few
+    // No cgroup counts the data waiting in one, so a sandbox gets only a few
     // (src/daemon/netlink_supply.h).
     {{Equal(0, AF_NETLINK), Protocol(NETLINK_ROUTE)}, Supplied(ENOBUFS)},
     // useradd, sudo and login talk to NETLINK_AUDIT and abort on any other errno.
@@ -84,7 +84,7 @@ constexpr ArgumentRule kSocketRules[] = {
 // Test suites and hardlink(1) (AF_ALG) probe odd families, so the rest is not a violation.
 constexpr CallRule kSocket{Reported(EAFNOSUPPORT), kSocketRules};
 
-// The kernel makes two of any family before it finds that most have no pairs.
+// The kernel creates two sockets of any family before it finds that most have no pairs.
 constexpr ArgumentRule kSocketPairRules[] = {{{Equal(0, AF_NETLINK)}, Quiet(EOPNOTSUPP)},
                                              {{Equal(0, AF_UNIX)}, kAllow},
                                              {{kInet, Type(SOCK_STREAM)}, Quiet(EOPNOTSUPP)},
@@ -92,14 +92,14 @@ constexpr ArgumentRule kSocketPairRules[] = {{{Equal(0, AF_NETLINK)}, Quiet(EOPN
 constexpr CallRule kSocketPair{Reported(EAFNOSUPPORT), kSocketPairRules};
 
 // Upper layer protocols (kTLS, espintcp, SMC) are modules on demand and edit pages in place, which
-// is how page cache gets overwritten; those who want kTLS go on without.
+// is how page cache gets overwritten; programs that want kTLS continue without.
 constexpr ArgumentRule kSocketOptionRules[] = {
     {{Equal(1, IPPROTO_TCP), Equal(2, TCP_ULP)}, Quiet(ENOENT)}};
 constexpr CallRule kSocketOption{kAllow, kSocketOptionRules};
 
 constexpr ArgumentRule kIoctlRules[] = {
-    {{Equal(1, TIOCSTI)}, Violation()},      // types into the terminal of somebody else
-    {{Equal(1, TIOCLINUX)}, Quiet(ENOTTY)},  // mc asks per key; what a pty answers anyway
+    {{Equal(1, TIOCSTI)}, Violation()},      // types into somebody else's terminal
+    {{Equal(1, TIOCLINUX)}, Quiet(ENOTTY)},  // mc asks per key; ptys answer this anyway
     {{Equal(1, TIOCSETD)}, Reported()},      // line disciplines are modules on demand
 };
 constexpr CallRule kIoctl{kAllow, kIoctlRules};
@@ -107,15 +107,15 @@ constexpr CallRule kIoctl{kAllow, kIoctlRules};
 constexpr uint32_t kLastPrctl = 78;            // PR_FUTEX_HASH, Linux 6.16
 constexpr uint32_t kPrctlSetVma = 0x53564d41;  // names for mappings
 constexpr ArgumentRule kPrctlRules[] = {
-    {{Equal(0, PR_SET_MM)}, Reported()},  // forges what /proc shows of a process
+    {{Equal(0, PR_SET_MM)}, Reported()},  // forges what /proc shows about a process
     {{AtMost(0, kLastPrctl)}, kAllow},
     {{Equal(0, kPrctlSetVma)}, kAllow},
-    {{Equal(0, PR_SET_PTRACER)}, kAllow},  // crash reporters; tracers are inside as well
+    {{Equal(0, PR_SET_PTRACER)}, kAllow},  // crash reporters; tracers are inside, too
 };
 constexpr CallRule kPrctl{Quiet(EINVAL), kPrctlRules};
 
-// gdb and the sanitizers turn randomisation off for their child; the rest emulates old systems and
-// weakens memory protection.
+// gdb and the sanitizers turn randomisation off for their child; the other flags emulate old
+// systems and weaken memory protection.
 constexpr uint32_t kPersonalities =
     uint32_t{PER_LINUX32} | uint32_t{UNAME26} | uint32_t{ADDR_NO_RANDOMIZE};
 constexpr ArgumentRule kPersonalityRules[] = {
@@ -130,9 +130,9 @@ constexpr ArgumentRule kMknodAtRules[] = {{{Masked(2, S_IFMT, S_IFCHR)}, Reporte
                                           {{Masked(2, S_IFMT, S_IFBLK)}, Reported()}};
 constexpr CallRule kMknodAt{kAllow, kMknodAtRules};
 
-// Where a path is real (--rw), a file with one of these bits outlives the sandbox, and gives
-// whoever runs it outside its owner's or group's rights. No filter sees which file is meant, so
-// they are refused in the whole sandbox. mkdir drops them by itself.
+// If a path is real (--rw), a file with one of these bits outlives the sandbox and gives whoever
+// runs it outside its owner's or group's rights. A filter cannot see which file is meant, so they
+// are refused in the whole sandbox. mkdir drops them by itself.
 constexpr ArgumentRule kModeSecondRules[] = {{{Masked(1, S_ISUID, S_ISUID)}, Reported()},
                                              {{Masked(1, S_ISGID, S_ISGID)}, Reported()}};
 constexpr CallRule kModeSecond{kAllow, kModeSecondRules};
@@ -149,7 +149,7 @@ constexpr ArgumentRule kMknodAtRealRules[] = {{{Masked(2, S_IFMT, S_IFCHR)}, Rep
                                               {{Masked(2, S_ISUID, S_ISUID)}, Reported()},
                                               {{Masked(2, S_ISGID, S_ISGID)}, Reported()}};
 constexpr CallRule kMknodAtReal{kAllow, kMknodAtRealRules};
-// Only one that makes a file has a mode; otherwise the register holds anything.
+// Only a call that creates a file has a mode; otherwise the register holds anything.
 constexpr uint32_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;
 constexpr ArgumentRule kOpenRealRules[] = {
     {{Masked(1, O_CREAT, O_CREAT), Masked(2, S_ISUID, S_ISUID)}, Reported()},
@@ -164,8 +164,8 @@ constexpr ArgumentRule kOpenAtRealRules[] = {
     {{Masked(2, kUnnamed, kUnnamed), Masked(3, S_ISGID, S_ISGID)}, Reported()}};
 constexpr CallRule kOpenAtReal{kAllow, kOpenAtRealRules};
 
-// Filters of their own are welcome. A listener is not: of two notifying filters the newer one is
-// asked, and may answer CONTINUE. EBUSY is what kernels say that allow one listener to a tree.
+// Programs may install their own filters, but no listener: of two notifying filters the newer one
+// is asked, and may answer CONTINUE. EBUSY is what kernels return that allow one listener per tree.
 constexpr ArgumentRule kSeccompRules[] = {
     {{Masked(1, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0)}, kAllow}};
 constexpr CallRule kSeccomp{Reported(EBUSY), kSeccompRules};
@@ -173,15 +173,15 @@ constexpr CallRule kSeccomp{Reported(EBUSY), kSeccompRules};
 constexpr ArgumentRule kBpfRules[] = {{{Equal(0, BPF_PROG_LOAD)}, Violation()}};
 constexpr CallRule kBpf{Reported(), kBpfRules};
 
-// Absent on purpose, so ENOSYS: what no libc calls any more (uselib, sysfs, ustat, lookup_dcookie
-// ...) and what is too new to be needed (cachestat, lsm_*, file_setattr, listns).
+// Absent on purpose, so ENOSYS: calls that no libc makes any more (uselib, sysfs, ustat,
+// lookup_dcookie ...) and calls too new to be needed (cachestat, lsm_*, file_setattr, listns).
 //
 // Allowed although they look dangerous: ptrace, process_vm_*, pidfd_getfd, kcmp (the pid namespace
 // and a non-dumpable init confine them to the sandbox's own processes); adjtimex, clock_adjtime
-// (reading is common, writing needs a capability of the initial user namespace); chroot (takes a
+// (reading is common, writing needs a capability of the initial user namespace); chroot (needs a
 // capability that only root inside has, and leads no further out than our own root); setxattr (its
-// name is behind a pointer); sched_setattr (likewise, RLIMIT_RTPRIO is the limit); uretprobe,
-// uprobe (a tracer on the host puts them into our processes, elsewhere they raise SIGILL).
+// name is behind a pointer); sched_setattr (likewise; RLIMIT_RTPRIO limits it); uretprobe, uprobe
+// (a tracer on the host inserts them into our processes; elsewhere they raise SIGILL).
 constexpr SyscallEntry kTable[] = {
     // libc falls back to clone, whose flags a filter can see.
     {"clone3", 435, 435, &kNoSuchCall},
@@ -189,8 +189,8 @@ constexpr SyscallEntry kTable[] = {
     {"io_uring_setup", 425, 425, &kNoSuchCall},
     {"io_uring_enter", 426, 426, &kNoSuchCall},
     {"io_uring_register", 427, 427, &kNoSuchCall},
-    // All of the machine shares fs.aio-max-nr, and any number of small contexts uses it up. MySQL,
-    // MariaDB, nginx and QEMU go on without.
+    // The whole machine shares fs.aio-max-nr, and many small contexts use it up. MySQL, MariaDB,
+    // nginx and QEMU continue without.
     {"io_setup", 206, 0, &kNoSuchCall},
     {"memfd_secret", 447, 447, &kNoSuchCall},  // unswappable, and blocks hibernation of the host
     // Keyrings outlive sandboxes. pam_keyinit (runuser, sudo, login) skips itself on ENOSYS only.
@@ -200,14 +200,14 @@ constexpr SyscallEntry kTable[] = {
 
     {"syslog", 103, 116, &kQuietlyRefused},  // dmesg
     {"vhangup", 153, 58, &kQuietlyRefused},  // login, getty
-    // Memory placement on the host's nodes; numactl and OpenBLAS go on without.
+    // Memory placement on the host's nodes; numactl and OpenBLAS continue without.
     {"mbind", 237, 235, &kQuietlyRefused},
     {"migrate_pages", 256, 238, &kQuietlyRefused},
     {"move_pages", 279, 239, &kQuietlyRefused},
     {"set_mempolicy", 238, 237, &kQuietlyRefused},
     {"set_mempolicy_home_node", 450, 450, &kQuietlyRefused},
 
-    // Browsers, bazel, flatpak and unshare(1) try whether they may.
+    // Browsers, bazel, flatpak and unshare(1) test whether these work.
     {"clone", 56, 220, &kClone},
     {"unshare", 272, 97, &kUnshare},
     {"setns", 308, 268, &kReportedRefusal},
@@ -238,7 +238,7 @@ constexpr SyscallEntry kTable[] = {
     {"creat", 85, -1, nullptr, &kModeSecond},
     {"open", 2, -1, nullptr, &kOpenReal},
     {"openat", 257, 56, nullptr, &kOpenAtReal},
-    // Its mode is behind a pointer; whoever calls it falls back to openat.
+    // Its mode is behind a pointer; callers fall back to openat.
     {"openat2", 437, 437, nullptr, &kNoSuchCall},
     {"seccomp", 317, 277, &kSeccomp},
     {"bpf", 321, 280, &kBpf},
@@ -267,7 +267,7 @@ constexpr SyscallEntry kTable[] = {
     {"init_module", 175, 105, &kViolationRefusal},
     {"kexec_file_load", 320, 294, &kViolationRefusal},
     {"kexec_load", 246, 104, &kViolationRefusal},
-    // Opens any inode of a file system by number, around every mount and hidden path.
+    // Opens any inode of a filesystem by number, around every mount and hidden path.
     {"open_by_handle_at", 304, 265, &kViolationRefusal},
 
     // clang-format off

@@ -13,15 +13,15 @@ enum class SyscallAbi : uint8_t { kX86_64, kAarch64 };
 
 enum class DenialClass : uint8_t {
   kNone,       // not denied
-  kQuiet,      // tools do it every day: an errno and nothing else
-  kReported,   // tools may do it, a person wants to know: notified
+  kQuiet,      // tools do it every day: just an errno
+  kReported,   // tools may do it, but a person wants to know: notified
   kViolation,  // nobody does it by accident: notified, and may end the sandbox
-  kSupplied,   // not denied: the daemon is asked, counts, and puts what was wanted in place
+  kSupplied,   // not denied: the daemon counts, and supplies the descriptor
 };
 
 struct Verdict {
   DenialClass denial = DenialClass::kNone;
-  int error = 0;  // what the caller sees when it is denied
+  int error = 0;  // returned to the caller if denied
 
   constexpr bool allowed() const { return denial == DenialClass::kNone; }
   constexpr bool notified() const {
@@ -32,7 +32,7 @@ struct Verdict {
 };
 
 // All conditions look at the low 32 bits of one argument, because the kernel truncates each of
-// these arguments to int: a filter that compared 64 bits would be passed with garbage above.
+// these arguments to int: garbage in the high half would defeat a 64-bit comparison.
 struct Condition {
   enum class Compare : uint8_t { kAlways, kMaskedEqual, kAtMost };
   Compare compare = Compare::kAlways;
@@ -55,8 +55,8 @@ struct SyscallEntry {
   const char* name;
   int x86_64;  // -1: does not exist there
   int aarch64;
-  const CallRule* rule = nullptr;  // nullptr: allowed whatever the arguments
-  // The same where a path of the host is real, and not a copy; nullptr: no other.
+  const CallRule* rule = nullptr;  // nullptr: allowed with any arguments
+  // The rule if a path of the host is real, not a copy; nullptr: the same.
   const CallRule* where_real = nullptr;
 
   constexpr const CallRule* RuleFor(bool real_paths) const {
@@ -67,7 +67,7 @@ struct SyscallEntry {
   }
 };
 
-// Every call that is decided on; all others, future ones included, do not exist (ENOSYS, quiet).
+// Every call with a decision; all others, including future ones, do not exist (ENOSYS, quiet).
 std::span<const SyscallEntry> SyscallTable();
 
 #if defined(__x86_64__)

@@ -64,7 +64,7 @@ std::vector<uint64_t> InterestingValues() {
   return {values.begin(), values.end()};
 }
 
-// Of both kinds of sandbox.
+// For both kinds of sandbox.
 class SeccompTable : public testing::TestWithParam<SyscallAbi> {};
 constexpr bool kReal[] = {false, true};
 INSTANTIATE_TEST_SUITE_P(EveryArchitecture, SeccompTable,
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(EveryArchitecture, SeccompTable,
                            return tested.param == SyscallAbi::kX86_64 ? "x86_64" : "aarch64";
                          });
 
-TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForEveryCallAndInterestingArgument) {
+TEST_P(SeccompTable, FilterMatchesTheTableForEveryCallAndInterestingArgument) {
   const std::vector<uint64_t> values = InterestingValues();
   for (const bool real : kReal) {
     const SeccompProgram program = CompileFilter(GetParam(), real);
@@ -91,7 +91,7 @@ TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForEveryCallAndInterestingArgumen
   }
 }
 
-TEST_P(SeccompTable, FilterSaysWhatTheTableSaysForRandomCalls) {
+TEST_P(SeccompTable, FilterMatchesTheTableForRandomCalls) {
   const SeccompProgram programs[] = {CompileFilter(GetParam(), false),
                                      CompileFilter(GetParam(), true)};
   const std::vector<uint64_t> values = InterestingValues();
@@ -166,7 +166,7 @@ TEST(SeccompFilter, X32CallsKillAndTheSkippedCallDoesNot) {
   EXPECT_EQ(Filtered(program, AUDIT_ARCH_X86_64, -1, {}), SECCOMP_RET_ERRNO | ENOSYS);
 }
 
-// The headers of the machine this is built on are the witness for the numbers in the table.
+// Checks the numbers in the table against the headers of the build machine.
 TEST(SeccompTableNumbers, AgreeWithTheKernelHeaders) {
   std::map<std::string, int> known;
   for (const char* path :
@@ -206,7 +206,7 @@ Verdict OnX86(const char* name, std::vector<uint64_t> given = {}) {
   return {};
 }
 
-TEST(SeccompPolicy, WhatInitNeedsAfterItInstalledTheFilterIsAllowed) {
+TEST(SeccompPolicy, CallsThatInitNeedsUnderTheFilterAreAllowed) {
   for (const char* name : {"sendmsg",
                            "recvmsg",
                            "fork",
@@ -258,7 +258,7 @@ TEST(SeccompPolicy, WhatInitNeedsAfterItInstalledTheFilterIsAllowed) {
   EXPECT_TRUE(OnX86("ioctl", {3, TIOCSWINSZ}).allowed());
 }
 
-TEST(SeccompPolicy, DebuggersWorkAmongTheSandboxesOwnProcesses) {
+TEST(SeccompPolicy, DebuggersWorkOnTheSandboxsOwnProcesses) {
   for (const char* name : {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"}) {
     EXPECT_TRUE(OnX86(name).allowed()) << name;
   }
@@ -307,12 +307,12 @@ TEST(SeccompPolicy, ThingsToolsProbeAreReportedAndAttacksAreViolations) {
   EXPECT_EQ(OnX86("ioctl", {0, TIOCSTI}).denial, DenialClass::kViolation);
 }
 
-TEST(SeccompPolicy, RootMayChrootBecauseTheKernelAsksForTheCapability) {
+TEST(SeccompPolicy, RootMayChrootBecauseTheKernelChecksTheCapability) {
   EXPECT_TRUE(OnX86("chroot").allowed());
 }
 
-// A file with one of these bits outlives the sandbox where a path is real.
-TEST(SeccompPolicy, WhereAPathIsRealNoCallGivesAFileASetIdBit) {
+// If a path is real, a file with one of these bits outlives the sandbox.
+TEST(SeccompPolicy, WithARealPathNoCallSetsASetIdBit) {
   const auto real = [](const char* name, std::vector<uint64_t> given) {
     uint64_t arguments[6] = {};
     std::copy(given.begin(), given.end(), arguments);
@@ -343,7 +343,7 @@ TEST(SeccompPolicy, WhereAPathIsRealNoCallGivesAFileASetIdBit) {
       EXPECT_TRUE(OnX86(name, arguments).allowed()) << name << " in a copy";
     }
   }
-  // A mode that is not looked at may be anything.
+  // A mode that is ignored may be anything.
   EXPECT_TRUE(real("open", {0, O_RDONLY, S_ISUID}).allowed());
   EXPECT_TRUE(real("openat", {3, 0, O_RDWR, 07777}).allowed());
   for (const char* name : {"chmod", "fchmod", "creat"})
@@ -353,7 +353,7 @@ TEST(SeccompPolicy, WhereAPathIsRealNoCallGivesAFileASetIdBit) {
   EXPECT_EQ(real("io_uring_setup", {}), (Verdict{DenialClass::kQuiet, ENOSYS}));
 }
 
-// CVE-2019-10063: a comparison of all 64 bits is passed with garbage in the half the kernel drops.
+// CVE-2019-10063: garbage in the half that the kernel drops defeats a comparison of all 64 bits.
 TEST(SeccompPolicy, GarbageAboveTheLow32BitsChangesNothing) {
   const uint64_t garbage = 0xdeadbeef00000000;
   EXPECT_EQ(OnX86("ioctl", {0, TIOCSTI | garbage}).denial, DenialClass::kViolation);
@@ -361,7 +361,7 @@ TEST(SeccompPolicy, GarbageAboveTheLow32BitsChangesNothing) {
   EXPECT_EQ(OnX86("clone", {CLONE_NEWUSER | garbage}).denial, DenialClass::kReported);
 }
 
-TEST(SeccompNames, AreThoseOfThisArchitecture) {
+TEST(SeccompNames, MatchThisArchitecture) {
   EXPECT_STREQ(SyscallName(SYS_mount), "mount");
   EXPECT_STREQ(SyscallName(SYS_openat), "openat");
   EXPECT_EQ(SyscallName(9999), nullptr);

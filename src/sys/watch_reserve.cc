@@ -11,15 +11,15 @@ namespace cloche::sys {
 namespace {
 
 constexpr int kHandfuls = 64, kInHandful = 16;
-int handfuls[kHandfuls];  // epoll descriptors; closing one gives its watches back
+int handfuls[kHandfuls];  // epoll descriptors; closing one frees its watches
 int held = 0, wanted = 0;
 
 int Control(int epoll, int operation, int fd, epoll_event* event) {
   return static_cast<int>(syscall(SYS_epoll_ctl, epoll, operation, fd, event));
 }
 
-// A watch is of a file and the number it was named by, and stays when the number is closed while
-// the file is open.
+// A watch belongs to a file and the descriptor number used to add it, and stays when that number is
+// closed while the file is open.
 bool TakeHandful(int file) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) return false;
@@ -72,7 +72,7 @@ void RefillWatches() {
 
 }  // namespace cloche::sys
 
-// In the place of libc's: whoever adds a watch, in whatever library, gets one of the reserve.
+// Replaces libc's epoll_ctl: any code in any library that adds a watch can use the reserve.
 extern "C" int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
   for (;;) {
     const int result = cloche::sys::Control(epoll, operation, fd, event);

@@ -31,7 +31,7 @@ int WatchesHeld() {
   return count;
 }
 
-// From here on the kernel has no watch left for this one.
+// From here on, the kernel has no watch left for this descriptor.
 void LeaveNone(int epoll) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -46,7 +46,7 @@ void LeaveNone(int epoll) {
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) _exit(9);
 }
 
-TEST(WatchReserve, IsGivenBackWhenThereIsNoneAndTakenAgain) {
+TEST(WatchReserve, IsFreedWhenNoneIsLeftAndTakenAgain) {
   const pid_t child = fork();
   if (child == 0) {
     const int epoll = epoll_create1(EPOLL_CLOEXEC), file = eventfd(0, EFD_CLOEXEC);

@@ -1,8 +1,8 @@
-"""diff.py WORK BIN: what `cloche diff` says of random changes is what listings before and after say.
+"""diff.py WORK BIN: `cloche diff` reports random changes exactly as listings before and after show them.
 
-The listings are taken inside, through the mount; cloche-diff reads the layers below it. A patch is given to git apply
-and to patch, and what they make of the old tree is compared with the new one. CLOCHE_SEED repeats a run or one
-round of it, CLOCHE_ROUNDS makes it longer.
+The listings are taken inside, through the mount; cloche-diff reads the layers below it. git apply
+and patch apply a patch to the old tree, and the result is compared with the new one. CLOCHE_SEED repeats a run or
+one round of it, CLOCHE_ROUNDS makes it longer.
 """
 import errno
 import json
@@ -44,7 +44,7 @@ def moves(changes):
 
 
 def predict(before, changes):
-    """The tree that follows from the old one and the changes."""
+    """Apply the changes to the old tree."""
     named = {change["path"]: change.get("new") for change in changes}
     moved_to = moves(changes)
     after = {path: side for path, side in named.items() if side}
@@ -60,7 +60,7 @@ def predict(before, changes):
 
 
 def compare(label, before, after, changes):
-    """Nothing is missing, and nothing is said that is not so."""
+    """Nothing is missing, and nothing reported is false."""
     paths = [change["path"] for change in changes]
     problems = []
     if len(set(paths)) != len(paths) or paths != sorted(paths, key=os.fsencode):
@@ -83,8 +83,8 @@ def compare(label, before, after, changes):
             problems.append(f"{path}: {kind}, said to have been {old}, was {was}")
         if kind in ("modified", "type_changed") and told == without_links(change["new"]):
             problems.append(f"{path}: {kind}, but nothing is different")
-    # What is one file inside is one here. The reverse need not be: overlayfs gives a name that was copied up the number
-    # it had, and a new name of the same file another.
+    # Names of one file inside must be one file here. The reverse need not hold: overlayfs gives a name that was copied
+    # up its old inode number, and a new name of the same file another.
     told, inside = {}, {}
     for change in changes:
         new = change.get("new") or {}
@@ -98,13 +98,13 @@ def compare(label, before, after, changes):
 
 
 def readable(tree):
-    """What a patch can hold: files and symlinks."""
+    """The part of a tree that a patch can express: files and symlinks."""
     return {path: (side.get("sha256"), side.get("target"), side["type"] == "file" and int(side["mode"], 8) & 0o100)
             for path, side in tree.items() if side["type"] in ("file", "symlink")}
 
 
 def copy_tree(source, target):
-    """As git would have it: no empty directories, no pipes, and every name a file of its own."""
+    """As git stores it: no empty directories, no pipes, and every name a separate file."""
     for path in rearrange.entries(source):
         copy = target + path[len(source):]
         if os.path.islink(path) or rearrange.is_file(path):
@@ -117,13 +117,13 @@ def copy_tree(source, target):
 
 
 def too_hard(name, before, after):
-    """What a tool cannot do, whoever wrote the patch."""
+    """Changes that a tool cannot apply, whoever wrote the patch."""
     def directory(side):
         return side["type"] == "directory"
 
-    if name == "patch":  # it deletes at its end
+    if name == "patch":  # it deletes only at the end
         return any(path in after and directory(side) != directory(after[path]) for path, side in before.items())
-    for path, side in before.items():  # it asks what is behind one
+    for path, side in before.items():  # it follows symlinks
         if side["type"] == "symlink":
             try:
                 os.stat(path)

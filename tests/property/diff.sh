@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random changes in a sandbox; what cloche diff says of them, compared with listings from inside.
+# Random changes in a sandbox: compares the output of cloche diff with listings from inside.
 . "$(dirname "$0")/../harness/lib.sh"
 
 CALLER_ENV=(CLOCHE_SEED="${CLOCHE_SEED-}" CLOCHE_ROUNDS="${CLOCHE_ROUNDS-}" CLOCHE_KEEP="${CLOCHE_KEEP-}")

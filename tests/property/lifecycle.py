@@ -1,6 +1,6 @@
-"""lifecycle.py STATE WORK MODE: sandboxes made in every way, used by every verb, while the daemon
-leaves, is killed, or finds a registry that another version wrote. What is listed, in which state and
-with which content, is what the model says. CLOCHE_SEED repeats a run, CLOCHE_SECONDS makes it longer."""
+"""lifecycle.py STATE WORK MODE: makes sandboxes in every way and uses every verb on them, while the daemon
+exits, is killed, or finds a registry that another version wrote. The listed sandboxes, their states and
+contents must match the model. CLOCHE_SEED repeats a run, CLOCHE_SECONDS makes it longer."""
 import json
 import os
 import random
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-import api  # of the harness
+import api  # from the harness
 from report import check, done
 
 state, work, mode = sys.argv[1:4]
@@ -19,7 +19,7 @@ seed = os.environ.get("CLOCHE_SEED") or "20261117"
 seconds = float(os.environ.get("CLOCHE_SECONDS") or 5)
 dice = random.Random(seed)
 print(f"     CLOCHE_SEED={seed}", flush=True)
-os.environ.pop("CLOCHE_SOCKET")  # a daemon that left is started again
+os.environ.pop("CLOCHE_SOCKET")  # so that a daemon that exited is started again
 
 COMMAND_KEYS = {"argv": ["true"], "cwd_optional": True, "pty": {"rows": 24, "columns": 80}, "stdin": True,
                 "background": False, "fresh": False, "wall": 5, "output": 4096, "timing": True, "keep": True}
@@ -57,10 +57,10 @@ def refused(*words):
 class Box:
     def __init__(self, id, way, mark, memory=False):
         self.id, self.way, self.mark, self.memory = id, way, mark, memory
-        self.text = None       # what the mark holds
+        self.text = None       # content of the mark
         self.state = "running"
-        self.saved = {}        # snapshot -> what the mark held
-        self.damaged = set()   # of these
+        self.saved = {}        # snapshot -> content of the mark
+        self.damaged = set()   # damaged snapshots
 
 
 class World:
@@ -69,7 +69,7 @@ class World:
         self.count = 0
         self.counts = {}
 
-    # Ways to make one: the id, and where it keeps its mark.
+    # Ways to make one: return the id, and where it keeps its mark.
     def keep(self, way):
         name = f"{way}-{self.count}"
         mark = f"{work}/mark-{name}"
@@ -218,9 +218,9 @@ class World:
     def look_up(self, box):
         box.state = ask("show", box.id)["state"]
 
-    # How a daemon ends.
+    # Ways for a daemon to end.
     def end(self, number):
-        run("ls")  # there may be none just now
+        run("ls")  # starts one if none is running
         pid = json.loads(run("status", "--json"))["pid"]
         os.kill(pid, number)
         for box in self.boxes.values():
@@ -230,7 +230,7 @@ class World:
 
     def leave(self):
         pid = self.end(signal.SIGTERM)
-        # Until it has noticed; nobody waits until it is gone: the next command has to.
+        # Wait until it has noticed, but not until it is gone: the next command must do that.
         while os.path.exists(f"{state}/daemon/alive") and os.path.exists(f"/proc/{pid}"):
             time.sleep(0.001)
 
@@ -278,7 +278,7 @@ class World:
         registry.commit()
         registry.close()
 
-    # What must hold whenever somebody looks.
+    # Must hold at any time.
     def verify(self):
         listed = {each["id"]: each for each in ask("ls", "--all")}
         if set(listed) != set(self.boxes):
@@ -347,5 +347,5 @@ try:
 except (Wrong, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
     wrong = f"{type(error).__name__}: {error}\n     after: {'; '.join(steps[-12:])}"
 print("    ", len(steps), "steps,", ", ".join(f"{count} {way}" for way, count in world.counts.items()))
-check("after every step everything is where, and what, the model says", wrong is None, wrong)
+check("everything matches the model after every step", wrong is None, wrong)
 done()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every way to make a sandbox, every verb, and the daemon leaving, killed and upgraded in between.
+# Every way to make a sandbox and every verb, while the daemon exits, is killed and upgraded in between.
 . "$(dirname "$0")/../harness/lib.sh"
 
 as_caller sh -c 'mkdir -p ro rw hidden input out base/bin && echo x > ro/f && echo x > input/f'

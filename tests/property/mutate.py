@@ -1,6 +1,6 @@
-"""mutate.py ROOT SEED COUNT: runs inside a sandbox; so many random changes below ROOT.
+"""mutate.py ROOT SEED COUNT: runs inside a sandbox and makes COUNT random changes below ROOT.
 
-What the kernel refuses is no change, and as good a test as any.
+Changes that the kernel refuses do not happen, which is as good a test as any.
 """
 import os
 import random
@@ -36,7 +36,7 @@ def content():
     return dice.randbytes(dice.choice([0, 1, 100, 4096, 70_000]))
 
 
-# A pipe that nobody reads would keep us for ever.
+# Opening a pipe that nobody reads would block forever.
 def opener(path, flags):
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
@@ -47,7 +47,7 @@ def write(path, mode):
 
 
 def any_of(choices):
-    return dice.choice(choices)  # IndexError when there is none: no change
+    return dice.choice(choices)  # IndexError if there is none: no change
 
 
 def sparse():

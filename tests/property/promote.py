@@ -1,7 +1,7 @@
-"""promote.py WORK BIN: a promotion does what a model says, or nothing; undone it leaves nothing.
+"""promote.py WORK BIN: a promotion does what the model says, or nothing; after an undo nothing is left.
 
 The model knows three trees: as it was when the sandbox was made, as the sandbox sees it, and reality
-now. It shares no code with Cloche. Seeds are fixed; CLOCHE_SEED runs one, CLOCHE_ROUNDS so many.
+now. It shares no code with Cloche. Seeds are fixed; CLOCHE_SEED runs one, CLOCHE_ROUNDS that many.
 """
 import base64
 import collections
@@ -42,13 +42,13 @@ def is_directory(said):
 
 
 def content(said):
-    """Of a file also its size, not how many names it has; of a symlink where it points."""
+    """For a file also its size, but not its number of links; for a symlink its target."""
     rest = said[REST:]
     return rest[2:] if kind(said) == 0o100000 else rest
 
 
 def matter(said):
-    """What makes two of them different to a sandbox's owner."""
+    """The differences that matter to a sandbox's owner."""
     return None if said is None else (said[:TIME], content(said))
 
 
@@ -71,7 +71,7 @@ def related(one, other):
 
 
 def lifted(said):
-    """As it arrives: without what gives rights to others, and only attributes of users."""
+    """As promoted: without the bits that give rights to others, and only with user attributes."""
     dropped = 0o4000 if is_directory(said) else 0o6000
     attributes = {name: value for name, value in said[ATTRIBUTES].items()
                   if name.startswith("user.")}
@@ -92,7 +92,7 @@ def model(wanted, box, reality):
 
 
 def comparable(tree):
-    """Times of directories move with what is in them."""
+    """Ignores times of directories, which change with their contents."""
     return {path: said[:TIME] + said[REST:] if is_directory(said) else said
             for path, said in tree.items()}
 
@@ -108,7 +108,7 @@ def promote(exclude):
 
 
 def view_inside():
-    """What the sandbox sees, by a script of its own."""
+    """The tree as the sandbox sees it, by a script inside."""
     script = ("import sys, pickle, base64; sys.path.insert(0, sys.argv[1]); from tree import seen; "
               "print(base64.b64encode(pickle.dumps(seen(sys.argv[2]))).decode())")
     result = cloche("exec", "-q", "box", "--", "python3", "-c", script, WORK, TOP)
@@ -125,7 +125,7 @@ def problems(seed):
         return [made.stderr]
     cloche("exec", "-q", "box", "--", "python3", f"{WORK}/mutate.py", TOP, f"box{seed}", "25")
     box = view_inside()
-    # Half of the time reality stands still.
+    # Half of the time reality does not change.
     if seed_number(seed) % 2:
         mutate(f"reality{seed}", 6)
     reality = seen(TOP)
@@ -135,7 +135,7 @@ def problems(seed):
                and not (is_directory(base.get(path)) and is_directory(reality.get(path)))}
     touched |= changed(base, reality)
     stays = [path for path in box if stays_inside(box[path], path in wanted)]
-    # Pipes, and what cannot be read, are left out; once in a while they are not.
+    # Pipes and unreadable files are left out, except once in a while.
     exclude = stays if seed_number(seed) % 5 else []
     wanted = {path for path in wanted
               if not any(path == each or path.startswith(each + b"/") for each in exclude)}
@@ -158,8 +158,8 @@ def problems(seed):
         found.append(["a pipe was promoted", pipes])
     expected = comparable(model(wanted, box, reality))
     real = comparable(model(set(), {}, now))
-    # Known: what the sandbox only touched (its time, a link to it) and reality deleted looks like
-    # something new, and comes back.
+    # A known limit: a file that the sandbox only touched (its time, a link to it) and reality deleted
+    # looks new, and comes back.
     revived = {path for path in touched if path in base and path in box and path not in reality}
     unsure = {path for path in set(expected) | set(real)
               if path in revived or any(related(path, other) for other in disputed)}
@@ -177,7 +177,7 @@ def problems(seed):
 
 def stays_inside(said, wanted):
     if kind(said) == 0o100000:
-        return os.getuid() != 0 and not int(said[MODE], 8) & 0o400  # cannot be compared either
+        return os.getuid() != 0 and not int(said[MODE], 8) & 0o400  # cannot be compared, either
     return wanted and kind(said) not in (0o040000, 0o120000)
 
 
@@ -198,7 +198,7 @@ def main():
         if found:
             check(f"seed {seed}", False, found)
     check(f"seeds {SEEDS[0]} to {SEEDS[-1]}: {dict(counts)}", True)
-    check("most of those that reality left alone were applied",
+    check("most promotions were applied if reality did not change",
           counts["applied"] * 3 >= len(SEEDS), dict(counts))
 
 

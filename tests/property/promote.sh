@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random changes in a sandbox and in reality; what a promotion makes of them, compared with a model.
+# Random changes in a sandbox and in reality: compares the result of a promotion with a model.
 . "$(dirname "$0")/../harness/lib.sh"
 
 CALLER_ENV=(CLOCHE_SEED="${CLOCHE_SEED-}" CLOCHE_ROUNDS="${CLOCHE_ROUNDS-}")

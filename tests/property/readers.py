@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""readers.py SEED COUNT OUT: changes of files that run something, judged by the tools themselves.
+"""readers.py SEED COUNT OUT: changes to files that run something, judged by the tools themselves.
 
 Writes COUNT pairs of texts per tool to OUT. Each pair says whether the tool (git, make, Python, node, bash, cmake, the
-parsers of YAML, JSON, TOML and INI) runs or obeys something after the change that it did not before. Where it does, the
+parsers of YAML, JSON, TOML and INI) runs or obeys something after the change that it did not before. If it does, the
 readers of src/change/rules must raise an alarm (readers_tools_test.cc).
 
-The texts combine what readers stumble over: comments that end in a backslash, quotes, lone carriage returns, Unicode line
+The texts combine what trips readers: comments that end in a backslash, quotes, lone carriage returns, Unicode line
 ends, encodings, continued lines. All of them are harmless: they print a word. Conditions of make and CMake are not among
 them: a line within one raises its alarm when it comes, not when the condition goes.
 """
@@ -51,7 +51,7 @@ def commands(output):
     return [line for line in output.decode('utf-8', 'replace').splitlines() if line.startswith('R')]
 
 
-# --- what a tool makes of a text; None: it refuses the text
+# --- how a tool reads a text; None: it refuses the text
 
 def by_git(text):
     listed = run(['git', 'config', '-f', stored(text), '--list', '-z'])
@@ -247,7 +247,7 @@ CMAKE = ['execute_process(COMMAND echo R1)', 'EXECUTE_PROCESS (COMMAND echo R2)'
          'COMMAND echo R5)', 'set(u "\\"")', '', 'execute_process(COMMAND echo R6) # c', 'set(t [=[ ]] ]=])']
 
 
-# Beginnings that a tool accepts, so that not every text is refused.
+# Beginnings that a tool accepts, so that it does not refuse every text.
 BEGINNINGS = {
     'git': ['[alias]', '[core]', '[alias]|st = log', '[core]|bare = true'],
     'yaml': ['jobs:|  a:|    steps:|    - run: R1', 'jobs:|  a:|    steps:', 'jobs:|  a:|    steps:|    - name: x|      run: R0',
@@ -311,7 +311,7 @@ def json_text(chance):
 
 
 TOOLS = [
-    # name, the path the text is judged as, the judge of all texts, pieces, how often
+    # name, path the text is judged as, judge of all texts, pieces, weight
     ('git', '.git/config', one_by_one(by_git), GIT, 1),
     ('make', 'Makefile', one_by_one(by_make), MAKE, 1),
     ('bash', '/h/u/.bashrc', one_by_one(by_bash), BASH, 1),
@@ -326,8 +326,8 @@ TOOLS = [
 ]
 
 
-# These readers are lenient: the lines of a file that a tool refused raised their alarm when they came, not when the file
-# is mended.
+# These readers are lenient: lines of a file that a tool refused raised their alarm when they were added, not when the
+# file is repaired.
 LENIENT = ('make', 'configparser')
 
 

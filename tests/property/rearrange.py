@@ -1,7 +1,7 @@
-"""rearrange.py ROOT SEED COUNT: runs inside a sandbox; so many random changes below ROOT, mostly such as move things
-about. Prints what was there before and what is there afterwards, each as a dictionary by path.
+"""rearrange.py ROOT SEED COUNT: runs inside a sandbox and makes COUNT random changes below ROOT, mostly moves. Prints
+the tree before and after, each as a dictionary by path.
 
-What the kernel refuses is no change, and as good a test as any.
+Changes that the kernel refuses do not happen, which is as good a test as any.
 """
 import base64
 import ctypes
@@ -54,7 +54,7 @@ def listing(root):
 
 
 class Rearranger:
-    """All that changes a tree. Each method is one kind of change."""
+    """Changes a tree. Each method is one kind of change."""
 
     def __init__(self, root, seed):
         self.root, self.dice = root, random.Random(seed)
@@ -195,7 +195,7 @@ class Rearranger:
             self.dice.choice(changes)(self)
         except (OSError, IndexError, ValueError, shutil.Error):
             pass
-        if os.path.lexists(self.root + "/swapping"):  # refused half-way
+        if os.path.lexists(self.root + "/swapping"):  # refused halfway
             remove(self.root + "/swapping")
 
 

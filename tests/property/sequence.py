@@ -1,16 +1,16 @@
 """sequence.py WORK BIN MODE: long random sequences of work in several sandboxes, promotions (of all or of parts),
-undos, snapshots, rollbacks, forks, stops, restarts and of what a person does in reality meanwhile.
-CLOCHE_SEED runs one seed (or FIRST-LAST), CLOCHE_ROUNDS so many, CLOCHE_STEPS so long each.
+undos, snapshots, rollbacks, forks, stops, restarts and of a person's changes in reality meanwhile.
+CLOCHE_SEED runs one seed (or FIRST-LAST), CLOCHE_ROUNDS that many seeds, CLOCHE_STEPS that many steps each.
 
-What must hold:
+Must hold:
   promoted    The sandbox sees exactly what it saw before. At and below the promoted paths reality is what it sees,
-              but where somebody else left something that the sandbox has never taken over. Nothing that somebody
-              else left is changed, and nothing outside of the promoted paths.
-  refused     Reality and sandbox are as they were, and each conflict is about something that somebody else left,
-              or that a rollback has separated from the base it was made on.
-  undone      What that promotion changed is what it was; nothing else is changed, and no sandbox sees a change
-              where reality has none. Refused: nothing is changed, and somebody has changed those paths since.
-"Somebody else" is the person, or another sandbox. Which of them left a path as it is now says its mark.
+              except where somebody else left something that the sandbox has never taken over. Nothing that
+              somebody else left changes, and nothing outside the promoted paths.
+  refused     Reality and sandbox are as before, and each conflict concerns something that somebody else left, or
+              that a rollback has separated from its base.
+  undone      Everything that promotion changed is as before; nothing else changes, and no sandbox sees a change
+              where reality has none. Refused: nothing changes, and somebody has changed those paths since.
+"Somebody else" is the person, or another sandbox. A path's mark says which of them left it as it is now.
 """
 import base64
 import collections
@@ -36,7 +36,7 @@ STEPS = int(os.environ.get("CLOCHE_STEPS") or 20)
 VISIBLY, AT_ALL, PUT = range(3)
 MODE_BITS, OWNER, GROUP, ATTRIBUTES, TIME, REST = range(6)
 MOST_BOXES = 3
-# Of a promotion of parts: what it needs is in another part.
+# Cases of a partial promotion that needs another part.
 PARTIAL = ("-NO-PARENT", "-PARENT-FILE", "-PARENT-SYMLINK", "-NOT-EMPTY")
 counts = collections.Counter()
 libc = ctypes.CDLL(None, use_errno=True)
@@ -55,7 +55,7 @@ def cloche(*words, may_fail=False):
 
 
 def comparable(tree):
-    """Without times of directories, bits that are left out, and which names are one file."""
+    """Ignores times of directories, bits that are not promoted, and hard links."""
     result = {}
     for path, said in tree.items():
         directory = int(said[MODE_BITS], 8) & 0o170000 == 0o040000
@@ -83,7 +83,7 @@ def reality():
 
 
 def born(path):
-    """By statx: os.stat does not tell."""
+    """By statx, because os.stat does not report it."""
     answer = ctypes.create_string_buffer(256)
     at_working_directory, no_follow, birth_time, its_place = -100, 0x100, 0x800, 80
     if libc.statx(at_working_directory, path, no_follow, birth_time, answer) < 0:
@@ -92,8 +92,8 @@ def born(path):
 
 
 def numbers():
-    """What the kernel notes of every change, whether it can be seen or not: which file it is (a number alone is soon
-    another file's), and the time of change."""
+    """The kernel's record of every change, visible or not: the file's identity (an inode number alone is soon reused)
+    and its ctime."""
     found = {}
     for here, directories, files in os.walk(os.fsencode(TOP)):
         for name in directories + files:
@@ -104,7 +104,7 @@ def numbers():
 
 
 def told(path):
-    """What the journals of promotions say of a path: evidence for whoever looks for a cause."""
+    """The entries for a path in the journals of promotions, as evidence when a test fails."""
     found, plain = [], lambda text: base64.b64decode(text)
     store = f"{os.environ['HOME']}/.local/state/cloche/promotions"
     for name in sorted(os.listdir(store)):
@@ -128,17 +128,17 @@ def related(path, others):
 
 
 class Box:
-    """A sandbox, and what the model knows of it."""
+    """A sandbox, and what the model knows about it."""
 
     def __init__(self, name, marks, had):
         self.name = name
-        self.marks, self.had = [dict(each) for each in marks], set(had)  # when it was made
-        self.own = []        # promotions, also those of whom it was forked from
-        self.saved = []      # id, what it saw, what reality was, how often reality was changed by then
-        self.apart = False   # a rollback led to a state whose base is another by now
+        self.marks, self.had = [dict(each) for each in marks], set(had)  # as of its creation
+        self.own = []        # promotions, including those of its ancestors
+        self.saved = []      # id, its view, reality, number of changes to reality by then
+        self.apart = False   # a rollback led to a state whose base has changed
 
     def knows(self, path, mark, kind):
-        """It saw there what has this mark, or left it itself."""
+        """It saw the version with this mark there, or left it itself."""
         return mark in self.own or mark == self.marks[kind].get(path, "start")
 
 
@@ -146,10 +146,10 @@ class World:
     def __init__(self, seed):
         self.dice = random.Random(f"steps{seed}")
         self.seed, self.step, self.names, self.moves = seed, 0, 0, 0
-        # By path: who left it as it is, visibly; also where nothing can be seen of it; who put there the very file or
-        # directory it is. Nothing: it was there from the beginning.
+        # By path, who last changed it: visibly; at all, even invisibly; and who created the very file or directory
+        # there. Missing: it was there from the beginning.
         self.marks = [{}, {}, {}]
-        self.left = {}       # by promotion that is not undone: by path, whether it left something there
+        self.left = {}       # by promotion that is not undone: path -> whether it left something there
         self.promotions, self.story, self.boxes = [], [], []
         self.new()
 
@@ -180,20 +180,20 @@ class World:
         return comparable(pickle.loads(base64.b64decode(result.stdout)))
 
     def foreign(self, box):
-        """Paths that somebody else left as they are: visibly, and whatever is known of them."""
+        """Paths last changed by somebody else: visibly, and at all."""
         foreign = [{path for path, mark in marks.items() if not box.knows(path, mark, kind)}
                    for kind, marks in enumerate(self.marks)]
         return foreign[VISIBLY], set().union(*foreign)
 
     def deleted(self, box, visibly, real):
-        """What somebody else deleted, of what the sandbox last saw there."""
+        """Paths that the sandbox last saw and somebody else deleted."""
         def saw(path):
             own = [self.left[each][path] for each in box.own if path in self.left.get(each, ())]
             return own[-1] if own else path in box.had
         return {path for path in visibly if path not in real and saw(path)}
 
     def mark(self, before, after, who):
-        """Reality was changed: whose it is now."""
+        """Record who changed reality."""
         changed = differing(before[0], after[0], timeless)
         touched = changed | differing(before[1], after[1])
         put = differing(before[1], after[1], lambda number: number and number[0])
@@ -205,7 +205,7 @@ class World:
         return was
 
     def unmark(self, who, was_marked):
-        """It was undone: what nobody else has left since is whose it was before."""
+        """It was undone: paths that nobody else has changed since get their previous owner back."""
         for path, was in was_marked.items():
             for kind, marks in enumerate(self.marks):
                 if marks.get(path) == who:
@@ -221,7 +221,7 @@ class World:
         self.inside(box, count, how)
 
     def person(self, box):
-        """Below a mounted overlay the kernel goes on to show what it remembers: that is not what is tested here."""
+        """Stops the sandboxes first: a mounted overlay keeps showing cached names, which is not tested here."""
         for each in self.boxes:
             cloche("stop", each.name)
         count = self.dice.choice([1, 1, 2, 4])
@@ -234,7 +234,7 @@ class World:
             try:
                 self.inside(each)
             except Wrong as error:
-                # A directory was renamed inside, and the person put a file where it came from: the kernel gives up.
+                # If the person replaces the origin of a directory renamed inside by a file, the kernel gives up.
                 if "Stale file handle" not in str(error):
                     raise
                 self.remove(each)
@@ -275,7 +275,7 @@ class World:
         counts["applied"] += 1
         if parts and any(not asked(path) for path in changed):
             raise Wrong(["not asked for, and yet changed", sorted(changed), difference(before[0], after[0])])
-        # A directory's own mode or attribute does not keep it from going.
+        # A change to a directory's own mode or attributes does not prevent its deletion.
         is_directory = lambda path: int(before[0][path][MODE_BITS], 8) & 0o170000 == 0o040000
         going = {path for path in before[0] if path not in after[0] and is_directory(path)}
         if lost := sorted((changed & visibly & before[0].keys()) - going) if not how else []:
@@ -315,7 +315,7 @@ class World:
     def promote_all(self, box):
         if self.promote(box):
             return
-        # Somebody decides, or gives up.
+        # The person decides, or gives up.
         choice = self.dice.choice(["--theirs", "--ours", "anew", "anew", ""])
         if choice.startswith("--"):
             if self.promote(box, choice, TOP):
@@ -376,7 +376,7 @@ class World:
         cloche("rollback", box.name, name)
         self.tell(f"rollback {box.name} {name}")
         now = self.inside(box)
-        # What became of reality since shows through where the saved state never changed it.
+        # Reality's later changes show through where the saved state never changed it.
         apart = moves != self.moves
         if now != was and not apart:
             raise Wrong(["a rollback is not what was saved", difference(was, now)])

@@ -1,6 +1,6 @@
-"""sequence_inside.py ROOT SEED COUNT HOW: so many random changes below ROOT/ours, then prints all that is seen below
-ROOT. HOW "many" is one change of more entries than a promotion looks at while a sandbox stands still. Only what can
-be promoted: no pipes, sockets or devices."""
+"""sequence_inside.py ROOT SEED COUNT HOW: makes COUNT random changes below ROOT/ours, then prints everything below
+ROOT. HOW "many" makes one change with more entries than a promotion examines while a sandbox is frozen. Makes only
+what can be promoted: no pipes, sockets or devices."""
 import base64
 import os
 import pickle

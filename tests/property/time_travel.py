@@ -1,5 +1,5 @@
-"""time_travel.py ROOT BIN: random changes, snapshots, rollbacks and forks; after each of the last two
-the tree is what it was when it was saved. CLOCHE_SEED repeats a run, CLOCHE_SECONDS makes it longer."""
+"""time_travel.py ROOT BIN: random changes, snapshots, rollbacks and forks; after each rollback or fork the
+tree equals the saved one. CLOCHE_SEED repeats a run, CLOCHE_SECONDS makes it longer."""
 import json
 import os
 import random
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from report import check  # of the harness
+from report import check  # from the harness
 
 root, programs = sys.argv[1], sys.argv[2]
 cloche = os.environ["CLOCHE"]
@@ -32,8 +32,8 @@ def tree(sandbox):
     return run("exec", sandbox, "--", sys.executable, f"{programs}/walk.py", root)
 
 
-# Which names are one file an overlay tells reliably only after it was mounted anew: a file of the
-# host that got a second name keeps its old inode number until then.
+# An overlay reports hard links reliably only after it is mounted again: until then, a file of the
+# host that got a second name keeps its old inode number.
 def without_links(text):
     return text[:text.index(b"\nlinks:")]
 
@@ -97,7 +97,7 @@ class World:
         self.counts["forks"] += 2
         run("exec", forks[0], "--", sys.executable, f"{programs}/mutate.py", root, str(dice.random()), "20")
         self.compare(forks[1], was, f"fork of {origin}")
-        if dice.random() < 0.3:  # life goes on in the fork
+        if dice.random() < 0.3:  # continue in the fork
             run("rm", forks[0], self.sandbox)
             self.sandbox, self.saved = forks[1], {}
         else:
@@ -123,5 +123,5 @@ try:
 except (RuntimeError, subprocess.TimeoutExpired) as error:
     world.wrong.append(str(error))
 print("    ", ", ".join(f"{count} {what}" for what, count in world.counts.items()))
-check("the tree always is what it was when it was saved", not world.wrong, "\n     ".join(world.wrong[:3]))
+check("the tree always equals the saved one", not world.wrong, "\n     ".join(world.wrong[:3]))
 check("there was something to compare", world.counts["rollbacks"] > 2 and world.counts["changes"] > 50, "")

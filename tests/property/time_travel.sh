@@ -2,7 +2,7 @@
 # Random changes in a sandbox, with snapshots, rollbacks and forks at random points.
 . "$(dirname "$0")/../harness/lib.sh"
 
-# What is below: files, links and attributes of the host.
+# The lower tree: files, links and attributes of the host.
 mkdir -p "$WORK/tree/lower/inner" "$WORK/tree/empty"
 for name in a b c lower/a lower/b lower/inner/c; do head -c 5000 /dev/urandom > "$WORK/tree/$name"; done
 ln "$WORK/tree/a" "$WORK/tree/lower/same" && ln -s lower "$WORK/tree/link" && mkfifo "$WORK/tree/pipe"

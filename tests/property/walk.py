@@ -1,4 +1,4 @@
-"""walk.py ROOT: runs inside a sandbox; prints all of a tree that a program could tell apart."""
+"""walk.py ROOT: runs inside a sandbox; prints everything about a tree that a program can distinguish."""
 import hashlib
 import os
 import stat

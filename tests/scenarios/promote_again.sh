@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Renamed directories: after a promotion a sandbox sees what it saw, and can be promoted again.
+# Renamed directories: after a promotion a sandbox sees what it saw before, and can be promoted
+# again.
 . "$(dirname "$0")/../harness/lib.sh"
 
 mkdir -p "$WORK/p"
@@ -20,23 +21,23 @@ anew() {
   chmod 2750 lib/deep
   own
 }
-# twice NAME: promotes, looks, works on, promotes again.
+# twice NAME SENTENCE: promotes, compares, works on, promotes again.
 twice() {
   local saw
   saw=$(inside "$1")
   try cloche promote "$1" --yes --allow-triggers
   check "$2: it is promoted" exits 0
-  check "$2: it sees what it saw" is "$(inside "$1")" "$saw"
+  check "$2: it sees what it saw before" is "$(inside "$1")" "$saw"
   check "$2: reality equals it" is "$(outside)" "$saw"
   try cloche promote "$1" --yes --allow-triggers
-  check "$2: promoted again it changes nothing" is "$(outside)" "$saw"
+  check "$2: promoting it again changes nothing" is "$(outside)" "$saw"
   cloche stop "$1" > /dev/null 2>&1
-  check "$2: after a stop it sees what it saw" is "$(inside "$1")" "$saw"
+  check "$2: after a stop it sees what it saw before" is "$(inside "$1")" "$saw"
   cloche exec -q "$1" -- sh -c 'echo more > more; rm -f core/f1 other/f1' < /dev/null
   saw=$(inside "$1")
   try cloche promote "$1" --yes --allow-triggers
-  check "$2: worked on, it is promoted again" exits 0
-  check "$2: and sees what it saw" is "$(inside "$1")" "$saw"
+  check "$2: after more work it is promoted again" exits 0
+  check "$2: and sees what it saw before" is "$(inside "$1")" "$saw"
   check "$2: and reality equals it" is "$(outside)" "$saw"
 }
 
@@ -51,8 +52,8 @@ cloche new --name s > /dev/null
 cloche exec -q s -- sh -c 'mv lib t && mv other lib && mv t other && mv other/deep lib/' < /dev/null
 twice s "directories that changed places"
 
-# --- What a sandbox deleted by its own promotion it may bring back.
-# back NAME SENTENCE: reality equals what it sees.
+# --- A sandbox may bring back what its own promotion deleted.
+# back NAME SENTENCE: after a promotion reality equals what the sandbox sees.
 back() {
   local saw
   saw=$(inside "$1")
@@ -66,7 +67,7 @@ cloche promote home --yes > /dev/null 2>&1
 cloche exec -q home -- mv core lib < /dev/null
 back home "a directory that was renamed, promoted and renamed back is promoted"
 cloche exec -q home -- sh -c 'mv lib t && mv other lib && mv t other' < /dev/null
-back home "two that changed places, too"
+back home "so are two that changed places"
 cloche exec -q home -- sh -c 'mv lib t && mv other lib && mv t other' < /dev/null
 back home "and back"
 cloche exec -q home -- sh -c 'echo changed > lib/f2' < /dev/null
@@ -75,18 +76,18 @@ cloche exec -q home -- rm lib/f2 < /dev/null
 cloche promote home --yes > /dev/null 2>&1
 cloche rollback home edited > /dev/null 2>&1
 back home "a file that was edited, deleted, promoted and rolled back is promoted"
-check "with what was in it" is "$(cat lib/f2)" changed
+check "with its content" is "$(cat lib/f2)" changed
 rm lib/f2
 try cloche promote home --yes
-check "deleted by somebody else it is a conflict" exits 4
+check "if somebody else deleted it, that is a conflict" exits 4
 cloche exec -q home -- sh -c 'rm lib/f2 other/g' < /dev/null
 cloche promote home --yes > /dev/null 2>&1
 as_caller sh -c 'echo theirs > other/g'
 cloche exec -q home -- sh -c 'echo on > lib/f1' < /dev/null
 try cloche promote home --yes
-check "a file that somebody made anew stays, and the rest is promoted" \
+check "a file that somebody created again stays, and the rest is promoted" \
   is "$status $(cat other/g lib/f1 | tr '\n' ' ')" "0 theirs on "
-check "which is said" mentions 'other/g: reality has changed it since it was promoted'
+check "with a note" mentions 'other/g: reality has changed it since it was promoted'
 
 anew
 cloche new --name stopped > /dev/null
@@ -110,11 +111,11 @@ cloche new --name part > /dev/null
 cloche exec -q part -- mv lib core < /dev/null
 saw=$(inside part)
 cloche promote part core --yes --allow-triggers > /dev/null 2>&1
-check "only the new name: the sandbox sees what it saw" is "$(inside part)" "$saw"
+check "promoting only the new name: the sandbox sees what it saw before" is "$(inside part)" "$saw"
 check "and reality keeps the old one" test -e lib/f1 -a -e core/f1
 cloche stop part > /dev/null
 rm -rf lib
-check "which may go: the sandbox has its own" is "$(inside part)" "$saw"
+check "which may be deleted: the sandbox has its own copy" is "$(inside part)" "$saw"
 
 anew
 cloche new --name made > /dev/null
@@ -123,48 +124,48 @@ cloche promote made --yes > /dev/null 2>&1
 as_caller sh -c 'mkdir new/sub; echo theirs | tee new/two > new/sub/three'
 cloche exec -q made -- sh -c 'echo 2 > new/one' < /dev/null
 try cloche promote made --yes
-check "what somebody adds to a promoted directory is in nobody's way" exits 0
-check "and stays" is "$(cat new/one new/two new/sub/three)" "$(printf '2\ntheirs\ntheirs')"
+check "files that somebody adds to a promoted directory do not prevent a promotion" exits 0
+check "and stay" is "$(cat new/one new/two new/sub/three)" "$(printf '2\ntheirs\ntheirs')"
 cloche exec -q made -- sh -c 'mkdir -p deep/er && echo 1 | tee deep/f deep/er/f > deep/er/g' < /dev/null
 cloche promote made --yes > /dev/null 2>&1
 cloche exec -q made -- sh -c 'rm deep/f; mv deep/er/f moved' < /dev/null
 try cloche promote made --yes
-check "what is deleted in a directory that was promoted is promoted" exits 0
-check "and gone in reality" is "$(find deep moved | sort | tr '\n' ' ')" "deep deep/er deep/er/g moved "
+check "deletions in a promoted directory are promoted" exits 0
+check "and the files are gone in reality" is "$(find deep moved | sort | tr '\n' ' ')" "deep deep/er deep/er/g moved "
 cloche stop made > /dev/null
-check "and stays so inside" is "$(cloche exec -q made -- sh -c 'find deep moved | sort | tr "\n" " "' < /dev/null)" \
+check "and inside, too" is "$(cloche exec -q made -- sh -c 'find deep moved | sort | tr "\n" " "' < /dev/null)" \
   "deep deep/er deep/er/g moved "
 cloche exec -q made -- rm -r new < /dev/null
 try cloche promote made --yes
-check "though the directory goes inside" exits 4
-check "it is not run over" is "$(cat new/two)" theirs
+check "if the sandbox deletes the directory, that is a conflict" exits 4
+check "and the added file stays" is "$(cat new/two)" theirs
 
-# What somebody does to what was promoted is his: it is not run over by the next promotion.
+# A person's changes to promoted files stay: the next promotion does not overwrite them.
 anew
 as_caller sh -c 'seq 30 > text && git init -q && git add . && git -c user.name=a -c user.email=a commit -qm 1'
 cloche new --name later > /dev/null
-sleep 0.5  # that is noted in the background
+sleep 0.5  # it is recorded in the background
 cloche exec -q later -- sh -c 'sed -i "3s/.*/three/;20s/.*/twenty/" text; mkdir made; echo 1 > made/one; echo 1 > single' < /dev/null
 try cloche promote later --yes --allow-triggers
-check "in a repository: it is promoted" exits 0
+check "in a repository it is promoted" exits 0
 as_caller sed -i '3s/.*/3/' text
 cloche exec -q later -- sh -c 'echo more > more' < /dev/null
 try cloche promote later --yes --allow-triggers
-check "what somebody put back by hand is in nobody's way" exits 0
-check "and stays as he has it" is "$(sed -n '3p;20p' text | tr '\n' ' ')" "3 twenty "
-check "which is said" mentions 'reality has changed it since it was promoted'
+check "an edit that somebody reverted by hand does not prevent a promotion" exits 0
+check "and stays reverted" is "$(sed -n '3p;20p' text | tr '\n' ' ')" "3 twenty "
+check "with a note" mentions 'reality has changed it since it was promoted'
 cloche exec -q later -- sed -i '20s/.*/20 again/' text < /dev/null
 try cloche promote later --yes --allow-triggers
-check "when the sandbox goes on with it that is a conflict" exits 4
+check "if the sandbox edits it again, that is a conflict" exits 4
 try cloche promote later --yes --allow-triggers --theirs text
 check "which can be resolved" is "$(sed -n '3p;20p' text)" "$(printf 'three\n20 again')"
 as_caller rm -r made single
 cloche exec -q later -- sh -c 'echo more >> more' < /dev/null
 try cloche promote later --yes --allow-triggers
-check "what somebody deleted does not come back by itself" exits 4
-check "and is named" says 'made/one'
+check "files that somebody deleted do not come back by themselves" exits 4
+check "and are named" says 'made/one'
 try cloche promote later --yes --allow-triggers --theirs made --theirs single
-check "unless that is chosen" is "$(cat made/one single)" "$(printf '1\n1')"
+check "unless --theirs is given" is "$(cat made/one single)" "$(printf '1\n1')"
 
 anew
 as_caller sh -c 'echo theirs | tee other/f1 > other/f2'
@@ -174,41 +175,41 @@ cloche promote swapped --yes > /dev/null 2>&1
 as_caller sh -c 'mv lib old; mv other lib'
 cloche exec -q swapped -- sh -c 'echo mine > lib/f1' < /dev/null
 try cloche promote swapped --yes
-check "a directory that somebody put in place of another is not written into" exits 4
-check "and keeps what it has" is "$(cat lib/f1 lib/f2)" "$(printf 'theirs\ntheirs')"
+check "a directory that replaced another in reality is not written into" exits 4
+check "and keeps its content" is "$(cat lib/f1 lib/f2)" "$(printf 'theirs\ntheirs')"
 
-# Names of one file: to promote one of them gives all of them another time.
+# Hard links: promoting one name changes the ctime of all of them.
 anew
 cloche new --name names > /dev/null
 cloche exec -q names -- sh -c 'rm lib/second; echo 1 > one; ln one two' < /dev/null
 cloche promote names --yes > /dev/null 2>&1
 cloche exec -q names -- sh -c 'echo mine > lib/f1; rm two' < /dev/null
 try cloche promote names --yes
-check "a name of a file of which another was promoted is nobody's edit" exits 0
+check "a name of a file whose other name was promoted does not count as edited" exits 0
 check "and is promoted" is "$(cat lib/f1)" mine
 cloche exec -q names -- sh -c 'echo 2 >> one; ln one three' < /dev/null
 try cloche promote names --yes
-check "what is kept for undo is no other name of it" exits 0
-check "so that it can get another" is "$(stat -c %i one)" "$(stat -c %i three)"
+check "the copy kept for undo does not count as another name" exits 0
+check "so the file can get another name" is "$(stat -c %i one)" "$(stat -c %i three)"
 cloche undo --yes > /dev/null 2>&1
 try cloche undo --yes
-check "undone" exits 0
+check "the second undo works" exits 0
 try cloche undo --yes
-check "and the one before" exits 0
-check "it is as it was" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib/f1\nlib\nother')"
+check "and the third" exits 0
+check "and everything is as before" is "$(cat lib/f1 lib/second; ls)" "$(printf 'lib/f1\nlib/f1\nlib\nother')"
 
 anew
 cloche new --name another > /dev/null
 cloche exec -q another -- ln other/g other/h < /dev/null
 try cloche promote another --yes
-check "another name of an unchanged file is promoted" exits 0
-check "as another name" is "$(stat -c '%i %h' other/g)" "$(stat -c '%i 2' other/h)"
+check "another name for an unchanged file is promoted" exits 0
+check "as a hard link" is "$(stat -c '%i %h' other/g)" "$(stat -c '%i 2' other/h)"
 try cloche promote another --yes --json
-check "promoted again there is nothing to do" field_is changes '[]'
+check "promoting it again finds nothing to do" field_is changes '[]'
 cloche undo --yes > /dev/null 2>&1
 check "and it can be undone" is "$(stat -c %h other/g; ls other)" "$(printf '1\ng')"
 
-# What was taken back leaves directories with another time.
+# An undo leaves directories with another ctime.
 anew
 as_caller mkdir empty
 cloche new --name emptied > /dev/null
@@ -219,11 +220,11 @@ cloche promote emptied --yes > /dev/null 2>&1
 cloche undo --yes > /dev/null 2>&1
 cloche exec -q emptied -- rm -r empty own < /dev/null
 try cloche promote emptied --yes
-check "a directory of which something was taken back can go" exits 0
+check "a directory in which something was undone can be deleted" exits 0
 check "and is gone" is "$(ls)" "$(printf 'lib\nother')"
 
-# Two that were taken back one after the other: neither the directory nor another name of a file is
-# somebody else's by that.
+# Two promotions undone one after the other: that does not make the directory, or another name of a
+# file, somebody else's change.
 anew
 cloche new --name twofold > /dev/null
 cloche exec -q twofold -- sh -c 'echo 1 > other/one; rm lib/second' < /dev/null
@@ -232,13 +233,13 @@ cloche exec -q twofold -- sh -c 'echo 2 > other/two; rm lib/f1' < /dev/null
 cloche promote twofold --yes > /dev/null 2>&1
 cloche undo --yes > /dev/null 2>&1
 try cloche promote twofold --yes --dry-run --json
-check "a file of which another name was promoted is nobody's edit when it is taken back" field_is conflicts '[]'
+check "a file whose other name was promoted and undone does not count as edited" field_is conflicts '[]'
 cloche undo --yes > /dev/null 2>&1
 cloche exec -q twofold -- sh -c 'rm -r other; echo file > other' < /dev/null
 try cloche promote twofold --yes
-check "a directory of which two promotions were taken back can become a file" is "$status $(cat other)" "0 file"
+check "a directory in which two promotions were undone can become a file" is "$status $(cat other)" "0 file"
 
-# A directory's status was taken back, and something was put into it afterwards.
+# A directory's mode was promoted and undone, and then something was put into it.
 anew
 cloche new --name entered > /dev/null
 cloche exec -q entered -- sh -c 'echo 1 > other/one' < /dev/null
@@ -252,7 +253,7 @@ cloche exec -q entered -- chmod 750 other < /dev/null
 try cloche promote entered --yes
 check "its status can be promoted again" is "$status $(stat -c %a other)" "0 750"
 
-# Its status was promoted, or taken back: that does not make it the sandbox's own.
+# Promoting or undoing a directory's mode does not make the directory the sandbox's own.
 for taken_back in no yes; do
   anew
   cloche new --name status > /dev/null
@@ -262,8 +263,8 @@ for taken_back in no yes; do
   cloche exec -q status -- sh -c 'rm -r lib; mkdir lib; echo new > lib/new' < /dev/null
   saw=$(inside status)
   try cloche promote status --yes
-  check "a directory made anew is promoted (status taken back: $taken_back)" exits 0
-  check "and reality equals it (taken back: $taken_back)" is "$(outside)" "$saw"
+  check "a directory made again is promoted (mode undone: $taken_back)" exits 0
+  check "and reality equals it (mode undone: $taken_back)" is "$(outside)" "$saw"
 done
 anew
 cloche new --name deep > /dev/null
@@ -277,10 +278,10 @@ open("f", "w").write("deepest")' < /dev/null
 saw=$(inside deep)
 try cloche promote deep --yes --allow-triggers
 check "a renamed directory with a path of 6,000 bytes is promoted" exits 0
-check "the sandbox sees what it saw" is "$(inside deep)" "$saw"
+check "the sandbox sees what it saw before" is "$(inside deep)" "$saw"
 check "reality equals it" is "$(outside)" "$saw"
 
-# Rootless a rename of a directory is a copy: nothing can be lost.
+# Rootless, renaming a directory copies it, so nothing can be lost.
 if [ "$MODE" != rootless ]; then
   anew
   cloche new --name used > /dev/null
@@ -288,14 +289,14 @@ if [ "$MODE" != rootless ]; then
   saw=$(inside used)
   try cloche promote used --yes --allow-triggers
   check "a renamed directory that a process works in is not replaced" exits 4
-  check "it is said why" says 'working directory'
-  check "the sandbox sees what it saw" is "$(inside used)" "$saw"
+  check "and the error says why" says 'working directory'
+  check "the sandbox sees what it saw before" is "$(inside used)" "$saw"
   cloche exec -q used -- sh -c 'echo new > other/g' < /dev/null
   try cloche promote used other --yes --allow-triggers
-  check "which keeps nothing else from being promoted" is "$status $(cat other/g)" '0 new'
+  check "everything else can still be promoted" is "$status $(cat other/g)" '0 new'
   cloche stop used > /dev/null
   try cloche promote used --yes --allow-triggers
-  check "stopped, it is promoted" is "$(outside)" "$saw"
+  check "after a stop it is promoted" is "$(outside)" "$saw"
 
   anew
   cloche new --name lost > /dev/null
@@ -306,10 +307,10 @@ if [ "$MODE" != rootless ]; then
   own
   cloche stop lost > /dev/null
   try cloche diff lost --name-only
-  check "what reality took away is not a deletion" not mentions core/theirs
+  check "a directory that vanished from reality is not a deletion" not mentions core/theirs
   try cloche promote lost --yes --allow-triggers
   check "and is not promoted" exits 4
-  check "which says why" says 'gone in reality'
-  check "and leaves reality alone" is "$(cat core/theirs)" theirs
+  check "and the error says why" says 'gone in reality'
+  check "and reality is left alone" is "$(cat core/theirs)" theirs
 fi
 cloche rm --all > /dev/null 2>&1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# However deep the directories are that a sandbox makes: what is too deep is in nobody's way.
+# Directories of any depth in a sandbox: those that are too deep prevent nothing else.
 . "$(dirname "$0")/../harness/lib.sh"
 
 cd "$WORK" || exit 1
@@ -21,14 +21,14 @@ try cloche exec deep -- "$PYTHON" "$BIN/nest.py"
 try cloche diff deep deep beside --json
 check "diff goes down 250 directories" is "$status $(grep -c beside "$OUT") $(grep -c nnn/file "$OUT")" "0 1 1"
 try cloche diff deep --json
-check "and does not fail for one that is deeper" is "$status $(grep -c beside "$OUT")" "0 1"
+check "and does not fail if another is deeper" is "$status $(grep -c beside "$OUT")" "0 1"
 try cloche promote deep --yes
-check "which is named, and refused" says 'abyss.* cannot be read'
+check "promote names it and refuses" says 'abyss.* cannot be read'
 try cloche promote deep --yes --exclude abyss
 check "as is the other" says 'chasm.* cannot be read'
 try cloche promote deep --yes --exclude abyss --exclude chasm --json
 check "the rest is promoted" is "$status $(cat beside)" "0 beside"
-check "to the bottom" is "$("$PYTHON" -c '
+check "down to the deepest file" is "$("$PYTHON" -c '
 import os
 os.chdir("deep")
 while not os.path.exists("file"):
@@ -38,7 +38,7 @@ try cloche undo "$(field id)"
 check "and undone" is "$status $(ls)" "0 "
 try cloche rm --all
 
-# --- A file beside a hidden one, further down than the kernel takes a path for.
+# --- A file beside a hidden one, deeper than the kernel takes paths.
 cat > "$BIN/bottom.py" << 'END'
 import os, sys
 for _ in range(30):
@@ -55,12 +55,12 @@ cloche new --name bottom > "$T/log" 2>&1
 try cloche exec bottom -- "$PYTHON" "$BIN/bottom.py" edit
 try cloche promote bottom --yes
 check "its edit is not a conflict" exits 0
-check "and is there" is "$(as_caller "$PYTHON" "$BIN/bottom.py" show)" edit
+check "and is promoted" is "$(as_caller "$PYTHON" "$BIN/bottom.py" show)" edit
 cd "$WORK" || exit 1
 try cloche rm --all
 rm -r bottom
 
-# --- A renamed directory is copied beside itself: what others call by a similar name is theirs.
+# --- A renamed directory is copied beside itself, without touching similar names.
 mkdir lib .cloche-renamed
 echo code > lib/file
 echo mine > .cloche-renamed/mine
@@ -69,8 +69,8 @@ cloche new --name renamed > "$T/log" 2>&1
 try cloche exec renamed -- sh -c 'mv lib core; echo more > core/more'
 try cloche promote renamed --yes
 check "a renamed directory is promoted" is "$status $(cat core/file core/more | tr '\n' ' ')" "0 code more "
-check "beside one that is called like its copy" is "$(cat .cloche-renamed/mine)" mine
+check "beside a directory with a name similar to its copy's" is "$(cat .cloche-renamed/mine)" mine
 try cloche exec renamed -- cat .cloche-renamed/mine core/file
-check "which the sandbox still has" prints 'mine
+check "which the sandbox still sees" prints 'mine
 code'
 check "and nothing is left of the copy" is "$(find . -name '.cloche-renamed*')" ./.cloche-renamed

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A sandbox stands still only to be looked at: not while another promotion is under way, and not for
-# a diff or an answer that somebody reads, or does not.
+# A sandbox is frozen only while it is read: not while another promotion runs, and not while a
+# client reads a diff or an answer, or fails to.
 HANG_SECONDS=${HANG_SECONDS:-120}
 . "$(dirname "$0")/../harness/lib.sh"
 ticks() { wc -l < "$T/ticks"; }
-# goes_on: what runs in the sandbox says ten things more.
+# goes_on: the program in the sandbox prints ten more lines.
 goes_on() { local now; now=$(ticks); until_true eval "[ \$(wc -l < '$T/ticks') -ge $((now + 10)) ]"; }
 
 as_caller sh -c 'echo old > file; echo old > other'
@@ -14,9 +14,9 @@ cloche exec box -- sh -c 'i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $
 running=$!
 try cloche promote box --yes --json
 check "a promotion makes the store" field_is state "done"
-check "what runs goes on afterwards" goes_on
+check "afterwards the program continues" goes_on
 
-# --- While somebody else has the lock.
+# --- While somebody else holds the lock.
 mkfifo "$T/release"
 chmod 666 "$T/release"
 as_caller flock "$CALLER_HOME/.local/state/cloche/promotions" sh -c 'echo held; read _ < "$1"' sh "$T/release" > "$T/held" &
@@ -25,24 +25,24 @@ until_true grep -q held "$T/held"
 cloche exec box -- sh -c 'echo new > other' > "$T/log" 2>&1
 cloche promote box --yes --json > "$T/promoted" 2>&1 &
 promoting=$!
-for _ in 1 2 3 4 5 6 7 8; do check "while a promotion waits for another, what runs goes on" goes_on; done
-check "and it still waits" kill -0 $promoting
+for _ in 1 2 3 4 5 6 7 8; do check "while a promotion waits for another, the program continues" goes_on; done
+check "and the promotion still waits" kill -0 $promoting
 echo > "$T/release"
 wait $promoting
 cp "$T/promoted" "$OUT"
-check "when the other is through, it is applied" field_is state "done"
-check "as it is then" is "$(cat "$WORK/other")" new
+check "once the lock is released, it is applied" field_is state "done"
+check "with the state at that time" is "$(cat "$WORK/other")" new
 wait $holder
 
-# --- What a large undo left aside. To remove a file can take milliseconds.
+# --- Leftovers of a large undo. Removing one file can take milliseconds.
 aside=$CALLER_HOME/.local/state/cloche/promotions/.aside.pr_1_x
 as_caller sh -c 'mkdir "$1" && cd "$1" && seq 1000 | xargs touch' sh "$aside"
 cloche exec box -- sh -c 'echo newer > other' > "$T/log" 2>&1
 try cloche promote box --yes --json
 check "a promotion is applied" field_is state "done"
-check "without waiting until all of that is removed" test -e "$aside/1000" -o -e "$aside/1" -o -e "$aside/500"
+check "without waiting until all leftovers are removed" test -e "$aside/1000" -o -e "$aside/1" -o -e "$aside/500"
 try cloche promotions
-check "which happens later, when nobody waits" until_true test ! -e "$aside"
+check "they are removed later, when nobody waits" until_true test ! -e "$aside"
 
 # --- A diff.
 cloche exec box -- sh -c 'for i in $(seq 80); do head -c 50000 /dev/urandom | base64 > large$i; done' > "$T/log" 2>&1
@@ -51,13 +51,13 @@ cloche diff box --patch > "$T/slow" 2> "$T/log" &
 reading=$!
 exec 9< "$T/slow"
 until_true read -r -u 9 _
-for _ in 1 2 3 4; do check "while somebody reads a diff, what runs goes on" goes_on; done
+for _ in 1 2 3 4; do check "while a client reads a diff, the program continues" goes_on; done
 cat <&9 > "$T/patch"
 exec 9<&-
 wait $reading
-check "and it comes to its end" grep -q '^+' "$T/patch"
+check "and the diff is complete" grep -q '^+' "$T/patch"
 
-# --- The answer of a promotion, which nobody reads.
+# --- The answer of a promotion that nobody reads.
 cloche exec box -- sh -c 'rm large*; long=$(printf "\001%.0s" $(seq 200)); for i in $(seq 900); do : > "$long$i"; done' > "$T/log" 2>&1
 cat > "$T/listener.py" <<'END'
 import socket, sys
@@ -74,13 +74,13 @@ chmod 666 "$T/enough"
 as_caller "$PYTHON" "$T/listener.py" "$RUN/cloched.sock" "$T/enough" > "$T/heard" 2> "$T/log" &
 listening=$!
 until_true grep -q 'HTTP/1.1 200' "$T/heard"
-check "while nobody reads what a promotion says, what runs goes on" goes_on
+check "while nobody reads the answer of a promotion, the program continues" goes_on
 try cloche promotions
-check "others are promoted" exits 0
+check "other commands work" exits 0
 try cloche stop box
-check "it is stopped" exits 0
+check "the sandbox can be stopped" exits 0
 try cloche rm box
 check "and removed" exits 0
-check "and still nobody has read it" kill -0 $listening
+check "and still nobody has read the answer" kill -0 $listening
 echo > "$T/enough"
 wait $listening $running || true  # its sandbox is gone

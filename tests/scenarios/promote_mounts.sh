@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Promotions onto other file systems than the home's: one, several at once, full ones and read-only
-# ones. Each time all of it, or nothing.
-# Its mounts are nobody else's: a daemon of one's own copies nothing below which something is mounted.
+# Promotions onto filesystems other than the home's: one, several at once, full ones and read-only
+# ones. Each time all or nothing. Its mounts are private: a daemon run by a user copies nothing
+# below which something is mounted.
 [ -n "${OWN_MOUNTS-}" ] || [ "$(id -u)" != 0 ] || exec env OWN_MOUNTS=1 unshare -m "$0" "$@"
 HANG_SECONDS=${HANG_SECONDS:-120}
 . "$(dirname "$0")/../harness/lib.sh"
@@ -21,7 +21,8 @@ ending() {
   (exit $code)
   finish
 }
-# remount DIR FLAGS: the file system itself, wherever it is mounted. 33: read-only, 32: writable.
+# remount DIR FLAGS: remounts the filesystem itself, wherever it is mounted. 33: read-only, 32:
+# writable.
 remount() {
   "$PYTHON" -c 'import ctypes, os, sys
 if ctypes.CDLL(None, use_errno=True).mount(b"none", os.fsencode(sys.argv[1]), None, int(sys.argv[2]), None) != 0:
@@ -36,7 +37,7 @@ for place in . disk mem; do
   mkdir -p "$WORK/$place/d" && echo old > "$WORK/$place/edit" && echo gone > "$WORK/$place/gone" && echo deep > "$WORK/$place/d/deep"
 done
 chown -R "$CALLER_UID:$CALLER_UID" "$WORK"
-stop_daemon  # where mounts do not propagate, only a new one sees them
+stop_daemon  # if mounts do not propagate, only a new daemon sees them
 $starter ls > "$T/log" 2>&1
 old=$(shape)
 
@@ -45,25 +46,25 @@ cloche new --name box > "$T/log" 2>&1
 inside box 'for place in . disk mem; do
   echo new > $place/edit; rm $place/gone; rm -r $place/d; mkdir -p $place/made/below; echo n > $place/made/below/n; ln $place/made/below/n $place/made/link; done' > "$T/log" 2>&1
 promote box --dry-run
-check "a dry run says what it would do on all three" is "$state" dry_run
+check "a dry run reports what it would do on all three" is "$state" dry_run
 check "and leaves nothing behind" is "$(side_stores)$(shape)" "$old"
 promote box
-check "it is applied to three file systems" is "$state" "done"
+check "it is applied to three filesystems" is "$state" "done"
 pr=$(field id)
 for place in . disk mem; do
-  check "$place has the new" is "$(cat "$WORK/$place/edit" "$WORK/$place/made/below/n")" $'new\nn'
-  check "$place has lost the old" test ! -e "$WORK/$place/gone" -a ! -e "$WORK/$place/d"
+  check "$place has the new files" is "$(cat "$WORK/$place/edit" "$WORK/$place/made/below/n")" $'new\nn'
+  check "$place no longer has the old ones" test ! -e "$WORK/$place/gone" -a ! -e "$WORK/$place/d"
   check "$place has both names of one file" test "$WORK/$place/made/below/n" -ef "$WORK/$place/made/link"
 done
-check "what was replaced is kept on its own file system" is "$(side_stores | wc -l)" 2
-for each in $(side_stores); do check "$each is closed to others" is "$(stat -c %a "$each")" 700; done
+check "replaced files are kept on their own filesystem" is "$(side_stores | wc -l)" 2
+for each in $(side_stores); do check "$each is private" is "$(stat -c %a "$each")" 700; done
 check "the sandbox does not see it" not inside box 'ls disk/.cloche-promotions mem/.cloche-promotions'
 cloche new --name later > "$T/log" 2>&1
 check "nor does a new one" not inside later 'ls disk/.cloche-promotions || ls mem/.cloche-promotions'
 inside later "mkdir -p disk/.cloche-promotions/$pr && echo planted > disk/.cloche-promotions/$pr/1" > "$T/log" 2>&1
 promote later
 check "nothing is promoted into it" is "$state" conflict
-check "it stays what it was" not grep -rqs planted "$WORK/disk"
+check "it stays unchanged" not grep -rqs planted "$WORK/disk"
 git -C "$WORK/disk" init -q && check "git does not see it either" not grep -q cloche-promotions <(git -C "$WORK/disk" status --porcelain)
 rm -rf "$WORK/disk/.git"
 try cloche undo "$pr"
@@ -71,16 +72,16 @@ check "it is undone" exits 0
 check "nothing of it is left" is "$(side_stores)" ""
 rm -rf "$WORK/disk/.git"
 content() { (cd "$WORK" && find . -type f -not -path '*/.cloche-promotions/*' -print0 | sort -z | xargs -0 md5sum); }
-check "to the byte" is "$(content)" "$(printf '%s\n' "$old" | grep -E '^[0-9a-f]{32} ')"
+check "byte for byte" is "$(content)" "$(printf '%s\n' "$old" | grep -E '^[0-9a-f]{32} ')"
 
-# --- Full in the middle: what came before it is taken back.
+# --- Full in the middle: earlier steps are reverted.
 cloche new --name large > "$T/log" 2>&1
 inside large 'echo new > edit; echo new > disk/edit; echo new > mem/edit; for i in 1 2 3 4 5 6; do head -c 300000 /dev/urandom > mem/large$i; done' > "$T/log" 2>&1
 before=$(content)
 promote large
-check "a full file system is told" is "$state" exhausted
-check "and what to do" is "$(field error.cure)" "make room; nothing was applied"
-check "nothing was applied, on none of them" is "$(content)" "$before"
+check "a full filesystem is reported" is "$state" exhausted
+check "with a cure" is "$(field error.cure)" "make room; nothing was applied"
+check "nothing was applied to any of them" is "$(content)" "$before"
 check "and nothing is left" is "$(side_stores)" ""
 mount -o remount,size=8m "$WORK/mem"
 promote large
@@ -91,40 +92,41 @@ check "and undone" is "$(content)" "$before"
 # --- Read-only.
 remount "$WORK/disk" 33
 promote large
-check "a read-only file system stops it" is "$state" conflict
+check "a read-only filesystem prevents it" is "$state" conflict
 check "and is named" mentions 'read-only'
-check "nothing was applied, here neither" is "$(content)" "$before"
+check "nothing was applied here, either" is "$(content)" "$before"
 promote large --exclude "$WORK/disk"
-check "without it the rest goes on" is "$state" "done"
+check "without it the rest is applied" is "$state" "done"
 try cloche undo "$(field id)"
 remount "$WORK/disk" 32
 promote large "$WORK/disk"
-check "writable again it is applied" is "$state" "done"
+check "once writable again, it is applied" is "$state" "done"
 pr=$(field id)
 applied=$(content)
 remount "$WORK/disk" 33
 try cloche undo "$pr"
-check "undo on a read-only one fails, and says so" not exits 0
-check "why" says 'ead-only'
+check "undo on a read-only one fails" not exits 0
+check "and says why" says 'ead-only'
 check "nothing was undone" says 'nothing was undone'
-check "nor anything lost" is "$(content)" "$applied"
+check "and nothing was lost" is "$(content)" "$applied"
 remount "$WORK/disk" 32
 try cloche promotions
-check "the next command leaves it" is "$(content)" "$applied"
+check "the next command leaves it alone" is "$(content)" "$applied"
 try cloche undo "$pr"
-check "writable again it is undone" is "$status $(content)" "0 $before"
+check "once writable again, it is undone" is "$status $(content)" "0 $before"
 
-# --- Not mounted: said, not lost.
+# --- Not mounted: reported, not lost.
 promote large "$WORK/disk"
 pr=$(field id)
 unmount "$WORK/disk"
 try cloche undo "$pr"
-check "undo without its file system says so" not exits 0
+check "undo without its filesystem fails" not exits 0
 mount -o loop "$T/disk.img" "$WORK/disk"
 try cloche undo "$pr"
-check "with it, it is undone" is "$status $(content)" "0 $before"
+check "once mounted again, it is undone" is "$status $(content)" "0 $before"
 
-# --- Nobody writes in what is kept, also where a sandbox writes for real; and who did is found out.
+# --- Nobody writes to kept files, not even a sandbox with --rw; and if somebody does, it is
+# noticed.
 kept() { find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore -print0 | sort -z | xargs -0 md5sum; }
 cloche new --name keeper > "$T/log" 2>&1
 inside keeper 'echo newer > disk/edit; rm disk/gone' > "$T/log" 2>&1
@@ -134,21 +136,21 @@ before=$(kept)
 check "something is kept" test -n "$before"
 for how in --rw --ro; do
   try cloche run "$how" "$WORK/disk" -- sh -c 'ls -A disk/.cloche-promotions; for f in disk/.cloche-promotions/*/*; do echo evil > "$f"; done'
-  check "$how of its file system shows nothing of it" prints_nothing
-  check "$how of its file system does not lead to it" is "$(kept)" "$before"
+  check "$how of its filesystem does not show it" prints_nothing
+  check "$how of its filesystem does not lead to it" is "$(kept)" "$before"
 done
 try cloche run --rw "$WORK/disk/.cloche-promotions" -- true
-check "nor is it granted" says 'promotions keep there'
+check "nor can it be granted" says 'promotions keep there'
 as_caller mkdir -p "$CALLER_HOME/elsewhere"
 cd "$CALLER_HOME/elsewhere" || exit 1
 try cloche run -- sh -c "ls -A '$WORK/disk/.cloche-promotions'"
-check "in another project it is not seen either" prints_nothing
+check "another project does not see it, either" prints_nothing
 cd "$WORK" || exit 1
 first=$(find "$WORK/disk/.cloche-promotions" -type f -not -name .gitignore | head -n 1)
 cp -a "$first" "$T/saved" && as_caller sh -c 'echo evil > "$1"' sh "$first"
 touch -r "$T/saved" "$first"
 try cloche undo "$pr"
-check "what somebody wrote in is not put back" exits 4
-check "and it is named" says "$WORK/disk/.*was changed since"
-check "the cure, too" says 'put these paths right by hand'
+check "a kept file that somebody wrote to is not restored" exits 4
+check "and is named" says "$WORK/disk/.*was changed since"
+check "with a cure" says 'put these paths right by hand'
 check "nothing was undone" is "$(cat "$WORK/disk/edit")" newer

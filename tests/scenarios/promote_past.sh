@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What was there when a sandbox was made: also where clocks were set back, where both sides replaced a
-# file, and where reality was hidden.
+# Finding out what was there when a sandbox was made: even if clocks were set back, both sides
+# replaced a file, or reality was hidden.
 . "$(dirname "$0")/../harness/lib.sh"
 
 inside() { local box=$1; shift; cloche exec "$box" -- sh -c "$*" > "$T/log" 2>&1; }
@@ -9,15 +9,15 @@ cases() { field conflicts | python3 -c 'import json,sys; print(*sorted(c["case"]
 noted() { grep -aq "birth_note.:..project.:.$PWD\"" "$STATE"/daemon/*.db*; }
 project() { mkdir "$WORK/$1" && cd "$WORK/$1" && { [ "$MODE" = system ] || chown "$CALLER_UID:$CALLER_UID" .; }; }
 
-# --- A file that both sides replaced, as editors do, outside of git.
+# --- A file outside git that both sides replaced, as editors do.
 project replaced || exit 1
 real 'echo one > both; echo one > gone; echo one > kept'
 cloche new --name replaced > "$T/log" 2>&1
-check "the names of files are noted without git, too" until_true noted
+check "file names are recorded without git, too" until_true noted
 real 'echo two > t; mv t both; rm gone; echo two > fresh'
 inside replaced 'for each in both gone fresh kept; do echo three > t; mv t $each; done'
 try cloche promote replaced --dry-run --json
-check "replaced on both sides, gone, and new on both sides are three things" is "$(cases)" \
+check "replaced on both sides, deleted, and new on both sides are three different cases" is "$(cases)" \
   "P-ADD-APPEARED P-EDIT-ABSENT P-EDIT-EDITED"
 try cloche promote replaced --yes --theirs both --ours fresh --theirs gone
 check "each side can be chosen" is "$status $(cat both gone fresh kept | tr '\n' ' ')" "0 three three two three "
@@ -25,16 +25,16 @@ inside replaced 'rm gone'
 try cloche promote replaced gone --yes
 inside replaced 'echo four > gone'
 try cloche promote replaced gone --yes
-check "what the sandbox itself deleted is not missing" is "$status $(cat gone)" "0 four"
+check "a file that the sandbox itself deleted is not missing" is "$status $(cat gone)" "0 four"
 
-# Nothing was noted yet.
+# Too early: nothing is recorded yet.
 cloche new --name early > "$T/log" 2>&1
 real 'echo five > t; mv t kept'
 inside early 'echo six > t; mv t kept'
 try cloche promote early --dry-run --json
-check "however soon it was: nobody added it" is "$(cases)" P-EDIT-EDITED
+check "even right after creation it does not count as added" is "$(cases)" P-EDIT-EDITED
 
-# --- However little time lies between an edit and the birth of a sandbox, it is clear which was first.
+# --- However little time is between an edit and the creation of a sandbox, their order is clear.
 project moment || exit 1
 wrong=
 for round in $(seq 12); do
@@ -45,27 +45,27 @@ for round in $(seq 12); do
   [ "$(cases)" = P-EDIT-EDITED ] && [ "$(field conflicts.0.path)" = "$PWD/after" ] || wrong+="$round: $(field conflicts) "
   cloche rm "moment$round" > "$T/log" 2>&1
 done
-check "an edit right before is its base, one right after is not" is "$wrong" ""
+check "an edit right before belongs to its base, one right after does not" is "$wrong" ""
 
-# --- A file that is hidden from the sandbox is in reality all the same.
+# --- A file that is hidden from the sandbox still exists in reality.
 project hidden || exit 1
 real 'echo SECRET=real > .env'
 cloche new --name hidden > "$T/log" 2>&1
 inside hidden 'echo MODE=sandbox > .env'
 try cloche promote hidden --dry-run
 check "it is a conflict" exits 4
-check "that says so" says 'the sandbox added it; reality has one there that is hidden from the sandbox'
+check "and says so" says 'the sandbox added it; reality has one there that is hidden from the sandbox'
 check "and does not show it" is "$(grep -c SECRET "$ERR" "$OUT" | grep -vc ':0')" 0
 try cloche promote hidden --dry-run --json
-check "with a case of its own" is "$(cases)" P-ADD-HIDDEN
+check "with its own case" is "$(cases)" P-ADD-HIDDEN
 try cloche promote hidden --yes --allow-triggers --ours .env
 check "--ours keeps it" is "$status $(cat .env)" "0 SECRET=real"
 try cloche promote hidden --yes --allow-triggers --theirs .env --json
 check "--theirs takes the sandbox's" is "$status $(cat .env)" "0 MODE=sandbox"
 try cloche undo "$(field id)"
-check "undone, it is back" is "$(cat .env)" SECRET=real
+check "undo restores it" is "$(cat .env)" SECRET=real
 
-# --- The clock was set back after the sandbox was made: its record is an hour ahead of now.
+# --- The clock was set back after the sandbox was made: its record is an hour ahead.
 project clock || exit 1
 real 'echo 1 > edited; echo 1 > untouched; mkdir d; echo 1 > d/f'
 cloche new --name clock > "$T/log" 2>&1
@@ -87,17 +87,17 @@ END
 real 'echo reality > edited'
 try $starter ls
 try cloche promote clock --yes
-check "what reality has edited is not overwritten" is "$status $(cat edited)" "4 reality"
-check "why it cannot be told is said" says 'the clock was set back by 3600 s after this sandbox was made'
+check "a file that reality edited is not overwritten" is "$status $(cat edited)" "4 reality"
+check "the error says why this is uncertain" says 'the clock was set back by 3600 s after this sandbox was made'
 check "and what to do" says 'compare the two, then --theirs'
 try cloche promote clock --dry-run --json
-check "all that was there counts as moved" is "$(cases)" "P-DELETE-EDITED P-EDIT-EDITED P-EDIT-EDITED"
+check "every file that was there counts as moved" is "$(cases)" "P-DELETE-EDITED P-EDIT-EDITED P-EDIT-EDITED"
 try cloche promote clock --yes --theirs untouched --theirs d --ours edited
 check "a person decides" is "$status $(cat edited untouched added | tr '\n' ' ')" "0 reality sandbox sandbox "
-check "of directories, too" not test -e d
+check "about directories, too" not test -e d
 inside clock 'echo more > untouched'
 try cloche promote clock untouched --yes
-check "what came from the sandbox itself is not in doubt" is "$status $(cat untouched)" "0 more"
+check "the sandbox's own promoted file is not in doubt" is "$status $(cat untouched)" "0 more"
 # --- It was set back by less than a second before a refresh: that counts once.
 project again || exit 1
 real 'echo 1 > untouched'
@@ -120,5 +120,5 @@ END
 try $starter ls
 for i in 1 2 3; do cloche rollback again > "$T/log" 2>&1; done
 try cloche promote again --yes
-check "however often one rolls back" is "$status $(cat untouched)" "0 sandbox"
+check "however often it is rolled back" is "$status $(cat untouched)" "0 sandbox"
 try cloche rm --all

@@ -18,7 +18,7 @@ std::optional<rules::Version> VersionOf(const std::optional<change::Side>& side,
   if (!side) return std::nullopt;
   rules::Version version{side->type, side->mode, std::nullopt};
   if (side->type == change::FileType::kSymlink) version.content = side->target;
-  // What was too large to be kept is not there.
+  // Content that was too large to keep is missing.
   if (side->type == change::FileType::kFile && text.size() == side->size) version.content = text;
   return version;
 }
@@ -32,7 +32,7 @@ Alarm AlarmOf(const std::string& path, rules::Trigger trigger) {
   return alarm;
 }
 
-// A file is what any of its names makes it.
+// A file can be a trigger under any of its names.
 void FindByOtherNames(const rules::FileChange& file, const rules::Roots& roots, Links& links,
                       std::vector<Alarm>& alarms) {
   if (!file.after || file.after->type == change::FileType::kDirectory) return;
@@ -43,7 +43,8 @@ void FindByOtherNames(const rules::FileChange& file, const rules::Roots& roots, 
     rules::FileChange other = file;
     other.path = name;
     for (rules::Trigger& each : rules::FindTriggers(other, roots)) {
-      // Commands of a project that a link in the same project names are edited every day.
+      // People edit a project's own commands every day, so a link within the project does not
+      // alarm.
       const bool in_project =
           !roots.project.empty() && IsAtOrBelow(name, std::string(roots.project));
       if (each.id == "bin-directory" && in_project) each.severity = rules::Severity::kNotice;

@@ -6,12 +6,12 @@
 
 namespace cloche::apply {
 
-// What of a change runs later, by whatever name, what it lets others do, and which credentials
-// would leave with it.
+// Finds what a change makes run later (under any name), what it lets others do, and which
+// credentials it carries.
 void FindAlarms(const walk::Compared& compared, const Wish& wish, Links& links,
                 std::vector<Alarm>& alarms);
 
-// Links that were not looked at may lead to anything.
+// Alarms if the search for links was cut short: an unsearched link may lead anywhere.
 void FindUnsearched(const Wish& wish, const Links& links, std::vector<Alarm>& alarms);
 
 }  // namespace cloche::apply

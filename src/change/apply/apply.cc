@@ -42,11 +42,11 @@ std::unexpected<Error> HasWriterNow(const std::string& path) {
 
 timespec TimeOf(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
-  const int64_t rest = (ns % kSecond + kSecond) % kSecond;  // never negative, also before 1970
+  const int64_t rest = (ns % kSecond + kSecond) % kSecond;  // non-negative before 1970, too
   return {(ns - rest) / kSecond, rest};
 }
 
-// What could not be put back is not lost.
+// The file taken from reality could not be put back; the error says where it is kept.
 std::unexpected<Error> LeftInStore(const Step& step, const Store::Entry& entry,
                                    const std::string& name) {
   return Fail(Code::kConflict,
@@ -60,7 +60,7 @@ int Rename(int from, const std::string& name, int to, const std::string& other, 
   return renameat2(from, name.c_str(), to, other.c_str(), flags) < 0 ? -errno : 0;
 }
 
-// Another that was put there meanwhile is not ours to change.
+// Fails if somebody put another directory there meanwhile.
 Result<sys::Fd> OpenOurs(const Step& step, const Name& at) {
   sys::Fd directory(openat(at.directory->get(), at.name.c_str(),
                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -72,7 +72,7 @@ Result<sys::Fd> OpenOurs(const Step& step, const Name& at) {
   return directory;
 }
 
-// Those it shall have, and not those that only the other state has.
+// Sets the attributes of `status` and removes those that only the other state has.
 Status SetAttributes(const Step& step, int directory, const DirectoryStatus& status) {
   for (const auto* each : {&step.details().old_status, &step.details().new_status})
     for (const auto& [name, value] : each->attributes)
@@ -96,7 +96,7 @@ Status SetStatus(const Step& step, const Name& at, const DirectoryStatus& status
                                               : Status();
 }
 
-// What came out of reality is what was looked at. Of a directory, that it still is empty.
+// Whether the rename moved the file that was examined, unchanged; a directory must still be empty.
 bool CameOutAs(const Identity& expected, const HeldFile& held, const Step& step, int files,
                const std::string& name) {
   if (!SameFile(IdentityAt(files, name), expected)) return false;
@@ -104,7 +104,7 @@ bool CameOutAs(const Identity& expected, const HeldFile& held, const Step& step,
   return step.directory ? sys::IsEmptyDirectory(files, name.c_str()) : held.IsUnchanged();
 }
 
-// A directory must be empty before it goes, and still be when it has gone.
+// A directory must be empty before the rename, and still empty after it.
 Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
                 const std::string& name, const Identity& expected, const HeldFile& held) {
   const int files = entry.Of(step);
@@ -122,7 +122,7 @@ Status TakeAway(const Step& step, const Name& at, const Store::Entry& entry,
   return Moved(step.path);
 }
 
-// What a step made goes, unless somebody has written in it.
+// Removes what a step created, unless somebody has written to it.
 Status TakeBack(const Step& step, const Name& at, const Store::Entry& entry,
                 const std::string& name) {
   const HeldFile held(at);
@@ -137,7 +137,8 @@ Status PutInPlace(const Step& step, const Name& at, int files, const std::string
   return {};
 }
 
-// In the store nobody but us puts anything. Of other file systems somebody may have --rw.
+// Only we write to the store. On another filesystem, a sandbox with --rw may reach what we
+// prepared.
 Status CheckPrepared(const Step& step, int files, const std::string& name) {
   if (step.side_store == 0) return {};
   if (SameFile(IdentityAt(files, name), step.prepared) && !IsWritten(step, files, name)) return {};
@@ -149,7 +150,7 @@ Status CheckPrepared(const Step& step, int files, const std::string& name) {
 
 bool IsThere(const Name& at) { return IdentityAt(at.directory->get(), at.name).exists(); }
 
-// As far as a look tells: attributes and times are not compared.
+// Does not compare attributes and times.
 bool HasStatus(const Name& at, const DirectoryStatus& status) {
   struct stat info;
   return fstatat(at.directory->get(), at.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -157,13 +158,13 @@ bool HasStatus(const Name& at, const DirectoryStatus& status) {
          info.st_gid == status.gid;
 }
 
-// Owners are not ours to set, nor to compare, unless we are root.
+// Only root sets owners, so only root compares them.
 bool IsLeftAs(const struct stat& info, const DirectoryStatus& status, bool root) {
   return (info.st_mode & 07777) == status.mode &&
          (!root || (info.st_uid == status.uid && info.st_gid == status.gid));
 }
 
-// Those that were set, and none of those that were removed.
+// The new attributes are set and the removed ones are gone.
 bool HasAttributes(const Name& at, const StepDetails& details) {
   const std::string whole = fmt::format("/proc/self/fd/{}/{}", at.directory->get(), at.name);
   for (const auto& [name, value] : details.new_status.attributes) {
@@ -201,8 +202,8 @@ Status Apply(const Step& step, const Store::Entry& entry, const Realities& reali
   const HeldFile held(at);
   const FileNumber number{step.before.device, step.before.inode};
   const auto linked = taken.linked.find(number);
-  // A rename changes the time of a file: of one that was taken away by another name, what else is
-  // known of it has to do. Of a directory, its number.
+  // A rename changes a file's ctime. If an earlier step took the file away under another name,
+  // compare the rest of what we know about it. For a directory, compare only the inode.
   const bool still = step.directory ? SameFile(held.identity(), step.before)
                      : linked != taken.linked.end()
                          ? SameFile(held.identity(), step.before) && held.facts() == linked->second
@@ -250,8 +251,8 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   const Identity kept = IdentityAt(files, name);
   const bool done = IsDone(step, entry, realities);
   if (!found) {
-    // What it is in was never made, or went with what we made in it; what we hold of reality has to
-    // go back.
+    // The parent was never created, or was removed along with what we created in it. But a file
+    // taken from reality must go back, so then this is an error.
     const bool gone = step.kind == StepKind::kCreate && found.error().code == Code::kNotFound;
     if (step.kind == StepKind::kSetDir || gone || !done) return {};
     return std::unexpected(found.error());
@@ -261,14 +262,14 @@ Status Revert(const Step& step, const Store::Entry& entry, const Realities& real
   const Identity real = IdentityAt(at.directory->get(), at.name);
   switch (step.kind) {
     case StepKind::kSetDir:
-      if (!real.exists() || step.prepared.exists()) return {};  // ours: it goes as a whole
+      if (!real.exists() || step.prepared.exists()) return {};  // we created it: Revert removes it
       return SetStatus(step, at, step.details().old_status, root);
     case StepKind::kCreate:
-      // Not done, or no longer ours.
+      // Not done, or somebody has replaced it.
       if (!real.exists() || !SameFile(real, step.prepared)) return {};
       return TakeBack(step, at, entry, name);
     case StepKind::kDelete:
-      // Also what somebody put there at the last moment, before we could look.
+      // The rename may have taken a file that appeared just before it; that one goes back, too.
       if (!done) return {};
       if (real.exists() && step.forced && SameFile(real, step.prepared)) {
         if (int error =
@@ -308,7 +309,7 @@ Status Reopen(const Step& step, const Realities& realities) {
   const auto at = realities.at(step.target).Find(step.path);
   const Identity& ours = step.prepared.exists() ? step.prepared : step.before;
   if (!at || !SameFile(IdentityAt(at->directory->get(), at->name), ours)) return {};
-  // By name: it may be closed to us, too.
+  // Through /proc: we may not have permission to open it ourselves.
   const std::string whole = fmt::format("/proc/self/fd/{}/{}", at->directory->get(), at->name);
   const sys::Fd directory(open(whole.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
@@ -324,9 +325,9 @@ Status Revert(const Parent& parent, const Realities& realities) {
   struct stat info;
   if (!directory || fstat((*directory)->get(), &info) < 0 ||
       !SameFile(IdentityOf(info), parent.before))
-    return {};  // it is not there any more
+    return {};  // it is gone
   const timespec times[2] = {{0, UTIME_OMIT}, TimeOf(parent.modified_ns)};
-  // One may write in it without owning it: then its time cannot be set.
+  // We may be able to write to a directory without owning it, but only the owner can set its time.
   if (futimens((*directory)->get(), times) < 0 && (info.st_uid == geteuid() || errno != EPERM))
     return Failed("set the time of", parent.path, errno);
   return {};
@@ -344,7 +345,8 @@ bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realit
     case StepKind::kSetDir:
       break;
   }
-  // Nothing of it is in the store; not done is what looks exactly as before.
+  // The store holds nothing for this step. It is not done only if the directory looks exactly as
+  // before.
   const auto at = realities.at(step.target).Find(step.path);
   return !at || !IsThere(*at) || step.prepared.exists() ||
          HasStatus(*at, step.details().new_status) || !HasStatus(*at, step.details().old_status);

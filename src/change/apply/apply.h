@@ -12,37 +12,38 @@ namespace cloche::apply {
 
 using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode
 
-// What steps have taken away from reality so far.
+// Files that the steps so far have taken out of reality.
 struct Taken {
-  std::map<FileNumber, FileFacts> linked;  // those with more names: a later step may meet another
-  std::vector<int64_t> changed_ns;  // of the others, by step: the time of change they got then
+  std::map<FileNumber, FileFacts> linked;  // with several names: a later step may meet another
+  std::vector<int64_t> changed_ns;         // the others, by step: their ctime after the rename
 };
 
-// Puts one step into place, in one rename, if reality still is what it was. What was there lies in
-// the store then.
+// Puts one step into place with one rename, if reality still has what was examined. The old file is
+// then in the store.
 Status Apply(const Step& step, const Store::Entry& entry, const Realities& realities, bool root,
              Taken& taken);
-// Once all steps are done: whoever had found a file before it was taken away may have written in it
-// since, or be about to.
+// Run once all steps are done: a process that found a file before it was taken away may have
+// written to it since, or be about to.
 Status CheckKept(const Step& step, const Store::Entry& entry, const Taken& taken);
-// Takes one step back, whether it was done or not. Not: somebody has changed it since.
+// Reverts one step, whether it was done or not. Fails if somebody has changed the path since.
 Status Revert(const Step& step, const Store::Entry& entry, const Realities& realities, bool root);
-// What IsDone cannot see of a directory, once more; not if somebody has changed it since.
+// Sets again what IsDone cannot see of a directory, unless somebody has changed it since.
 Status SetAgain(const Step& step, const Realities& realities, bool root);
-// Makes a directory that a step closed or will close passable for what is to be taken back in it.
+// Gives us access to a directory that a step closed or will close, so that steps below it can be
+// reverted.
 Status Reopen(const Step& step, const Realities& realities);
-// The time of modification it had.
+// Restores the directory's modification time.
 Status Revert(const Parent& parent, const Realities& realities);
 
-// Whether a step is on disk. The store tells: nobody else changes that.
+// Whether a step is on disk. The store tells, because only we write to it.
 bool IsDone(const Step& step, const Store::Entry& entry, const Realities& realities);
 
-// Its time of change in reality now; 0: there is nothing.
+// The ctime in reality now; 0 if nothing is there.
 int64_t LeftAt(const Step& step, const Realities& realities);
 int64_t LeftAt(const Parent& parent, const Realities& realities);
-// Whether a file has been written in since it was prepared.
+// Whether somebody has written to a file since it was prepared.
 bool IsWritten(const Step& step, int directory, const std::string& name);
-// Whether reality still has at this path what the step put there.
+// Whether reality still has what the step put at this path.
 bool StillOurs(const Step& step, int64_t left_ns, const Realities& realities, bool root);
 
 }  // namespace cloche::apply

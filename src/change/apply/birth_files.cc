@@ -22,7 +22,7 @@
 namespace cloche::apply {
 namespace {
 
-// It lies beside us.
+// cloche-git is installed beside this program.
 std::string GitProgram() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
@@ -36,8 +36,8 @@ struct Started {
   sys::Fd to, from;
 };
 
-// With nothing of ours but the two pipes. `when_asked`: the program begins with the first question,
-// if there is one at all.
+// The child inherits only the two pipes. `when_asked`: it executes the program on the first
+// question, if one comes at all.
 Started StartGit(const std::vector<std::string>& arguments, bool when_asked) {
   Started started;
   int in[2], out[2];
@@ -121,7 +121,7 @@ void BirthFiles::Prepare() {
 std::optional<bool> BirthFiles::Had(const std::string& path) const {
   if (!note_.names || !path.starts_with(note_.project + "/")) return std::nullopt;
   const std::string below = path.substr(note_.project.size() + 1);
-  // What git and caches keep for themselves was not noted, nor what could not be.
+  // The names of git's own files and caches were not recorded, so "no" means "unknown" for them.
   const std::optional<bool> had = note_.names->Had(below);
   return had == false && change::Classify(path, note_.project, "") != change::Group::kReal
              ? std::nullopt
@@ -159,7 +159,7 @@ std::optional<uint32_t> BirthFiles::ModeWas(const std::string& path) const {
 std::optional<BirthFile> BirthFiles::Find(const std::string& path) {
   if (note_.commit.empty() || !path.starts_with(note_.project + "/")) return std::nullopt;
   const std::string below = path.substr(note_.project.size() + 1);
-  if (below.size() >= PATH_MAX) return std::nullopt;  // git has none like that
+  if (below.size() >= PATH_MAX) return std::nullopt;  // git cannot hold such a path
   Prepare();
   if (failed_) return std::nullopt;
   std::optional<BirthFile> found = Ask(below);
@@ -172,10 +172,11 @@ std::optional<BirthFile> BirthFiles::Find(const std::string& path) {
   }
   if (!found || !note_.dirty.contains(below)) return found;
   found->clean = false;
-  return found->exists ? found : std::nullopt;  // git has never seen it, but it may have been there
+  return found->exists ? found : std::nullopt;  // unknown to git, but it may have been there
 }
 
-// The length of the path and the path; the answer is a letter, then for a file its length and text.
+// Sends the length of the path and the path. The answer is a letter; for a file, length and text
+// follow.
 std::optional<BirthFile> BirthFiles::Ask(const std::string& below) {
   const auto length = static_cast<uint32_t>(below.size());
   std::string question(reinterpret_cast<const char*>(&length), sizeof length);
@@ -191,7 +192,7 @@ std::optional<BirthFile> BirthFiles::Ask(const std::string& below) {
     case 'x':
       break;
     default:
-      return std::nullopt;  // it is something else, or cannot be read
+      return std::nullopt;  // not a file, or not readable
   }
   file.exists = true;
   file.executable = answer == 'x';

@@ -12,27 +12,27 @@
 
 namespace cloche::apply {
 
-// What git knows of a project at the moment a sandbox was made: the commit, and which files were
-// not as it has them. Taken by `cloche-git note` right then.
+// Git's knowledge of a project when a sandbox is made: the commit, and which files differ from it.
+// `cloche-git note` records it at that moment.
 struct BirthNote {
   std::string project;  // the repository's work tree
   std::string commit;
   std::set<std::string> dirty;      // below the project
-  std::optional<BirthNames> names;  // of its files; not of git
+  std::optional<BirthNames> names;  // of its files; not from git
 };
 
-// Fails where there is no repository, or none that can be relied on.
+// Fails if there is no repository, or none that can be trusted.
 Result<BirthNote> NoteBirth(const std::string& project, int64_t since_ns);
 
 struct BirthFile {
   bool exists = false;
-  bool clean = true;  // as git has it; else only that it was there is known
+  bool clean = true;  // as in git; otherwise we know only that it existed
   bool executable = false;
   std::string text;
 };
 
-// The files of a project as a sandbox first saw them, as far as git has them. Asks cloche-git,
-// which reads with our rights and runs nothing.
+// A project's files as the sandbox first saw them, as far as git has them. Asks cloche-git, which
+// reads with our rights and runs nothing.
 class BirthFiles {
  public:
   BirthFiles() = default;  // knows nothing
@@ -41,28 +41,28 @@ class BirthFiles {
   BirthFiles(const BirthFiles&) = delete;
   BirthFiles& operator=(const BirthFiles&) = delete;
 
-  // Leaves a process behind that becomes cloche-git when something is asked, because we may start
-  // none any more by then.
+  // Forks a process that becomes cloche-git on the first question; by then we may no longer be
+  // allowed to start one.
   void Prepare();
 
-  // Whether there was a file or a symlink, of git or not. Nothing: nobody knows.
+  // Whether there was a file or a symlink, tracked by git or not. nullopt: unknown.
   std::optional<bool> Had(const std::string& path) const;
 
-  // Whether there was anything at all, or a directory. Nothing: nobody knows.
+  // Whether there was anything, or a directory. nullopt: unknown.
   std::optional<bool> HadAnything(const std::string& path) const;
   std::optional<bool> HadDirectory(const std::string& path) const;
 
-  // Which directory was there: its inode. Nothing: nobody knows.
+  // The inode of the directory that was there. nullopt: unknown.
   std::optional<uint64_t> DirectoryWas(const std::string& path) const;
 
-  // Which mode a directory had. Nothing: nobody knows.
+  // The mode of the directory that was there. nullopt: unknown.
   std::optional<uint32_t> ModeWas(const std::string& path) const;
 
-  // Nothing: nobody knows.
+  // nullopt: unknown.
   std::optional<BirthFile> Find(const std::string& path);
 
  private:
-  // Below the project. Nothing: it is elsewhere, or nothing was noted.
+  // The path relative to the project. nullopt: it is elsewhere, or no names were recorded.
   std::optional<std::string> Noted(const std::string& path) const;
   std::optional<BirthFile> Ask(const std::string& below);
 

@@ -112,7 +112,7 @@ std::optional<BirthNames> BirthNames::Decode(const std::string& text) {
     parts.push_back(text.substr(at, end == std::string::npos ? end : end - at));
   }
   if (parts.size() < 2) return std::nullopt;
-  parts.resize(4);  // older versions noted no directories, or no modes of them
+  parts.resize(4);  // older versions recorded no directories, or no modes for them
   auto old = Numbers(parts[0]);
   auto young = Numbers(parts[1]);
   const auto directories = Numbers(parts[2]);

@@ -8,19 +8,18 @@
 
 namespace cloche::apply {
 
-// Which files a project had when a sandbox was made: of one that both sides replaced since, nothing
-// else tells that it was there. Of each name only a part of its hash. And which directories: one
-// that somebody put in the place of another may hold files that are as old as those it held.
+// Which files a project had when a sandbox was made. If both sides have replaced a file since,
+// nothing else shows that it was there. Stores part of the hash of each name. Directories are
+// recorded, too: if somebody swapped one for another, the files in it may be just as old.
 class BirthNames {
  public:
-  // Looks at the project, without what git and caches keep for themselves. Nothing: there are more
-  // than can be noted.
+  // Lists the project, leaving out git's own files and caches. nullopt: too many names to record.
   static std::optional<BirthNames> Note(const std::string& project, const std::string& home,
                                         int64_t since_ns);
   static std::optional<BirthNames> Decode(const std::string& text);
   std::string Encode() const;
 
-  // Nothing: nobody knows. `below` is relative to the project.
+  // nullopt: unknown. `below` is relative to the project.
   std::optional<bool> Had(const std::string& below) const;
   std::optional<bool> HadDirectory(const std::string& below) const;
   std::optional<uint64_t> DirectoryWas(const std::string& below) const;  // its inode
@@ -28,13 +27,13 @@ class BirthNames {
 
  private:
   struct Noted {
-    uint64_t name = 0;   // the same part of the hash
-    uint64_t inode = 0;  // 0: it was made, or changed, since then
+    uint64_t name = 0;   // part of the hash of its name
+    uint64_t inode = 0;  // 0: created or changed since then
     std::optional<uint32_t> mode;
   };
   const Noted* Find(const std::string& below) const;
-  std::vector<Noted> directories_;     // sorted; none: there are more than can be noted
-  std::vector<uint64_t> old_, young_;  // sorted; the latter were made, or made anew, since then
+  std::vector<Noted> directories_;     // sorted; empty: too many to record
+  std::vector<uint64_t> old_, young_;  // sorted; `young_`: created or replaced since then
 };
 
 }  // namespace cloche::apply

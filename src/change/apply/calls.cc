@@ -10,7 +10,7 @@ namespace cloche::apply {
 
 int GiveUpOtherCalls() {
   static constexpr sys::AllowedCall kCalls[] = {
-      // what is done for each file comes first: the list is searched from its front
+      // per-file calls come first: the filter searches the list from the front
       {SYS_openat},
       {SYS_close},
       {SYS_newfstatat},
@@ -65,7 +65,7 @@ int GiveUpOtherCalls() {
       {SYS_gettid},
       {SYS_rt_sigprocmask},
 #ifdef __x86_64__
-      // glibc has older names for some of them there
+      // glibc uses older names for some of them on this architecture
       {SYS_open},
       {SYS_readlink},
       {SYS_access},

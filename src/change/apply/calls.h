@@ -2,7 +2,7 @@
 
 namespace cloche::apply {
 
-// From here on cloche-promote has the calls that it needs, and no others. 0 or -errno.
+// Restricts cloche-promote to the system calls it needs. 0 or -errno.
 int GiveUpOtherCalls();
 
 }  // namespace cloche::apply

@@ -5,11 +5,11 @@
 
 namespace cloche::apply {
 
-// How far the clock that dates the files of a directory is behind ours: that of a file server is
-// another. Makes a file there, and removes it. Gets no entry where the clock is ours.
+// Measures how far the clock that dates a directory's files is behind ours; a file server has its
+// own. Creates and removes a file there. Adds no entry if the clock is ours.
 void MeasureLag(int directory, std::map<uint64_t, int64_t>& lags_ns);
 
-// What the kernel of this machine dates.
+// Whether this machine's kernel dates the files there.
 bool HasOurClock(int directory);
 
 }  // namespace cloche::apply

@@ -25,8 +25,8 @@ sys::Fd OpenDirectory(const std::string& path) {
   return sys::Fd(sys::OpenWithoutSymlinks(path.c_str(), O_PATH | O_DIRECTORY));
 }
 
-// The directories in which names may come and go. Of a path that was asked for it is the one it is
-// in, or will be: it may itself go. The project stays.
+// The directories in which names may come and go. For a requested path that is its parent, because
+// the path itself may go; for the project, the project itself.
 std::vector<std::string> Roots(const StateLayout& layout, const Wish& wish) {
   if (!wish.to.empty()) return {wish.to};
   std::vector<std::string> roots;
@@ -63,7 +63,7 @@ Result<std::vector<SideStoreDirectory>> Confine(const StateLayout& layout, const
     grants.push_back({store.directory()});
     for (const std::string& path : Roots(layout, wish)) {
       sys::Fd root = OpenDirectory(path);
-      if (!root.valid()) continue;  // nothing can be put there, then
+      if (!root.valid()) continue;  // then nothing can be put there
       grants.push_back({root.get()});
       const std::string target = wish.to.empty() ? TargetOf(layout, path) : wish.to;
       const std::string& project = wish.to.empty() ? wish.project : wish.to;

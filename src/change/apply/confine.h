@@ -4,15 +4,16 @@
 
 namespace cloche::apply {
 
-// What a sandbox wrote is read from here on, and may try to use whoever reads it. Afterwards this
-// process makes, changes and removes names in the store and where the promotion is about, and
-// nowhere else; it starts no program and opens no connection. Where the kernel cannot do that,
-// nothing is promoted. A dry run changes nothing at all.
-// What was made on other file systems, to be dropped in the end if nothing is in it.
+// Call before reading anything a sandbox wrote: it may try to take over its reader. Afterwards this
+// process can create, change and remove names only in the store and where the promotion applies; it
+// can start no program and open no connection. If the kernel cannot enforce that, nothing is
+// promoted. A dry run cannot change anything.
+//
+// Returns the directories made on other filesystems; drop them at the end if they are empty.
 Result<std::vector<SideStoreDirectory>> Confine(const StateLayout& layout, const Wish& wish,
                                                 const Store& store, bool dry_run);
 
-// Only the calls that are needed; for those who read nothing of a sandbox.
+// Restricts system calls only; for commands that read nothing from a sandbox.
 Status ConfineCalls();
 
 }  // namespace cloche::apply

@@ -30,7 +30,7 @@ class Confined : public testing::Test {
   }
   ~Confined() override { fs::remove_all(root_); }
 
-  // What a confined process of its own answers: an errno, 0 if it could.
+  // Runs `attempt` in a confined child. Returns its errno, 0 if it succeeded.
   int Try(bool dry_run, const std::function<bool()>& attempt) {
     const pid_t child = fork();
     if (child == 0) {
@@ -59,7 +59,7 @@ class Confined : public testing::Test {
 
 constexpr const char* kStore = "home/.local/state/cloche/promotions/pr_x";
 
-TEST_F(Confined, ItWritesInTheProjectAndTheStoreAndNowhereElse) {
+TEST_F(Confined, WritesOnlyToTheProjectAndTheStore) {
   wish_.paths = {wish_.project};
   EXPECT_EQ(Try(false, Make("project/new")), 0);
   EXPECT_EQ(Try(false, Write("project/sub/file")), 0);
@@ -69,7 +69,7 @@ TEST_F(Confined, ItWritesInTheProjectAndTheStoreAndNowhereElse) {
   EXPECT_EQ(Try(false, Make("home/new")), EACCES);
 }
 
-TEST_F(Confined, ItRenamesBetweenTheTwoAndNotOut) {
+TEST_F(Confined, RenamesBetweenProjectAndStoreButNotOutOfThem) {
   wish_.paths = {wish_.project};
   fs::create_directories(root_ / kStore);
   const auto rename = [&](const char* from, const char* to) {
@@ -84,7 +84,7 @@ TEST_F(Confined, ItRenamesBetweenTheTwoAndNotOut) {
   EXPECT_NE(Try(false, rename("outside", "project/outside")), 0);
 }
 
-TEST_F(Confined, OfAPathItIsTheDirectoryThePathIsIn) {
+TEST_F(Confined, ForAPathOnlyItsNearestExistingDirectoryIsWritable) {
   wish_.paths = {root_ / "project/sub/not/yet"};
   EXPECT_EQ(Try(false, Make("project/sub/not")), 0);
   EXPECT_EQ(Try(false, Make("project/other/new")), EACCES);
@@ -96,7 +96,7 @@ TEST_F(Confined, ADryRunWritesNothing) {
   EXPECT_EQ(Try(true, Make(kStore)), EACCES);
 }
 
-TEST_F(Confined, ItStartsNothingAndReadsOn) {
+TEST_F(Confined, StartsNoProcessButCanStillRead) {
   wish_.paths = {wish_.project};
   EXPECT_NE(Try(false,
                 [] {

@@ -23,8 +23,8 @@ std::unexpected<Error> Failed(int error) {
               fmt::format("sync: {}", strerror(error)));
 }
 
-// Names, owners and modes get to the disk in the order in which they were changed: with the last
-// line of our journal, which made it longer, all that was done before it.
+// These filesystems write metadata changes in order: an fsync of our journal, which has grown,
+// flushes every earlier change of a name, owner or mode.
 bool KeepsOrder(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) < 0) return false;
@@ -38,7 +38,7 @@ uint64_t DeviceOf(int fd) {
   return info.st_dev;
 }
 
-// All of it is on one such file system.
+// Whether the promotion is small and all of it is on one such filesystem.
 bool IsFew(const Promotion& promotion, const Store::Entry& entry, const Realities& realities) {
   const uint64_t store = DeviceOf(entry.files.get());
   return promotion.steps.size() <= kFew && promotion.side_stores.empty() &&
@@ -48,7 +48,7 @@ bool IsFew(const Promotion& promotion, const Store::Entry& entry, const Realitie
 }
 
 Status Whole(const Store::Entry& entry, const Realities& realities) {
-  // The store, which says that all of it is there, comes last.
+  // The store comes last, because it says that all the rest is there.
   std::set<uint64_t> synced = {DeviceOf(entry.files.get())};
   for (const sys::Fd& side_store : entry.side_stores)
     if (synced.insert(DeviceOf(side_store.get())).second && syncfs(side_store.get()) < 0)
@@ -59,12 +59,12 @@ Status Whole(const Store::Entry& entry, const Realities& realities) {
   return {};
 }
 
-// False: it cannot be opened, so that it cannot be waited for alone.
+// False: it cannot be opened, so it cannot be synced alone.
 Result<bool> SyncFile(int directory, const std::string& name) {
   struct stat info;
   if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0)
     return errno == ENOENT ? Result<bool>(true) : Failed(errno);
-  if (!S_ISREG(info.st_mode)) return true;  // it has nothing but its name
+  if (!S_ISREG(info.st_mode)) return true;  // it has no content
   const sys::Fd fd(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid()) return false;
   return fsync(fd.get()) < 0 ? Failed(errno) : Result<bool>(true);
@@ -77,14 +77,14 @@ Result<bool> SyncFew(const Promotion& promotion, const Store::Entry& entry) {
   }
   ASSIGN_OR_RETURN(const bool done, SyncFile(entry.directory.get(), "journal"));
   if (!done) return false;
-  // Nearly free where there is an order; a file system of that kind without a journal has none.
+  // Nearly free where order is kept; needed if such a filesystem has no journal.
   const sys::Fd store(openat(entry.directory.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const int each : {entry.files.get(), entry.directory.get(), store.get()})
     if (fsync(each) < 0) return Failed(errno);
   return true;
 }
 
-// The directories that names came into or went from.
+// Syncs the directories in which names came or went.
 Status SyncDirectories(const Promotion& promotion, const Store::Entry& entry,
                        const Realities& realities) {
   for (const Step& step : promotion.steps) {

@@ -4,13 +4,13 @@
 
 namespace cloche::apply {
 
-// What was written is on disk when these return. Of a few steps only what they are about is waited
-// for: others may be writing gigabytes to the same file system. Of many, the whole file systems.
+// Everything written is on disk when these return. A few steps are synced one by one, because
+// others may be writing gigabytes to the same filesystem; for many, whole filesystems are.
 
-// The plan and what is prepared, before reality is touched.
+// Syncs the plan and the prepared files, before reality is touched.
 Status SyncPrepared(const Promotion& promotion, const Store::Entry& entry,
                     const Realities& realities);
-// The names that came and went, and the journal.
+// Syncs the names that came and went, and the journal.
 Status SyncReality(const Promotion& promotion, const Store::Entry& entry,
                    const Realities& realities);
 

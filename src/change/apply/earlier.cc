@@ -26,8 +26,8 @@ void Enter(const Parent& parent, int64_t left_ns, Wish& wish) {
   wish.entered[parent.path] = {{before.device, before.inode, left_ns}, only_ours};
 }
 
-// Another sandbox's promotion. What it merged onto a merge of this one holds both: whoever promotes
-// next may merge onto it as well.
+// For another sandbox's promotion: if it merged onto a merge of ours, the result holds both, so the
+// next promotion may merge onto that.
 void FollowMerges(const Promotion& other, Wish& wish) {
   for (size_t i = 0; i < other.steps.size() && i < other.left_ns.size(); ++i) {
     const Step& step = other.steps[i];
@@ -39,10 +39,10 @@ void FollowMerges(const Promotion& other, Wish& wish) {
   }
 }
 
-// What is known of files as promotions left them, by inode and time of change.
+// When files really became what promotions left, by inode and ctime.
 using Known = std::map<std::pair<uint64_t, int64_t>, int64_t>;
 
-// One promotion that is done, of this sandbox; or one that was taken back, whosever it was.
+// Reads one finished promotion of this sandbox, or one of any sandbox that was undone.
 class Reader {
  public:
   Reader(const Promotion& earlier, bool own, Known& known, Wish& wish)
@@ -71,7 +71,7 @@ class Reader {
       wish_.touched[{parent.before.inode, left_ns}] = parent.before.changed_ns;
   }
 
-  // What it did to the other names of the same file.
+  // Records the ctime it gave the other names of the same file.
   void TakeNames(const Step& step, int64_t left_ns) {
     const auto linked = earlier_.linked_settled_ns.find(step.number);
     const int64_t touched_ns = !done_                                       ? left_ns
@@ -82,12 +82,12 @@ class Reader {
   }
 
   void Take(const Step& step, int64_t left_ns) {
-    // Of a directory that stays, the status was set; one that was made has a step of its own.
+    // A directory that stays had only its status set; a new one has its own kCreate step.
     const bool status = step.kind == StepKind::kSetDir;
     if (status && step.prepared.exists()) return;
     if (done_ && !status && step.before.exists()) wish_.taken.emplace(step.before.inode, step.path);
     const Identity& left = done_ && !status ? step.prepared : step.before;
-    // Taken back: where something else was, another step tells.
+    // Undone: the step that removed the old file says what is there.
     if (!left.exists() && !done_) return;
     Promoted& promoted = wish_.promoted[step.path];
     if (!left.exists()) {
@@ -105,8 +105,8 @@ class Reader {
     promoted.size = step.prepared_size;
   }
 
-  // When what it took away, and gave back, really became that. To another sandbox what this one's
-  // promotion made is as new as it is.
+  // When the file it removed and restored really became what it is. To other sandboxes, a file that
+  // this sandbox promoted is as new as its promotion.
   int64_t ChangedBefore(const Step& step) const {
     if (own_ || step.before_changed_ns != 0) return step.before_changed_ns;
     const auto found = known_.find({step.before.inode, step.before.changed_ns});
@@ -126,15 +126,15 @@ struct Listed {
   Promotion head;
 };
 
-// As they last changed reality: one that was taken back did so when it was taken back, and by then
-// later ones may have been.
+// In the order in which they last changed reality. An undone promotion did so when it was undone,
+// possibly after later promotions.
 std::vector<Listed> InOrder(const Store& store) {
   std::vector<Listed> all;
   for (const std::string& id : store.List()) {
     auto entry = store.OpenEntry(id);
     if (!entry) continue;
     auto head = Journal::ReadHead(entry->directory.get(), id);
-    if (!head) continue;  // its paths will look changed by others: that is the safe side
+    if (!head) continue;  // its paths then look changed by others: the safe side
     if (head->state_since_ns == 0) head->state_since_ns = MadeAtMs(id).value_or(0) * 1'000'000;
     all.push_back({id, std::move(*entry), std::move(*head)});
   }
@@ -158,7 +158,7 @@ Status FindEarlier(const Store& store, const std::string& sandbox, Wish& wish) {
       FollowMerges(earlier, wish);
       continue;
     }
-    // A sandbox made between a promotion and its undo saw what was promoted.
+    // A sandbox made between a promotion and its undo saw the promoted state.
     if (!own && MadeAtMs(id).value_or(0) * 1'000'000 < wish.since_ns) continue;
     if (Reader(earlier, own, known, wish).Read()) merges = true;
   }

@@ -7,8 +7,8 @@
 
 namespace cloche::apply {
 
-// Reads from the journals what earlier promotions left, and puts it into the wish. Of this
-// sandbox's own it is no change of reality's; what was taken back is as old as it was before.
+// Reads from the journals what earlier promotions left, and records it in the wish. This sandbox's
+// own promotions do not count as changes in reality; an undone change is as old as before.
 Status FindEarlier(const Store& store, const std::string& sandbox, Wish& wish);
 
 }  // namespace cloche::apply

@@ -42,7 +42,7 @@ std::string NameOf(const FilesystemId& filesystem_id, const Promotion& promotion
   return promotion.side_stores.at(filesystem_id.place - 1).place;
 }
 
-// The first few of its paths, for people.
+// The first few of its paths, for messages.
 std::string About(const Promotion& promotion) {
   constexpr size_t kFew = 5;
   std::string text;
@@ -64,7 +64,7 @@ Mark MarkAt(int directory, const std::string& name) {
   if (fstatfs(directory, &system) < 0) return mark;
   mark.file_system = (uint64_t{static_cast<uint32_t>(system.f_fsid.__val[0])} << 32) |
                      static_cast<uint32_t>(system.f_fsid.__val[1]);
-  // There it is that of the layer, which changes with the first write.
+  // On overlayfs this is the birth time in the layer, which changes with the first write.
   if (static_cast<long>(system.f_type) == OVERLAYFS_SUPER_MAGIC) return mark;
   struct statx more {};
   if (statx(directory, name.c_str(), flags, STATX_BTIME, &more) == 0 &&
@@ -86,7 +86,7 @@ std::vector<FilesystemId> FindFilesystemIds(const Promotion& promotion, const St
   std::vector<FilesystemId> filesystem_ids;
   for (const auto& [target, reality] : realities)
     filesystem_ids.push_back({FilesystemIdKind::kTarget, 0, target, {}});
-  // Where overlayfs is, files and directories have numbers of their own.
+  // On overlayfs, files and directories have different device numbers.
   for (uint32_t place = 0; place <= promotion.side_stores.size(); ++place)
     for (const FilesystemIdKind kind : {FilesystemIdKind::kDirectory, FilesystemIdKind::kFile})
       filesystem_ids.push_back({kind, place, "", {}});

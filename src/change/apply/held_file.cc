@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kContent = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-// Not valid: it cannot be read, or is not a regular file, or is another by now.
+// Invalid if it cannot be read, is not a regular file, or has been replaced.
 sys::Fd OpenContent(int directory, const std::string& name, const struct stat& expected) {
   if (!S_ISREG(expected.st_mode)) return {};
   sys::Fd content(openat(directory, name.c_str(), kContent));
@@ -30,7 +30,7 @@ sys::Fd OpenContent(int directory, const std::string& name, const struct stat& e
   return content;
 }
 
-// 0, or why not: EAGAIN, somebody has it open for writing.
+// 0 or an errno; EAGAIN: a process has it open for writing.
 int TakeLease(int file) { return fcntl(file, F_SETLEASE, F_RDLCK) == 0 ? 0 : errno; }
 
 std::string AttributesOf(int file) {
@@ -81,7 +81,7 @@ HeldFile::HeldFile(int directory, const std::string& name)
     has_writer_ = error == EAGAIN;
     if (!leased_ && !has_writer_) hash_ = ContentHash(content_.get());
   }
-  // From here on, and not before: what was done until the lease was taken shows.
+  // Only now, with the lease taken, so that earlier writes show in the facts.
   const auto facts = Look();
   if (!facts || fstat(file_.get(), &info) < 0) {
     file_.Reset();
@@ -104,7 +104,8 @@ std::optional<FileFacts> HeldFile::Look() const {
 }
 
 bool HeldFile::IsUnchanged() const {
-  // Whoever waits has found the file before the rename: they would write in what was taken away.
+  // A process waiting for the lease opened the file before the rename and would write to the old
+  // one.
   if (leased_ && fcntl(content_.get(), F_GETLEASE) != F_RDLCK) return false;
   if (hash_ && ContentHash(content_.get()) != hash_) return false;
   return Look() == facts_;

@@ -12,7 +12,7 @@
 
 namespace cloche::apply {
 
-// What a rename leaves as it is. The time of change is not among it.
+// The properties that a rename leaves unchanged, so not the ctime.
 struct FileFacts {
   uint32_t mode = 0, uid = 0, gid = 0;
   uint64_t size = 0;
@@ -21,9 +21,9 @@ struct FileFacts {
   bool operator==(const FileFacts&) const = default;
 };
 
-// A file while a rename takes it away. As long as it is held no other file gets its number, and
-// nobody opens it for writing: a read lease makes them wait. Where there is no lease (file systems
-// without them, files of others), its content is compared instead.
+// A file while a rename takes it away. While it is held, its inode is not reused, and a read lease
+// makes others wait who open it for writing. Where a lease is not possible (filesystems without
+// leases, other users' files), its content is compared instead.
 class HeldFile {
  public:
   explicit HeldFile(const Name& at) : HeldFile(at.directory->get(), at.name) {}
@@ -33,9 +33,9 @@ class HeldFile {
   const Identity& identity() const { return identity_; }
   const FileFacts& facts() const { return facts_; }
   uint64_t names() const { return names_; }
-  // Somebody has it open for writing: what they write would go with it.
+  // A process has it open for writing; what it writes would go with the old file.
   bool has_writer() const { return has_writer_; }
-  // After the rename: nobody has changed it, and nobody waits to write in it.
+  // After the rename: nobody has changed it or waits to write to it.
   bool IsUnchanged() const;
 
  private:
@@ -46,19 +46,19 @@ class HeldFile {
   FileFacts facts_;
   uint64_t names_ = 0;
   bool leased_ = false, has_writer_ = false;
-  std::optional<change::Sha256> hash_;  // where there is no lease
+  std::optional<change::Sha256> hash_;  // set if there is no lease
 };
 
-// Only whether somebody has it open for writing; false where the kernel does not tell.
+// Whether a process has it open for writing; false if the kernel cannot tell.
 bool HasWriter(int directory, const std::string& name);
 
-// What to do about one.
+// Tells the user what to do about such a process.
 std::string OpenForWritingCure(const std::string& path);
 
-// Whoever waits for a lease has us told by a signal. Before any file is held.
+// The kernel signals us when somebody waits for a lease. Call before holding any file.
 void IgnoreLeaseBreaks();
 
-// Of all of the content. Nothing: it cannot be read.
+// Hashes all of the content. nullopt: not readable.
 std::optional<change::Sha256> ContentHash(int file);
 
 }  // namespace cloche::apply

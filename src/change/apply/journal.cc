@@ -63,10 +63,10 @@ std::string Text(const std::map<std::string, std::string>& attributes) {
   return text + "}";
 }
 
-// Every line of a step begins like this, so that a reader can pass over it.
+// Every line of a step begins like this, so that a reader can skip it.
 constexpr std::string_view kStep = "{\"step\":", kParent = "{\"parent\":", kLeft = "{\"settled\":";
 
-// Paths are bytes: base64, whatever they are.
+// Paths are arbitrary bytes, so they are always base64.
 void AddStep(std::string& text, const Step& step) {
   fmt::format_to(std::back_inserter(text),
                  R"({}{},"kind":{},"directory":{},"target":"{}","path":"{}")"
@@ -245,7 +245,7 @@ Result<Promotion> ReadLines(int directory, std::string id, bool whole) {
   if (!file.valid()) return failed(errno);
   Promotion promotion;
   promotion.id = id;
-  std::string text;  // what is left over is cut off: it was never acknowledged
+  std::string text;  // an incomplete last line is dropped: it was never acknowledged
   std::vector<char> piece(kPiece);
   for (;;) {
     const ssize_t size = read(file.get(), piece.data(), piece.size());
@@ -293,7 +293,7 @@ Result<Journal> Journal::Reopen(int directory) {
       sys::Fd(openat(directory, kJournalName, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!journal.file_.valid())
     return Fail(Code::kUnavailable, fmt::format("open journal: {}", strerror(errno)));
-  // A line that a crash cut off ends here.
+  // Ends a line that a crash cut off.
   CLOCHE_TRY(journal.Write("\n"));
   return journal;
 }

@@ -13,9 +13,9 @@
 
 namespace cloche::apply {
 
-// What is done to one path. What is replaced or deleted is kept, under the number of the step.
+// One path's change. The file it replaces or deletes is kept under the step's number.
 enum class StepKind : uint8_t {
-  kCreate,   // where nothing is; a directory is empty, others fill it
+  kCreate,   // where nothing is; a directory starts empty
   kReplace,  // a file or symlink by another
   kDelete,   // a directory must be empty by then
   kSetDir,   // owner, mode and time of a directory
@@ -27,64 +27,64 @@ struct DirectoryStatus {
   std::map<std::string, std::string> attributes;  // those that differ between old and new
 };
 
-// What few steps have.
+// Rarely used fields.
 struct StepDetails {
-  DirectoryStatus old_status, new_status;  // of kSetDir
-  // Where it is not what the sandbox had: the hash of that, or "merged" if git had a base.
+  DirectoryStatus old_status, new_status;  // for kSetDir
+  // If the content is not the sandbox's: the sandbox's hash, or "merged" if git had a base.
   std::string merged_from;
-  std::string before_merged_from;  // of what was there, known from earlier promotions
+  std::string before_merged_from;  // the same for `before`, from earlier promotions
 };
 
-// There may be a million.
+// There may be a million of these.
 struct Step {
   StepKind kind = StepKind::kCreate;
   bool directory = false;
-  bool forced = false;      // undone whatever is there now, which `prepared` says then
+  bool forced = false;      // undone whatever is there now, which is then in `prepared`
   uint32_t side_store = 0;  // where it is prepared; 0: in the store
-  std::string target;       // of the Reality it is in
+  std::string target;       // the Reality it is in
   std::string path;
   uint64_t number = 0;
   Identity before;                   // what must be there
-  int64_t before_born_ns = 0;        // where others can reach it: a number is soon another file's
-  Identity prepared;                 // what will be, as it lies in the store
-  int64_t prepared_modified_ns = 0;  // of a file: whoever writes in it changes these
+  int64_t before_born_ns = 0;        // if others can reach it: inodes are soon reused
+  Identity prepared;                 // what will be there, as it lies in the store
+  int64_t prepared_modified_ns = 0;  // of a file; any write to it changes these
   uint64_t prepared_size = 0;
-  // What is known of `before` from earlier promotions: when it really became that; 0: by one of
-  // this sandbox.
+  // When `before` really became what it is, from earlier promotions; 0: a promotion of this sandbox
+  // made it.
   int64_t before_changed_ns = 0;
-  std::shared_ptr<const StepDetails> few;  // null: it has none
+  std::shared_ptr<const StepDetails> few;  // null: none
 
   const StepDetails& details() const;
 };
 
-// What a file is known by when its file system comes back, perhaps with another device number.
+// Identifies a file when its filesystem comes back, perhaps with another device number.
 struct Mark {
   uint64_t device = 0, inode = 0;
-  int64_t born_ns = 0;       // 0: nobody knows
-  uint64_t file_system = 0;  // its own number, where it has one
+  int64_t born_ns = 0;       // 0: unknown
+  uint64_t file_system = 0;  // its filesystem id, if it has one
 };
 
-// Where what goes to another file system is prepared, and what was there is kept.
+// Where changes for another filesystem are prepared and the replaced files are kept.
 struct SideStore {
-  std::string target;  // of the Reality it is in
-  std::string place;   // the directory it lies in
+  std::string target;  // the Reality it is in
+  std::string place;   // the directory that contains it
   Mark mark;           // of the target
 };
 
-// Something that is there as long as its file system is.
+// Something that exists as long as its filesystem is there.
 enum class FilesystemIdKind : uint8_t {
   kTarget,
-  kDirectory,  // in which a place keeps what was replaced
-  kFile,       // of ours at that place
+  kDirectory,  // where a place keeps replaced files
+  kFile,       // our own file at that place
 };
 struct FilesystemId {
   FilesystemIdKind kind = FilesystemIdKind::kTarget;
-  uint32_t place = 0;  // 0: the store; else an side_store
+  uint32_t place = 0;  // 0: the store; otherwise a side store
   std::string target;
   Mark mark;
 };
 
-// A directory in which names come and go: its time of modification, to be given back with them.
+// A directory in which names come and go, with the modification time to restore on undo.
 struct Parent {
   std::string target;
   std::string path;
@@ -99,14 +99,14 @@ enum class PromotionState : uint8_t {
   kReverted,
   kUndoing,
   kUndone,
-  kApplied,  // every step was done; whether they all are on disk the store tells
+  kApplied,  // every step was done; whether they are all on disk, the store tells
 };
 const char* StateName(PromotionState state);
 
 struct Promotion {
   std::string id;
   std::string sandbox;
-  std::string project;  // what it was about; "" in journals of older versions
+  std::string project;  // the project; "" in journals of older versions
   std::string digest;
   std::string created;  // RFC 3339
   PromotionState state = PromotionState::kPlanned;
@@ -116,26 +116,27 @@ struct Promotion {
   std::vector<Parent> parents;
   std::vector<SideStore> side_stores;  // steps count them from 1
   std::vector<FilesystemId> filesystem_ids;
-  // When all was done: the time of change of each, for somebody may have changed it since.
+  // The ctime of each step's path when all was done; a different one now means that somebody
+  // changed it.
   std::vector<int64_t> left_ns;
   std::vector<int64_t> parents_left_ns;
-  std::vector<int64_t> kept_settled_ns;  // of what steps keep; 0: others may change it
-  // Kept files that have other names in reality: to take one name away gives all of them a time.
-  std::map<uint64_t, int64_t> linked_settled_ns;  // by the number of the step
+  std::vector<int64_t> kept_settled_ns;  // of kept files; 0: others may change it
+  // Kept files with other names in reality: removing one name changes the ctime of all of them.
+  std::map<uint64_t, int64_t> linked_settled_ns;  // by step number
 };
 
 inline constexpr char kJournalName[] = "journal";
 
-// A file of lines of JSON, docs/formats/promotion.md.
+// A file of JSON lines; see docs/formats/promotion.md.
 class Journal {
  public:
   static Result<Journal> Create(int directory);
   static Result<Promotion> Read(int directory, std::string id);
-  // Without its steps and what belongs to them: only how many there are.
+  // Without the steps and what belongs to them; only counts them.
   static Result<Promotion> ReadHead(int directory, std::string id);
   static Result<Journal> Reopen(int directory);
 
-  // All of what will be done, and that it begins. Whoever asks syncs, then begins.
+  // Writes the whole plan and that it begins. The caller syncs before the first step.
   Status WritePlan(const Promotion& promotion);
   Status WriteSideStore(const SideStore& side_store);
   Status WriteFilesystemIds(const std::vector<FilesystemId>& filesystem_ids);

@@ -22,10 +22,10 @@ namespace cloche::apply {
 namespace {
 
 constexpr size_t kMostEntries = 1'000'000;
-constexpr size_t kDeepest = 1000;       // levels of a project
+constexpr size_t kDeepest = 1000;       // levels in a project
 constexpr size_t kLevelsElsewhere = 4;  // below a directory of trigger files
-constexpr size_t kMostHops = 40;        // as the kernel
-constexpr size_t kMostSteps = 4096;     // of one link, where both sides' targets are followed
+constexpr size_t kMostHops = 40;        // as in the kernel
+constexpr size_t kMostSteps = 4096;     // for one link, following the targets of both sides
 constexpr size_t kMostNames = 256;      // of one path
 constexpr size_t kMostNamesOfAll = 400'000;
 constexpr size_t kMostText = 1 << 20;
@@ -50,14 +50,14 @@ std::string ReadSmall(int directory, const char* name, int follow = O_NOFOLLOW) 
   return text;
 }
 
-// A path as a setting of git names it.
+// Resolves a path in a git setting.
 std::string Joined(const std::string& directory, const std::string& path, const std::string& home) {
   if (path.starts_with('/')) return path;
   if (path.starts_with("~/")) return home + path.substr(1);
   return directory + "/" + path;
 }
 
-// Where a `.git` file says the repository is; "" = it does not.
+// The repository that a `.git` file names; "" if it names none.
 std::string GitDirectory(std::string_view text) {
   constexpr std::string_view kBegin = "gitdir:";
   if (!text.starts_with(kBegin)) return "";
@@ -66,8 +66,8 @@ std::string GitDirectory(std::string_view text) {
   return std::string(text.substr(0, text.find_first_of("\r\n")));
 }
 
-// Those of the system that people link to their own files. Programs and libraries of packages are
-// not among them, and are many.
+// Places where people link to their own files. Packaged programs and libraries are left out; there
+// are many.
 bool IsSearched(const std::string& place, const std::string& home) {
   if (!home.empty() && home != "/" && place.starts_with(home + "/")) return true;
   return std::ranges::any_of(
@@ -75,8 +75,8 @@ bool IsSearched(const std::string& place, const std::string& home) {
       [&](std::string_view top) { return place.starts_with(top); });
 }
 
-// Links of packages lead from one of their files to the next: what is behind one of those is not
-// looked for, unless it is what changes.
+// Packaged links lead from one packaged file to the next. They are not followed unless a packaged
+// file changes.
 bool IsPackaged(std::string_view path) {
   return path.starts_with("/usr/") && !path.starts_with("/usr/local/");
 }
@@ -93,7 +93,7 @@ void Links::Add(const std::string& path, std::string target) {
   targets_[path].insert(std::move(target));
 }
 
-// The order of the change set is that of its paths: a link may come after what it leads to.
+// Changes are sorted by path, so a link may come after its target.
 Status Links::TakeTheSandboxs(const StateLayout& layout, const Wish& wish) {
   walk::MergedWalk walk(layout, walk::Renames::kExpand);
   for (;;) {
@@ -127,10 +127,10 @@ void Links::SearchGit(int directory, const std::string& path, bool is_directory)
     const std::string target = GitDirectory(ReadSmall(directory, ".git"));
     if (target.empty()) return;
     Add(git, target);
-    // What the settings name is found below the name of this file, too.
+    // Files that git settings name are also found below the name of this `.git` file.
     plain_.insert(git);
     own = Joined(path, target, "");
-    // A further work tree has its settings and hooks from the repository it belongs to.
+    // An additional work tree takes its settings and hooks from its main repository.
     std::string common = ReadSmall(AT_FDCWD, (own + "/commondir").c_str(), 0);
     common.resize(std::min(common.find_first_of("\r\n"), common.size()));
     if (!common.empty()) {
@@ -148,9 +148,9 @@ void Links::SearchGit(int directory, const std::string& path, bool is_directory)
 }
 
 void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t depth) {
-  constexpr size_t kMostIncludes = 10;  // as git
+  constexpr size_t kMostIncludes = 10;  // as in git
   if (depth > kMostIncludes || !settings_.emplace(names.directory, file).second) return;
-  // Of reality, which may have it behind a link.
+  // Read from reality, which may have it behind a link.
   const auto values =
       rules::ReadKeyValues(rules::Format::kGitConfig, ReadSmall(AT_FDCWD, file.c_str(), 0));
   if (!values) return;
@@ -163,7 +163,7 @@ void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t
     plain_.insert(name);
   };
   for (const rules::KeyValue& each : *values) {
-    // Hooks run at the top of the work tree; an include is relative to the file it is in.
+    // Hooks run at the top of the work tree; an include is relative to the including file.
     if (rules::StarMatches("core.hookspath*", each.key))
       lead(names.directory + "/hooks", Joined(top, each.value, home_));
     else if (rules::StarMatches("core.attributesfile*", each.key))
@@ -179,7 +179,7 @@ void Links::ReadGitConfig(const std::string& file, const GitNames& names, size_t
   }
 }
 
-// Files that name others which run by themselves, and makefiles, which name anything.
+// Reads files that name other files that run by themselves, and makefiles, which can name anything.
 void Links::SearchNaming(int directory, const char* name, const std::string& path) {
   if (!NamesOthers(path, name) || path.find("/node_modules/") != path.npos) return;
   const std::string text = ReadSmall(directory, name);
@@ -188,7 +188,7 @@ void Links::SearchNaming(int directory, const char* name, const std::string& pat
     make_commands_.append(command).append(" ");
 }
 
-// The project may be a part of a repository.
+// The project may be a subdirectory of a repository.
 void Links::SearchAbove(const std::string& project) {
   for (std::string path = project; path.size() > 1;) {
     path = Above(path);
@@ -203,7 +203,7 @@ void Links::SearchAbove(const std::string& project) {
 void Links::Search(int directory, const char* name, const std::string& path, size_t levels) {
   const auto list = std::make_unique<sys::Directory>(directory, name);
   if (!list->valid()) {
-    // What we may not read leads nobody anywhere; what we cannot open for want of descriptors may.
+    // A directory we may not read leads nowhere; one we lack descriptors for might.
     if (list->error() == EMFILE || list->error() == ENFILE) whole_ = false;
     return;
   }
@@ -242,7 +242,7 @@ void Links::Search(int directory, const char* name, const std::string& path, siz
     Search(list->fd(), each.c_str(), path + "/" + each, levels - 1);
 }
 
-// `path` is a directory, "" the root. What is behind a link is found by its own name.
+// `path` is a directory, "" for the root. Stops at a link: its target is found under its own name.
 void Links::Expand(const std::string& path, std::string_view glob) {
   const size_t end = std::min(glob.find('/'), glob.size());
   const std::string_view part = glob.substr(0, end);
@@ -297,7 +297,7 @@ void Links::Follow(const std::string& origin, std::string at, std::string rest, 
       if (next != origin && ++seen_hops_ > kMostEntries) whole_ = false;
       if (!whole_) return;
       if (next != origin) hops_[next].insert(origin);
-      if (depth >= kMostHops) return;  // for the kernel, too
+      if (depth >= kMostHops) return;  // the kernel gives up here, too
       if (steps_ += targets.size(); steps_ > kMostSteps) {
         whole_ = false;
         return;
@@ -341,7 +341,7 @@ Links::Names Links::NamesOf(const std::string& path, bool is_link) {
   if (named_ > kMostNamesOfAll) return {.paths = {}, .all = false};
   struct Way {
     std::string path;
-    std::vector<std::string> by;  // each link once: one to its own directory would never end
+    std::vector<std::string> by;  // each link once: a link to its own directory would never end
   };
   std::vector<Way> names = {{path, {}}};
   std::set<std::string> seen = {path};

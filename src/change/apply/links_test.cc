@@ -62,7 +62,7 @@ TEST_F(LinksOf, AFileIsJudgedByTheNameThatARealLinkGivesIt) {
   EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks")) << "absolute";
 }
 
-TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
+TEST_F(LinksOf, GitSettingsLeadToHooksAttributesAndMoreSettings) {
   const auto config = [&](const fs::path& at, const std::string& text) {
     fs::create_directories(at.parent_path());
     Put(at, text);
@@ -104,7 +104,7 @@ TEST_F(LinksOf, SettingsOfGitLeadToHooksAttributesAndFurtherSettings) {
   EXPECT_TRUE(hooks()) << "of a submodule";
 }
 
-TEST_F(LinksOf, AWorkTreeHasTheSettingsOfItsRepository) {
+TEST_F(LinksOf, AWorkTreeUsesTheSettingsOfItsRepository) {
   const auto config = [&](const fs::path& at, const std::string& text) {
     fs::create_directories(at.parent_path());
     Put(at, text);
@@ -127,7 +127,7 @@ TEST_F(LinksOf, AWorkTreeHasTheSettingsOfItsRepository) {
   EXPECT_TRUE(hooks()) << "of a submodule";
 }
 
-TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
+TEST_F(LinksOf, AProgramNamedInGitSettingsIsAHook) {
   Put(real_ / "kit/x.sh", "cat", 0755);
   Put(upper_ / "kit/x.sh", "id; cat", 0755);
   const auto runs = [&](const std::string& text) {
@@ -147,7 +147,7 @@ TEST_F(LinksOf, WhatSettingsOfGitStartIsAHook) {
   EXPECT_FALSE(runs("[alias]\nup = log kit/x.sh\n")) << "git's own command";
 }
 
-TEST_F(LinksOf, WhatAMakefileIncludesIsOne) {
+TEST_F(LinksOf, AFileThatAMakefileIncludesIsAMakefile) {
   Put(real_ / "Makefile",
       "include config.inc\n-include $(TOP)/mk/*.conf local.mk\nall:\n\t@$(LINTER) a.c\n");
   Put(real_ / "config.inc", "A=1\n");
@@ -167,7 +167,7 @@ TEST_F(LinksOf, WhatAMakefileIncludesIsOne) {
   EXPECT_FALSE(alarms("other.inc", "A:=$(shell id)\n"));
 }
 
-TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByWhoNamesThem) {
+TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByTheFileThatNamesThem) {
   Put(real_ / "package.json",
       R"({"scripts": {"postinstall": "node scripts/post", "test": "sh scripts/test.sh"}})");
   Put(real_ / ".claude/settings.json",
@@ -187,7 +187,7 @@ TEST_F(LinksOf, ScriptsThatRunUnaskedAreJudgedByWhoNamesThem) {
   EXPECT_FALSE(Alarmed(real_ / "scripts/test.sh", "named-script")) << "it runs when asked for";
 }
 
-TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
+TEST_F(LinksOf, FollowsSeveralLinksOfBothSides) {
   Put(real_ / "g/hooks/x", "x");
   fs::remove_all(real_ / ".git");
   Link("g", real_ / ".git");
@@ -196,21 +196,21 @@ TEST_F(LinksOf, ThroughSeveralLinksOfBothSides) {
   Put(real_ / "c/x", "x");
   Put(upper_ / "c/pre-commit", "id", 0755);
   EXPECT_TRUE(Alarmed(real_ / "c/pre-commit", "git-hooks"));
-  // A link on the way leads elsewhere now, to files that nobody changes.
+  // A link on the way now leads elsewhere, to files that nobody changes.
   fs::remove_all(upper_ / "c");
   Put(real_ / "d/pre-commit", "id", 0755);
   Link("../d", upper_ / "a/b");
   EXPECT_TRUE(Alarmed(real_ / "a/b", "git-hooks"));
 }
 
-TEST_F(LinksOf, ALinkThatTheSandboxTakesAwayStillCounts) {
+TEST_F(LinksOf, ALinkThatTheSandboxDeletesStillCounts) {
   Link("../tools", real_ / ".git/hooks");
   White(upper_ / ".git");
   Put(upper_ / "tools/pre-commit", "id", 0755);
   EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks"));
 }
 
-TEST_F(LinksOf, TheHomesFilesMayBeInTheProject) {
+TEST_F(LinksOf, LinksFromTheHomeDirectoryIntoTheProjectCount) {
   Put(real_ / "bashrc", "alias a=b");
   Put(real_ / "fish/config.fish", "x");
   Link(real_ / "bashrc", home_ / ".bashrc");
@@ -226,7 +226,7 @@ TEST_F(LinksOf, TheHomesFilesMayBeInTheProject) {
   EXPECT_FALSE(Alarmed(real_ / "other", "shell-startup"));
 }
 
-TEST_F(LinksOf, GitsOwnWaysOfLeadingElsewhereCount) {
+TEST_F(LinksOf, GitFilesThatLeadElsewhereCount) {
   Put(upper_ / "tools/pre-commit", "id", 0755);
   Put(real_ / ".git/config", "[core]\n\thooksPath = tools\n");
   EXPECT_TRUE(Alarmed(real_ / "tools/pre-commit", "git-hooks"));
@@ -240,7 +240,7 @@ TEST_F(LinksOf, GitsOwnWaysOfLeadingElsewhereCount) {
   EXPECT_TRUE(Alarmed(real_ / ".git", "git-nested"));
 }
 
-TEST_F(LinksOf, OfHardLinksEachNameIsJudged) {
+TEST_F(LinksOf, EachNameOfAHardLinkIsJudged) {
   Put(upper_ / "a/one", "id", 0755);
   fs::create_directories(upper_ / ".git/hooks");
   fs::create_hard_link(upper_ / "a/one", upper_ / ".git/hooks/pre-commit");
@@ -257,7 +257,7 @@ TEST_F(LinksOf, LinksInCirclesEnd) {
   EXPECT_TRUE(Alarms().empty());
 }
 
-TEST_F(LinksOf, MoreNamesThanAreLookedAtAreAnAlarm) {
+TEST_F(LinksOf, TooManyNamesAreAnAlarm) {
   for (int i = 0; i < 300; ++i) Link("tools", real_ / ("link" + std::to_string(i)));
   Put(upper_ / "tools/run", "new");
   EXPECT_TRUE(Alarmed(real_ / "tools/run", "links"));
@@ -279,7 +279,7 @@ TEST_F(LinksOf, SettingsThatAreLinksIntoTheProjectStayOutside) {
   EXPECT_EQ(done->conflicts[0].path, real_ / "settings/config.toml");
 }
 
-TEST_F(LinksOf, EverydayLinksAreNoAlarm) {
+TEST_F(LinksOf, EverydayLinksDoNotAlarm) {
   Link("../pkg/cli.js", real_ / "node_modules/.bin/pkg");
   Link("../packages/pkg", real_ / "node_modules/pkg");
   Put(real_ / "packages/pkg/cli.js", "old", 0755);
@@ -291,8 +291,8 @@ TEST_F(LinksOf, EverydayLinksAreNoAlarm) {
   EXPECT_TRUE(Alarms().empty()) << Alarms()[0].path << Alarms()[0].kind;
 }
 
-// The class: for every pattern of the table, every directory that leads to a match becomes a link
-// to one that is not watched, with the file in it.
+// For every pattern of the table, replace each directory above a match by a link to an unwatched
+// directory that holds the file.
 TEST_F(LinksOf, NoParentOfAnyPatternCanBecomeALinkUnseen) {
   size_t cases = 0;
   std::vector<std::pair<std::string, std::string>> expected;  // path, pattern
@@ -312,7 +312,7 @@ TEST_F(LinksOf, NoParentOfAnyPatternCanBecomeALinkUnseen) {
   for (const rules::TriggerClass& each : rules::TriggerTable()) {
     if (each.judge == rules::Judge::kNotice) continue;
     rules::AnyWord(each.globs, [&](std::string_view glob) {
-      // The home is looked at by its own roots; the system's directories are not in this tree.
+      // The home directory has its own roots; system directories are not part of this tree.
       if (glob.starts_with('!') || glob.starts_with('/') || glob == "**") return false;
       const bool of_home = glob.starts_with("~/");
       if (of_home) glob.remove_prefix(2);
@@ -335,7 +335,7 @@ TEST_F(LinksOf, NoParentOfAnyPatternCanBecomeALinkUnseen) {
         EXPECT_TRUE(!found.empty() && found[0].severity == rules::Severity::kAlarm)
             << link << " leads to " << glob;
         if (!anywhere) continue;
-        // And through the whole of a plan, with the file behind the link.
+        // Also through a whole plan, with the file behind the link.
         Link(real_ / place / "behind", upper_ / (place + parent));
         Put(upper_ / place / "behind" / path.substr(end + 1), "new");
         expected.emplace_back(real_ / (place + parent), std::string(glob));

@@ -1,12 +1,12 @@
-// cloche-promote: lifts what a sandbox changed into reality, and back.
-//   started by cloche-spawn with the rights of whoever asks, like cloche-diff:
-//     3  where the answer goes, one JSON object
-//     4  what is asked, JSON from cloched
+// cloche-promote: applies a sandbox's changes to reality, and undoes that.
+//   started by cloche-spawn with the caller's rights, like cloche-diff:
+//     3  for the answer, one JSON object
+//     4  the question, JSON from cloched
 //     5  the layout, from cloche-spawn (src/base/state_layout.h)
-//   or, when a sandbox was made, it is asked what git knows of its project
+//   When a sandbox is made, the question is what git knows about its project.
 //   started by cloche:
-//     list HOME       the user's promotions, JSON
-//     undo HOME ID PATH...  takes one back, at these paths whatever is there now
+//     list HOME             the user's promotions, JSON
+//     undo HOME ID PATH...  undoes one; at each PATH, whatever is there now
 #include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
@@ -109,7 +109,7 @@ BirthNote ReadNote(const nlohmann::json& question) {
   return note;
 }
 
-// Without a repository, the names of files are what is known.
+// Without a repository, only the names of files are known.
 Result<Json> TakeNote(const std::string& project, const std::string& home, int64_t since_ns) {
   const auto names = project.empty() || project == "/" || project == home
                          ? std::nullopt
@@ -131,14 +131,14 @@ Result<std::vector<rules::Glob>> ReadGlobs(const nlohmann::json& asked, const ch
   return globs;
 }
 
-// As JSON can hold them: a path that is not valid UTF-8 becomes the directory it is in.
+// JSON needs UTF-8: a path that is not valid UTF-8 is replaced by its nearest directory that is.
 std::vector<std::string> Readable(std::vector<std::string> paths) {
   for (std::string& path : paths)
     while (!IsUtf8(path)) path.resize(std::max<size_t>(path.find_last_of('/'), 1));
   return paths;
 }
 
-// What somebody wants, and what cloched knows of the sandbox.
+// Combines the caller's wishes with what cloched knows about the sandbox.
 Result<Wish> ReadWish(const nlohmann::json& question, const nlohmann::json& asked) {
   Wish wish;
   wish.paths = asked.value("paths", std::vector<std::string>());
@@ -169,7 +169,7 @@ Result<Wish> ReadWish(const nlohmann::json& question, const nlohmann::json& aske
   return wish;
 }
 
-// Who asks, and whose the project is.
+// Finds the caller's ids and the project's owner.
 Status FindCaller(Wish& wish) {
   if (struct stat info; stat((wish.to.empty() ? wish.project : wish.to).c_str(), &info) == 0)
     wish.project_uid = info.st_uid;
@@ -182,8 +182,8 @@ Status FindCaller(Wish& wish) {
   return {};
 }
 
-// Nothing: another promotion is going on, and the sandbox stands still. cloched lets it go on, and
-// asks again.
+// nullopt: another promotion is running while this sandbox is frozen. cloched thaws it and asks
+// again.
 Result<std::optional<Store>> OpenStore(const nlohmann::json& question) {
   const std::string home = question.value("home", "");
   if (question.value("frozen", false)) return Store::OpenIfFree(home);
@@ -191,7 +191,7 @@ Result<std::optional<Store>> OpenStore(const nlohmann::json& question) {
   return std::optional(std::move(store));
 }
 
-// `changes` is set where they are part of the answer.
+// Sets `changes` if they are part of the answer.
 Result<Json> AnswerPromote(const nlohmann::json& question, const nlohmann::json& asked,
                            std::optional<std::vector<std::string>>& changes) {
   std::string bytes;
@@ -201,7 +201,7 @@ Result<Json> AnswerPromote(const nlohmann::json& question, const nlohmann::json&
   layout.service_data = question.value("service_data", std::vector<std::string>());
   ASSIGN_OR_RETURN(Wish wish, ReadWish(question, asked));
   CLOCHE_TRY(FindCaller(wish));
-  // From the daemon's record: of when the sandbox was made, whatever it holds now.
+  // The pinned text from the daemon's record, from when the sandbox was made.
   const std::string pinned = question.value("project_file", "");
   ASSIGN_OR_RETURN(const ProjectRules rules, ProjectRules::Read(pinned, wish.project));
   wish.rules = &rules;
@@ -212,7 +212,7 @@ Result<Json> AnswerPromote(const nlohmann::json& question, const nlohmann::json&
   const std::vector<Recovered> recovered = Recover(store, wish.root);
   if (!dry_run) {
     Prune(store, NowMs());
-    Sweep(store.directory(), kSweptInPassing);  // the sandbox stands still meanwhile
+    Sweep(store.directory(), kSweptInPassing);  // bounded, because the sandbox is frozen meanwhile
   }
   BirthFiles base(ReadNote(question));
   base.Prepare();
@@ -251,8 +251,7 @@ Result<Json> Answer(std::optional<std::vector<std::string>>& changes) {
   return AnswerPromote(question, question["promote"], changes);
 }
 
-// Whatever takes longer than a second says how far it is: {"progress":{"done":N,"of":M}}, a line
-// each.
+// After a second, reports progress as lines of {"progress":{"done":N,"of":M}}.
 void TellProgress() {
   on_progress = [begun_ms = int64_t{0}, told_ms = int64_t{0}](size_t done, size_t of) mutable {
     constexpr int64_t kFirstMs = 1000, kEachMs = 200;
@@ -296,7 +295,7 @@ int Say(int fd, const Result<Json>& result) {
   return 0;
 }
 
-// There may be a million changes. Each has a line of its own, so that nobody has to parse them all
+// There may be a million changes. Each gets its own line, so that readers need not parse them all
 // at once.
 int SayWithChanges(int fd, const Json& json, const std::vector<std::string>& changes) {
   std::string text = Dump(json);
@@ -308,7 +307,7 @@ int SayWithChanges(int fd, const Json& json, const std::vector<std::string>& cha
     text += each;
     separator = ",\n";
     if (text.size() < kPiece) continue;
-    if (!sys::WriteWhole(fd, text)) return 0;  // nobody listens any more
+    if (!sys::WriteWhole(fd, text)) return 0;  // the reader has gone
     text.clear();
   }
   (void)sys::WriteWhole(fd, text + "\n]}\n");
@@ -318,7 +317,7 @@ int SayWithChanges(int fd, const Json& json, const std::vector<std::string>& cha
 }  // namespace
 
 int Main(int argc, char** argv) {
-  // It is a transaction: who asked may leave.
+  // This is a transaction: it continues even if the caller goes away.
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
   IgnoreLeaseBreaks();
   if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));

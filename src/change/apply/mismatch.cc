@@ -11,7 +11,7 @@
 namespace cloche::apply {
 namespace {
 
-// The same, or the file system has another number than it had.
+// Probably the same file, on a filesystem that has another device number now.
 bool MayBe(const Identity& a, const Identity& b) {
   return a.exists() && a.inode == b.inode && a.device != b.device;
 }
@@ -60,7 +60,8 @@ class Mismatches {
     const bool fits = SameFile(kept, step.before) || (!done && SameFile(kept, step.prepared));
     if (!fits && (MayBe(kept, step.prepared) || MayBe(kept, step.before)))
       return mismatch("is on a file system that has another number than it had");
-    // In the store nobody but us puts anything; in the moment of a rename, what reality just had.
+    // Only we write to the store. But if a promotion was killed right after a rename, the store may
+    // hold a file that had just appeared in reality.
     const bool strict =
         done || promotion_.state == PromotionState::kUndoing || step.side_store != 0;
     if (kept.exists() && !fits && strict) return mismatch("is not what was there");
@@ -73,7 +74,7 @@ class Mismatches {
     if (step.before_born_ns != 0 &&
         step.before_born_ns != MarkAt(entry_.Of(step), std::to_string(step.number)).born_ns)
       return mismatch("is not what was there");
-    // Whoever wrote in it could not help changing this.
+    // Any write to it changes its ctime.
     if (index >= promotion_.kept_settled_ns.size()) return;
     const int64_t left_ns = promotion_.kept_settled_ns[index];
     if (left_ns != 0 && left_ns != kept.changed_ns) mismatch("was changed since");
@@ -103,7 +104,7 @@ std::vector<std::string> FindMismatches(const Promotion& promotion, const Store:
 int64_t KeptAt(const Step& step, const Store::Entry& entry) {
   struct stat info;
   if (!FindKept(step, entry, info)) return 0;
-  // Another name of it may still be in reality.
+  // Another name of it may still be in reality, where others may change it.
   return HasOtherNames(info) ? 0 : IdentityOf(info).changed_ns;
 }
 

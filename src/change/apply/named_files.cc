@@ -15,8 +15,8 @@ using namespace std::string_view_literals;
 constexpr size_t kMostNamed = 100'000;
 constexpr size_t kMostGlobs = 1000;
 
-// The words of a command, and what stands between quotes as a whole, too. A variable ends a word:
-// what follows it is a path below something.
+// The words of a command, and each quoted string as a whole, too. A variable ends a word: what
+// follows is a path below its value.
 std::vector<std::string> WordsOf(std::string_view command) {
   std::vector<std::string> words;
   std::string word;
@@ -73,7 +73,7 @@ void NamedFiles::AddCommand(std::string_view command, const std::string& directo
   for (const std::string& word : WordsOf(command)) {
     if (word.starts_with('/')) Add(word, as);
     if (word.starts_with("~/")) Add(home + word.substr(1), as);
-    // A command may change the directory, and a variable may stand before the path.
+    // A command may change directory, and a variable may precede the path.
     std::string below = Clean(word);
     while (below.starts_with("../")) below.erase(0, 3);
     while (below.starts_with('/')) below.erase(0, 1);
@@ -81,7 +81,7 @@ void NamedFiles::AddCommand(std::string_view command, const std::string& directo
     if (below.find_first_of("*?") != below.npos && globs_.size() < kMostGlobs)
       globs_.emplace_back(directory + "/" + below, as);
     Add(directory + "/" + below, as);
-    // node finds these by the name without its end; make makes `a` of `a.sh`.
+    // node finds these without the extension; make builds `a` from `a.sh`.
     for (const char* ending : {".js", ".cjs", ".mjs", "/index.js", ".sh"})
       Add(directory + "/" + below + ending, as);
   }
@@ -95,9 +95,9 @@ std::vector<NamedFiles::As> NamedFiles::Of(const std::string& path) const {
   return as;
 }
 
-// In each such file, the keys whose values run without being asked for by name.
+// For each such file, the keys whose values run without being asked for by name.
 struct Naming {
-  std::string_view glob;  // of a path
+  std::string_view glob;  // matches its path
   rules::Format format;
   std::string_view keys;
   std::string_view id = "named-script";
@@ -168,7 +168,7 @@ std::vector<std::string> NamedFiles::AddFrom(const std::string& directory, const
     return {};
   }
   const auto values = rules::ReadKeyValues(naming->format, text);
-  // What cannot be read may name anything that it mentions.
+  // If it cannot be parsed, any word in it may be a name.
   if (!values) add(text);
   if (!values) return {};
   for (const rules::KeyValue& each : *values)

@@ -7,22 +7,22 @@
 
 namespace cloche::apply {
 
-// Files that run, or are read, because another file of reality names them: a filter in the settings
-// of git, the script of a hook. They are judged as the class that they have by it.
+// Files that run, or are read, because another file in reality names them: a filter in git's
+// settings, the script of a hook. Each is judged as the class that this gives it.
 class NamedFiles {
  public:
   struct As {
-    std::string id;   // of the class
+    std::string id;   // of the trigger class
     std::string why;  // "filter.x.clean in /p/.git/config"
   };
 
-  // Every word of a command that may be a path, below `directory` if it is relative. Words are many
-  // and paths are compared exactly, so what is no path does no harm.
+  // Adds every word of a command that may be a path, below `directory` if it is relative. Paths are
+  // compared exactly, so other words do no harm.
   void AddCommand(std::string_view command, const std::string& directory, const std::string& home,
                   const As& as);
   void Add(const std::string& path, const As& as);
 
-  // What this file names. Gives the variables that recipes of a makefile start.
+  // Adds what this file names. Returns the variables that a makefile's recipes start.
   std::vector<std::string> AddFrom(const std::string& directory, const std::string& name,
                                    std::string_view text, const std::vector<std::string>& below,
                                    const std::string& home);

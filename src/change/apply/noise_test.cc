@@ -23,7 +23,7 @@ class Noise : public Promotes {
   }
 };
 
-TEST_F(Noise, WhatDiffDoesNotShowIsNotPromoted) {
+TEST_F(Noise, NoiseIsNotPromoted) {
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(Text(real_ / "app/a.py"), "a = 2");
@@ -39,7 +39,7 @@ TEST_F(Noise, WhatDiffDoesNotShowIsNotPromoted) {
   EXPECT_TRUE(again->conflicts.empty());
 }
 
-TEST_F(Noise, AnObjectOfABuildIsOneAndAnAlarmByItsName) {
+TEST_F(Noise, ABuildObjectIsNoiseAndAnAlarmWhenNamed) {
   Put(real_ / "app/a.o", "old code");
   Put(upper_ / "app/a.o", "evil code");
   auto done = Run(RootsWish());
@@ -53,7 +53,7 @@ TEST_F(Noise, AnObjectOfABuildIsOneAndAnAlarmByItsName) {
   EXPECT_EQ(Text(real_ / "app/a.o"), "old code");
 }
 
-TEST_F(Noise, NamingWhatItLiesInIsNotNamingIt) {
+TEST_F(Noise, NamingADirectoryAboveACacheDoesNotIncludeTheCache) {
   const auto done = Run(Named({"app"}));
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(Text(real_ / "app/a.py"), "a = 2");
@@ -61,7 +61,7 @@ TEST_F(Noise, NamingWhatItLiesInIsNotNamingIt) {
   EXPECT_EQ(done->left_out.at("caches"), 2u);
 }
 
-TEST_F(Noise, ByItsOwnNameItIsAndItIsAnAlarm) {
+TEST_F(Noise, ACacheNamedItselfIsPromotedWithAnAlarm) {
   Wish wish = Named({"app/__pycache__"});
   wish.allow_triggers = false;
   const auto asked = Run(wish);
@@ -72,19 +72,19 @@ TEST_F(Noise, ByItsOwnNameItIsAndItIsAnAlarm) {
   ASSERT_TRUE(Run(wish));
   EXPECT_EQ(Text(real_ / "app/__pycache__/a.pyc"), "evil code");
   EXPECT_EQ(Text(real_ / "app/a.py"), "a = 1") << "it was not asked for";
-  // What is the same on both sides was not left out.
+  // A file that is equal on both sides does not count as left out.
   const auto rest = Run(RootsWish());
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->left_out.at("caches"), 1u);
 }
 
-TEST_F(Noise, AFileOfItCanBeNamed) {
+TEST_F(Noise, OneFileInACacheCanBeNamed) {
   ASSERT_TRUE(Run(Named({"app/__pycache__/b.pyc"})));
   EXPECT_EQ(Text(real_ / "app/__pycache__/b.pyc"), "evil code");
   EXPECT_EQ(Text(real_ / "app/__pycache__/a.pyc"), "old code");
 }
 
-TEST_F(Noise, AllOfItOnRequest) {
+TEST_F(Noise, WithNoiseIncludesAllOfIt) {
   Wish wish = RootsWish();
   wish.with_noise = true;
   const auto done = Run(wish);
@@ -94,7 +94,7 @@ TEST_F(Noise, AllOfItOnRequest) {
   EXPECT_EQ(Text(real_ / ".pytest_cache/v/last"), "x");
 }
 
-TEST_F(Noise, GoesWithTheDirectoryThatGoes) {
+TEST_F(Noise, NoiseIsDeletedWithItsDirectory) {
   fs::remove_all(upper_ / "app");
   White(upper_ / "app");
   const auto before = Seen(real_);
@@ -108,7 +108,7 @@ TEST_F(Noise, GoesWithTheDirectoryThatGoes) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-TEST_F(Noise, GoesWithTheDirectoryThatBecomesAFile) {
+TEST_F(Noise, NoiseIsDeletedWhenItsDirectoryBecomesAFile) {
   fs::remove_all(upper_ / "app");
   Put(upper_ / "app", "now a file");
   const auto done = Run(RootsWish());
@@ -117,7 +117,7 @@ TEST_F(Noise, GoesWithTheDirectoryThatBecomesAFile) {
   EXPECT_EQ(Text(real_ / "app"), "now a file");
 }
 
-TEST_F(Noise, ItsDeletionAloneIsLeftOut) {
+TEST_F(Noise, DeletingOnlyNoiseIsLeftOut) {
   fs::remove_all(upper_ / "app/__pycache__");
   White(upper_ / "app/__pycache__");
   const auto done = Run(RootsWish());
@@ -125,7 +125,7 @@ TEST_F(Noise, ItsDeletionAloneIsLeftOut) {
   EXPECT_EQ(Text(real_ / "app/__pycache__/a.pyc"), "old code");
 }
 
-TEST(NoiseOf, IsWhatDiffSaysUnlessItsPlaceIsNamed) {
+TEST(NoiseOf, AgreesWithDiffUnlessItsDirectoryIsNamed) {
   using change::Group;
   Wish wish;
   wish.project = "/tmp/p";

@@ -31,7 +31,7 @@ Past::Past(const StateLayout& layout, const Wish& wish, BirthFiles& base, Survey
   for (const CopiedFile& each : layout.copied) {
     const LayoutSlot& slot = layout.slots.at(each.slot);
     const std::string& target = slot.target;
-    // A directory in which something is hidden was copied from what hides it.
+    // If something in a directory is hidden, overlayfs copied the directory from the mask.
     if (slot.mask >= 0 && IsIn(slot.mask, each.path)) continue;
     copied_[(target == "/" ? "" : target) + "/" + each.path] = each.inode;
   }
@@ -56,7 +56,8 @@ bool Past::TookAway(const std::string& path) const {
   return found != wish_.promoted.end() && !found->second.now.exists();
 }
 
-// Reality has changed it since the sandbox was made, and not by what came from there.
+// Whether reality has changed it since the sandbox was made, other than by this sandbox's
+// promotions.
 bool Past::Moved(const std::string& path, const struct stat& info) const {
   const Promoted* known = Known(path, info);
   const bool ours = known && known->changed_ns == 0;
@@ -67,7 +68,7 @@ bool Past::Moved(const std::string& path, const struct stat& info) const {
          SinceWithClock(wish_.since_ns, BackFor(info));
 }
 
-// What a file server is behind counts as if our clock had been set back by it.
+// A file server's lag counts as if our clock had been set back by that much.
 int64_t Past::BackFor(const struct stat& info) const {
   const auto lag = wish_.lags_ns.find(info.st_dev);
   return lag == wish_.lags_ns.end() ? 0 : lag->second;
@@ -128,7 +129,7 @@ void Past::Look(const walk::Entry& entry, const std::string& target, Situation& 
   situation.mode_seen = ModeSeen(entry, *situation.change);
   const bool directories =
       (!before || before->IsDirectory()) && (!entry.after || entry.after->IsDirectory());
-  // What git had is older than what the sandbox itself put there.
+  // Git's version is older than what this sandbox itself put there.
   const bool newer = Made(path) && !(before && Known(path, before->info));
   const bool asked = !directories && !refreshed_.contains(path) && !newer;
   std::optional<BirthFile> known;
@@ -140,23 +141,24 @@ void Past::Look(const walk::Entry& entry, const std::string& target, Situation& 
     return;
   }
   if (known && known->exists && known->clean) return SeeText(*known, situation);
-  // Whatever was deleted, it was there. A directory that is now where a file was copied from was
-  // not.
+  // A deleted path existed. If a directory now stands where a file was copied from, the directory
+  // did not.
   const bool existed = !entry.after || (known && known->exists) || had || WasThere(path);
   const bool other = before->IsDirectory() && entry.after && !entry.after->IsDirectory();
-  // Where names were not noted, a file that is new on both sides may have been replaced on both.
+  // Without recorded names, a file that is new on both sides may have existed and been replaced on
+  // both.
   const bool came = before->IsDirectory() ? CameSince(*before) : lacked || known.has_value();
   if (other ? existed : !existed && came) situation.seen = Seen::kNothing;
-  // What is in a directory that shall go is decided one by one.
+  // The files in a directory that is to go are decided one by one.
   if (before->IsDirectory() && !entry.after && !WhyUnsure(*before).empty())
     situation.seen = Seen::kAsNow;
-  // Names that came from the sandbox itself change a directory's time, too.
+  // This sandbox's own promotions change a directory's time, too.
   if (before->IsDirectory() && HoldsPromoted(path) &&
       (!entry.after || !entry.after->IsDirectory() || OnlyEntered(path, before->info)))
     situation.seen = Seen::kAsNow;
 }
 
-// Only where the mode is all that differs, and no promotion of this sandbox gave it another.
+// Only if the mode is the only difference, and no promotion of this sandbox changed it.
 std::optional<uint32_t> Past::ModeSeen(const walk::Entry& entry,
                                        const change::Change& change) const {
   const bool both =
@@ -169,14 +171,14 @@ std::optional<uint32_t> Past::ModeSeen(const walk::Entry& entry,
   return base_.ModeWas(entry.path);
 }
 
-// Nothing is there, but the sandbox saw something, and did not take it away itself.
+// Nothing is there now, but the sandbox saw something there and did not delete it itself.
 bool Past::WasDeleted(const std::string& path) {
   if (TookAway(path)) return false;
   return Made(path) || refreshed_.contains(path) || base_.Had(path).value_or(false) ||
          base_.DirectoryWas(path) || WasThere(path);
 }
 
-// Nobody but promotions of this sandbox has changed it since.
+// Whether only promotions of this sandbox have changed the directory.
 bool Past::OnlyEntered(const std::string& path, const struct stat& info) const {
   const auto entered = wish_.entered.find(path);
   if (entered == wish_.entered.end() || !entered->second.only_ours) return false;
@@ -184,8 +186,8 @@ bool Past::OnlyEntered(const std::string& path, const struct stat& info) const {
   return left == WithoutTouches(wish_, IdentityOf(info), left.changed_ns);
 }
 
-// The sandbox saw something there: it was copied from there to be changed, and not moved here from
-// another place, which then is part of the change.
+// The sandbox saw something there: overlayfs copied it up from there. A file that was moved here
+// was copied up from another path, which is then also part of the change.
 bool Past::WasThere(const std::string& path) {
   const auto found = copied_.find(path);
   if (found == copied_.end()) return false;
@@ -204,14 +206,14 @@ bool Past::WasThere(const std::string& path) {
   const auto [first, last] = origins_->equal_range({TargetOf(layout_, path), found->second});
   if (first != last)
     return std::all_of(first, last, [&](const auto& each) { return each.second == path; });
-  // What it was copied from is not in reality any more. If an earlier promotion took it from
-  // another place, then that is where it was.
+  // Its origin is no longer in reality. If an earlier promotion took it away, it was where that
+  // promotion found it.
   const auto [taken, end] = wish_.taken.equal_range(found->second);
   return taken == end ||
          std::any_of(taken, end, [&](const auto& each) { return each.second == path; });
 }
 
-// A directory above it is another than the sandbox saw: what is in it may be old, and yet is new.
+// A parent directory is not the one the sandbox saw: its files may be old, but are new here.
 bool Past::Swapped(const std::string& target, const std::string& path) {
   const std::string parent = path.substr(0, path.find_last_of('/'));
   if (parent.size() <= target.size()) return false;
@@ -225,10 +227,10 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   const bool same = now && known != wish_.promoted.end() &&
                     known->second.now.inode == static_cast<uint64_t>(now->info.st_ino);
   if (!now || same) {
-    // A promotion made it, or gave it another status.
+    // A promotion created it or set its status.
   } else if (Made(parent) ||
              (IsAtOrBelow(wish_.project, target) && !base_.HadDirectory(parent).value_or(true))) {
-    swapped = true;  // what is mounted in the project was not noted
+    swapped = true;  // mounts within the project are not recorded
   } else if (const auto was = base_.DirectoryWas(parent)) {
     swapped = now->info.st_ino != *was;
   } else if (origin != copied_.end()) {
@@ -236,7 +238,7 @@ bool Past::Swapped(const std::string& target, const std::string& path) {
   } else if (entered != wish_.entered.end()) {
     swapped = now->info.st_ino != entered->second.now.inode;
   } else if (copied_.empty() && !HoldsPromoted(parent)) {
-    // Neither overlayfs nor we noted it: a rename changes the one time and not the other.
+    // Neither overlayfs nor we recorded it. A rename changes the ctime but not the mtime.
     swapped = sys::Nanos(now->info.st_ctim) >= wish_.since_ns &&
               sys::Nanos(now->info.st_mtim) < wish_.since_ns;
   }

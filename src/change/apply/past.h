@@ -14,27 +14,27 @@
 
 namespace cloche::apply {
 
-// What was there when the sandbox was made, as far as it can be known: by the kernel's times of
-// change, by what overlayfs notes of what it copies, by git, and by earlier promotions.
+// Finds out what was there when the sandbox was made: from ctimes, from what overlayfs records when
+// it copies a file up, from git, and from earlier promotions.
 class Past {
  public:
   Past(const StateLayout& layout, const Wish& wish, BirthFiles& base, Survey& survey);
 
   void Look(const walk::Entry& entry, const std::string& target, Situation& situation);
-  // With --to the sandbox never saw what is there. What it saw is what the project has, or had.
+  // With --to, the sandbox never saw the target. It saw what the project has, or had.
   void LookElsewhere(const walk::Entry& entry, const std::optional<walk::LayerFile>& original,
                      Situation& situation);
-  // Why its time does not tell whether reality has changed it; "": it does.
+  // Why its ctime does not show whether reality has changed it; "" if it does.
   std::string WhyUnsure(const walk::LayerFile& place) const;
-  // It came to this place since; not where that cannot be told.
+  // It was created here since then; false if that cannot be known.
   bool CameSince(const walk::LayerFile& place) const;
-  // An earlier promotion of this sandbox put something there, or took it away.
+  // An earlier promotion of this sandbox put something into the directory, or removed something.
   bool HoldsPromoted(const std::string& directory) const;
-  // What a promotion left there, if nobody has changed it since.
+  // The record of what a promotion left there, if nobody has changed it since.
   const Promoted* Known(const std::string& path, const struct stat& info) const;
   // The record of what this sandbox promoted there, unless it was undone; reality may differ now.
   const Promoted* Made(const std::string& path) const;
-  // The last promotion of this sandbox that was about it deleted it.
+  // The last promotion of this sandbox that touched the path deleted it.
   bool TookAway(const std::string& path) const;
 
  private:
@@ -51,11 +51,11 @@ class Past {
   const Wish& wish_;
   BirthFiles& base_;
   Survey& survey_;
-  std::unordered_map<std::string, uint64_t> copied_;  // from which inode
-  // Paths of the change by their overlay and inode: nothing is moved out of an overlay.
+  std::unordered_map<std::string, uint64_t> copied_;  // path -> inode it was copied from
+  // Changed paths by overlay and inode: a file is never moved out of its overlay.
   std::optional<std::multimap<std::pair<std::string, uint64_t>, std::string>> origins_;
   std::unordered_map<std::string, bool> swapped_;  // directories
-  std::unordered_set<std::string> refreshed_;  // both sides had changed it when it was refreshed
+  std::unordered_set<std::string> refreshed_;      // both sides had changed it at the refresh
 };
 
 }  // namespace cloche::apply

@@ -1,7 +1,8 @@
 #include "base/clock_trail.h"
 #include "change/apply/promote_fixture.h"
 
-// What reality had when the sandbox was made, where the times of files do not tell.
+// Tests how a promotion finds out what reality had when the sandbox was made, if file times do not
+// tell.
 namespace cloche::apply {
 namespace {
 
@@ -15,7 +16,7 @@ class Pasts : public Promotes {
     wish.since_ns = SinceWithClock(wish.since_ns, wish.clock_back_ns);
     return wish;
   }
-  // As it is looked at when a sandbox is made.
+  // Recorded as when a sandbox is made.
   BirthNote NamesOf() {
     return {real_, "", {}, BirthNames::Note(real_, home_, sys::CoarseNanos() + kSecond)};
   }
@@ -32,7 +33,7 @@ class Pasts : public Promotes {
   }
 };
 
-TEST_F(Pasts, AfterTheClockWasSetBackEverythingThatIsThereCountsAsMoved) {
+TEST_F(Pasts, AfterTheClockWasSetBackEveryFileCountsAsMoved) {
   Put(real_ / "edit", "old");
   Put(real_ / "dir/f", "old");
   Put(upper_ / "edit", "new");
@@ -53,7 +54,7 @@ TEST_F(Pasts, AfterTheClockWasSetBackEverythingThatIsThereCountsAsMoved) {
   ASSERT_TRUE(Run(chosen));
   EXPECT_EQ(Text(real_ / "edit") + Text(real_ / "add"), "newnew");
   EXPECT_FALSE(fs::exists(real_ / "dir"));
-  // What the sandbox brought is its own.
+  // The sandbox's own promotion does not count as a change in reality.
   Put(upper_ / "edit", "newer");
   const auto again = Run(AfterAStepBack());
   ASSERT_TRUE(again);
@@ -61,7 +62,7 @@ TEST_F(Pasts, AfterTheClockWasSetBackEverythingThatIsThereCountsAsMoved) {
   EXPECT_EQ(Text(real_ / "edit"), "newer");
 }
 
-TEST_F(Pasts, AFileServerWhoseClockIsBehindIsInDoubtToo) {
+TEST_F(Pasts, FilesOnAServerWhoseClockIsBehindCountAsMovedToo) {
   Put(real_ / "edit", "old");
   Put(upper_ / "edit", "new");
   struct stat info;
@@ -78,7 +79,7 @@ TEST_F(Pasts, AFileServerWhoseClockIsBehindIsInDoubtToo) {
   EXPECT_TRUE(done->conflicts.empty()) << "a little is taken into account";
 }
 
-TEST_F(Pasts, WhatBothReplacedWasThereIfItsNameWasNoted) {
+TEST_F(Pasts, AFileBothSidesReplacedExistedIfItsNameWasRecorded) {
   Put(real_ / "both", "old");
   Put(real_ / "gone", "old");
   const BirthNote note = NamesOf();
@@ -124,7 +125,7 @@ TEST_F(Pasts, ADirectoryThatRealityDeletedDoesNotComeBackByItself) {
   EXPECT_EQ(Text(real_ / "anew/f") + Text(real_ / "now-a-directory/f"), "oursours");
 }
 
-TEST_F(Pasts, WhatBothHadChangedWhenItWasRefreshedWasThere) {
+TEST_F(Pasts, AFileBothSidesHadChangedAtARefreshExisted) {
   Put(upper_ / "file", "ours");
   Wish wish = RootsWish();
   wish.moved = {real_ / "file"};
@@ -134,7 +135,7 @@ TEST_F(Pasts, WhatBothHadChangedWhenItWasRefreshedWasThere) {
   wish.take_theirs = {real_};
   ASSERT_TRUE(Run(wish));
   wish.take_theirs.clear();
-  // What it deleted itself nobody else did.
+  // A deletion by the sandbox itself is not reality's.
   fs::remove(upper_ / "file");
   White(upper_ / "file");
   ASSERT_TRUE(Run(wish));
@@ -147,14 +148,14 @@ TEST_F(Pasts, WhatBothHadChangedWhenItWasRefreshedWasThere) {
   EXPECT_EQ(Text(real_ / "file"), "again");
 }
 
-// As cloche-spawn tells it: from which inode overlayfs copied it.
+// As cloche-spawn reports it: the inode that overlayfs copied it from.
 CopiedFile CopiedFrom(const fs::path& source, const std::string& below) {
   struct stat info {};
   EXPECT_EQ(lstat(source.c_str(), &info), 0);
   return {0, below, info.st_ino};
 }
 
-TEST_F(Pasts, WhatWasMovedInsideWasNotThereThoughRealityDeletedWhereItWas) {
+TEST_F(Pasts, AMovedFileIsNewEvenIfRealityDeletedItsOrigin) {
   Put(real_ / "from/f", "old");
   Put(real_ / "from/dir/g", "old");
   const BirthNote note = NamesOf();
@@ -173,7 +174,7 @@ TEST_F(Pasts, WhatWasMovedInsideWasNotThereThoughRealityDeletedWhereItWas) {
   EXPECT_EQ(Text(real_ / "to"), "old");
 }
 
-TEST_F(Pasts, ADirectoryThatSomebodyPutWhereNoneWasIsNotWrittenInto) {
+TEST_F(Pasts, ADirectoryThatAppearedInRealityIsNotWrittenInto) {
   Put(real_ / "elsewhere/f", "theirs");
   Put(real_ / "else", "x");
   const BirthNote note = NamesOf();
@@ -186,7 +187,7 @@ TEST_F(Pasts, ADirectoryThatSomebodyPutWhereNoneWasIsNotWrittenInto) {
   EXPECT_EQ(Text(real_ / "dir/f"), "theirs");
 }
 
-TEST_F(Pasts, SeveralThatWereTakenBackOneAfterTheOtherLeaveWhatTheSandboxMade) {
+TEST_F(Pasts, AfterSeveralUndosTheFileStillCountsAsTheSandboxs) {
   std::vector<std::string> ids;
   Put(real_ / "f", "0");
   for (const char* text : {"1", "2", "3"}) {
@@ -209,7 +210,7 @@ TEST_F(Pasts, SeveralThatWereTakenBackOneAfterTheOtherLeaveWhatTheSandboxMade) {
   EXPECT_EQ(Text(real_ / "f"), "4");
 }
 
-TEST_F(Pasts, WhatAForkPromotedAndTookBackIsWhatTheSandboxMade) {
+TEST_F(Pasts, AfterAForksUndonePromotionsTheFileStillCountsAsTheSandboxs) {
   Put(real_ / "f", "0");
   Wish wish = RootsWish();
   wish.since_ns = sys::CoarseNanos() - kSecond;
@@ -240,7 +241,7 @@ TEST_F(Pasts, WhatAForkPromotedAndTookBackIsWhatTheSandboxMade) {
   EXPECT_EQ(Text(real_ / "f"), "4");
 }
 
-TEST_F(Pasts, AFileThatSomebodyPutADirectoryInPlaceOfIsNotWrittenInto) {
+TEST_F(Pasts, ADirectoryThatReplacedAFileInRealityIsNotWrittenInto) {
   Put(real_ / "elsewhere/f", "theirs");
   Put(real_ / "dir", "a file");
   const BirthNote note = NamesOf();
@@ -255,7 +256,7 @@ TEST_F(Pasts, AFileThatSomebodyPutADirectoryInPlaceOfIsNotWrittenInto) {
   EXPECT_EQ(Text(real_ / "dir/f"), "theirs");
 }
 
-TEST_F(Pasts, AnotherNameOfAnUnchangedFileIsAnotherNameInReality) {
+TEST_F(Pasts, ANewNameOfAnUnchangedFileBecomesAHardLinkInReality) {
   Put(real_ / "f", "x");
   Put(upper_ / "f", "x");
   fs::create_hard_link(upper_ / "f", upper_ / "g");
@@ -275,7 +276,7 @@ TEST_F(Pasts, AnotherNameOfAnUnchangedFileIsAnotherNameInReality) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-TEST_F(Pasts, AnotherNameOfAFileThatRealityChangedIsAFileOfItsOwn) {
+TEST_F(Pasts, ANewNameOfAFileThatRealityChangedBecomesASeparateFile) {
   Put(real_ / "f", "x");
   Wish wish = RootsWish();
   wish.since_ns = sys::CoarseNanos() - kSecond;
@@ -292,7 +293,7 @@ TEST_F(Pasts, AnotherNameOfAFileThatRealityChangedIsAFileOfItsOwn) {
   EXPECT_EQ(Text(real_ / "g"), "x");
 }
 
-TEST_F(Pasts, OneOfSeveralNamesOfAFileCanBecomeANameOfAnother) {
+TEST_F(Pasts, OneNameOfAFileCanBecomeANameOfAnotherFile) {
   Put(real_ / "one", "old");
   fs::create_hard_link(real_ / "one", real_ / "two");
   Put(upper_ / "one", "new");
@@ -304,7 +305,7 @@ TEST_F(Pasts, OneOfSeveralNamesOfAFileCanBecomeANameOfAnother) {
   EXPECT_EQ(fs::hard_link_count(real_ / "three"), 2u);
 }
 
-TEST_F(Pasts, WhatSomebodyMadeAnewKeepsTheDirectoryThatItIsIn) {
+TEST_F(Pasts, AFileSomebodyCreatedAgainKeepsItsDirectory) {
   Put(real_ / "dir/again", "old");
   Put(real_ / "dir/other", "old");
   fs::create_directories(upper_ / "dir");
@@ -327,7 +328,7 @@ TEST_F(Pasts, WhatSomebodyMadeAnewKeepsTheDirectoryThatItIsIn) {
   EXPECT_FALSE(fs::exists(real_ / "dir/other"));
 }
 
-TEST_F(Pasts, WhatIsLeftOutKeepsTheDirectoryThatItIsIn) {
+TEST_F(Pasts, AnExcludedFileKeepsItsDirectory) {
   Put(real_ / "dir/f", "old");
   Put(real_ / "dir/g", "old");
   White(upper_ / "dir");
@@ -341,7 +342,7 @@ TEST_F(Pasts, WhatIsLeftOutKeepsTheDirectoryThatItIsIn) {
             "the sandbox deleted the directory; something in it is left out");
 }
 
-TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
+TEST_F(Pasts, NamesCreatedDuringRecordingAreUnknown) {
   Put(real_ / "file", "x");
   const auto names = BirthNames::Note(real_, home_, sys::CoarseNanos() - kSecond);
   ASSERT_TRUE(names);
@@ -352,7 +353,7 @@ TEST_F(Pasts, NamesThatCameWhileTheyWereNotedAreNotKnown) {
   EXPECT_EQ(read->ModeWas(""), std::nullopt) << "it was changed then";
 }
 
-TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {
+TEST_F(Pasts, AHiddenFileIsNeverReplacedSilently) {
   Put(real_ / ".secret", "real");
   fs::create_directories(top_ / "mask");
   White(top_ / "mask/.secret");
@@ -372,7 +373,7 @@ TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {
   const auto done = Run(theirs);
   ASSERT_TRUE(done);
   EXPECT_EQ(Text(real_ / ".secret"), "sandbox");
-  // The sandbox works on: that is its own by now.
+  // The sandbox works on; the file is now its own.
   Put(upper_ / ".secret", "sandbox 2");
   const auto again = Run(RootsWish());
   ASSERT_TRUE(again);
@@ -380,7 +381,7 @@ TEST_F(Pasts, WhatIsHiddenFromTheSandboxIsNeverReplacedWithoutAWord) {
   EXPECT_EQ(Text(real_ / ".secret"), "sandbox 2");
 }
 
-TEST_F(Pasts, ManyThatAreUndoneAreMovedAsideAndSwept) {
+TEST_F(Pasts, ManyUndoneFilesAreMovedAsideAndSwept) {
   for (int i = 0; i < 300; ++i) Put(upper_ / ("f" + std::to_string(i)), "x");
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done);
@@ -400,7 +401,7 @@ TEST_F(Pasts, ManyThatAreUndoneAreMovedAsideAndSwept) {
   EXPECT_EQ(ListPromotions(*store)->size(), 1u) << "its journal stays";
 }
 
-TEST_F(Pasts, WhatCameIntoADirectoryThatIsSweptStays) {
+TEST_F(Pasts, SweepingKeepsFilesThatOthersPutThere) {
   fs::create_directories(upper_ / "made");
   for (int i = 0; i < 300; ++i) Put(upper_ / ("f" + std::to_string(i)), "x");
   const auto done = Run(RootsWish());

@@ -30,7 +30,7 @@ using FileNumber = std::pair<dev_t, ino_t>;
 
 FileNumber NumberOf(const walk::LayerFile& file) { return {file.info.st_dev, file.info.st_ino}; }
 
-// Of a file: several in the sandbox, and one in reality.
+// A file with several names in the sandbox and one in reality.
 bool HasMoreNames(const walk::Entry& entry) {
   return entry.before && entry.after && entry.after->IsFile() && entry.after->info.st_nlink > 1 &&
          entry.before->info.st_nlink == 1;
@@ -38,29 +38,29 @@ bool HasMoreNames(const walk::Entry& entry) {
 
 // One path on its way from the walk to the plan.
 struct Item {
-  walk::Entry entry;                        // with --to its path and old side are of that directory
+  walk::Entry entry;                        // with --to, path and old side are in that directory
   std::string inside;                       // its path in the sandbox
   std::string target;                       // the overlay it is in
   std::optional<walk::LayerFile> original;  // the old side in the project
-  bool hidden = false;                      // the old side was not shown to the sandbox
+  bool hidden = false;                      // the old side is hidden from the sandbox
   walk::Compared compared;
-  const Promoted* known = nullptr;  // a promotion left the old side as it is
+  const Promoted* known = nullptr;  // set if a promotion left the old side as it is
   Situation situation;              // points into `compared`
   rules::Incoming incoming = rules::Incoming::kAdd;
-  std::optional<std::string> text;  // goes in instead of the sandbox's
-  std::string merged_from;          // of StepDetails
+  std::optional<std::string> text;  // replaces the sandbox's content
+  std::string merged_from;          // for StepDetails
   bool merged = false;
-  bool along = false;  // the same on both sides, and taken along
+  bool along = false;  // equal on both sides, replaced anyway
 
   const change::Change& change() const { return compared.change; }
 };
 
 using Paths = std::unordered_set<std::string>;
 
-// One walk over what the sandbox changed, a decision for each path.
+// Walks over what the sandbox changed and decides about each path.
 class Planner {
  public:
-  // `along`: files that are the same on both sides, and yet replaced.
+  // `along`: files that are equal on both sides, but replaced anyway.
   Planner(const StateLayout& layout, const Wish& wish, BirthFiles& base, Paths along)
       : layout_(layout),
         wish_(wish),
@@ -75,12 +75,12 @@ class Planner {
   }
 
   Result<Plan> Run();
-  // A name that comes is one of several names of a file that the sandbox has not changed otherwise:
-  // these are the others. Only together they become one file.
+  // If the sandbox added a name to a file it did not otherwise change: the file's other names. They
+  // must be promoted together to become one file.
   Paths OtherNames() const;
 
  private:
-  // The steps of one path, in this order. False: it is done with.
+  // Steps for one path, in this order. False: nothing more to do for it.
   Status Take(walk::Entry entry);
   Result<bool> IsWanted(const walk::Entry& entry);
   bool FindPlace(Item& item);
@@ -107,15 +107,15 @@ class Planner {
   const StateLayout& layout_;
   const Wish& wish_;
   Paths along_;
-  std::multimap<FileNumber, std::string> equal_;  // by what it is in the upper: several names
-  std::set<FileNumber> named_;                    // of these, those that get a name
+  std::multimap<FileNumber, std::string> equal_;  // by inode in the upper: files with several names
+  std::set<FileNumber> named_;                    // those of them that get a new name
   walk::CompareOptions options_;
   Survey survey_;
   Past past_;
   Unmatched unmatched_;
   std::unordered_set<std::string> removed_;  // directories
   std::unordered_set<std::string> foreign_;  // directories
-  std::unordered_set<std::string> gone_;     // directories, also where something else comes
+  std::unordered_set<std::string> gone_;     // directories, also those replaced by something else
   PlanBuilder plan_;
 };
 
@@ -135,7 +135,7 @@ Status Planner::Take(walk::Entry entry) {
   return Resolve(which, item) ? Want(item) : Status();
 }
 
-// Somebody asked for it, and it is the sandbox's doing.
+// The caller asked for it, and it is the sandbox's change.
 Result<bool> Planner::IsWanted(const walk::Entry& entry) {
   unmatched_.See(entry.path);
   if (!Asked(wish_, entry.path) || IsForeign(entry)) return false;
@@ -152,11 +152,11 @@ PlanBuilder::Why Planner::WhyNotWanted(const walk::Entry& entry) const {
   return Asked(wish_, entry.path) ? PlanBuilder::Why::kNotTheSandboxes : PlanBuilder::Why::kLeftOut;
 }
 
-// Where it goes, and what reality has there.
+// Finds where it goes and what reality has there.
 bool Planner::FindPlace(Item& item) {
   walk::Entry& entry = item.entry;
   item.target = TargetOf(layout_, entry.path);
-  if (entry.path == item.target) return false;  // the top of an overlay: the time of a mount's root
+  if (entry.path == item.target) return false;  // an overlay's top: only the time of its root
   item.inside = entry.path;
   item.original = entry.before;
   if (!wish_.to.empty()) {
@@ -170,7 +170,7 @@ bool Planner::FindPlace(Item& item) {
     entry.before = survey_.Find(item.target, entry.path);
   }
   if (!entry.before && !entry.after) return false;
-  // What is hidden from the sandbox is there all the same, and would be replaced.
+  // Files hidden from the sandbox still exist in reality and would be replaced.
   if (wish_.to.empty() && !entry.before && !plan_.MakesParentOf(entry.path)) {
     entry.before = survey_.Find(item.target, entry.path);
     item.hidden = entry.before && !entry.before->mount_root;
@@ -179,7 +179,7 @@ bool Planner::FindPlace(Item& item) {
   return true;
 }
 
-// Whether reality has something else there than the sandbox.
+// Whether reality and sandbox differ there.
 Result<bool> Planner::Compare(Item& item) {
   ASSIGN_OR_RETURN(std::optional<walk::Compared> compared,
                    walk::CompareEntry(item.entry, options_));
@@ -197,7 +197,7 @@ Result<bool> Planner::Compare(Item& item) {
   return true;
 }
 
-// As if it had been added, and then as what was there before.
+// Compares as if the file were new, then restores the old side.
 Status Planner::CompareEqual(Item& item) {
   walk::Entry added = item.entry;
   added.before.reset();
@@ -222,7 +222,7 @@ Paths Planner::OtherNames() const {
   return paths;
 }
 
-// A directory that the sandbox made where one is hidden looks the same, and yet is not that one.
+// A directory that the sandbox made where one is hidden looks the same, but is not.
 void Planner::RefuseHiddenDirectory(const Item& item) {
   const std::string& path = item.entry.path;
   if (!item.hidden || !item.entry.before->IsDirectory() || past_.HoldsPromoted(path) ||
@@ -235,10 +235,10 @@ void Planner::RefuseHiddenDirectory(const Item& item) {
   plan_.Refuse(rules::Decide(rules::Incoming::kAddDirectory, rules::Real::kHidden), situation);
 }
 
-// The two differ, and the sandbox has done nothing since that was last decided.
+// They differ, but the sandbox has done nothing since this was last decided.
 bool Planner::IsSettled(const Item& item) {
   const change::Change& change = item.change();
-  // What was merged is not merged again until the sandbox changes its own.
+  // A merge is not repeated until the sandbox changes its side.
   if (item.known && change.new_side && change.new_side->sha256 &&
       item.known->merged_from == change::ToHex(*change.new_side->sha256))
     return true;
@@ -250,7 +250,7 @@ bool Planner::IsSettled(const Item& item) {
   return true;
 }
 
-// What the sandbox saw there, what is in the way, and so what the sandbox did; false: nothing.
+// Finds what the sandbox saw, what is in the way, and so what the sandbox did; false: nothing.
 bool Planner::Examine(Item& item) {
   const walk::Entry& entry = item.entry;
   const change::Change& change = item.change();
@@ -261,7 +261,7 @@ bool Planner::Examine(Item& item) {
   };
   situation.texts = whole(change.old_side, item.compared.old_text) &&
                     whole(change.new_side, item.compared.new_text);
-  // It is nobody's to show.
+  // Nobody may see a hidden file's text.
   if (item.hidden) {
     item.compared.old_text.clear();
     situation.texts = false;
@@ -280,7 +280,7 @@ bool Planner::Examine(Item& item) {
   const std::optional<rules::Incoming> incoming = IncomingOf(situation);
   if (!incoming) return false;
   item.incoming = *incoming;
-  // Whoever owns a directory may change it, wherever it is.
+  // The owner of a directory may change it even if its parent is not writable.
   if (item.incoming == rules::Incoming::kDirectoryMetadata &&
       situation.obstacle == rules::Real::kUnwritable)
     situation.obstacle.reset();
@@ -291,7 +291,7 @@ const rules::Case& Planner::Decide(Item& item) {
   const std::string& path = item.entry.path;
   if (item.incoming == rules::Incoming::kDeleteDirectory) removed_.insert(path);
   rules::Real real = RealOf(item.situation, item.incoming);
-  // Of a directory that shall go, what came to it since is nobody's to delete.
+  // New files in a directory that the sandbox deleted are not ours to delete.
   if (item.incoming == rules::Incoming::kDelete && real == rules::Real::kEdited &&
       removed_.contains(ParentOf(path)) && past_.CameSince(*item.entry.before)) {
     item.incoming = rules::Incoming::kDeleteDirectory;
@@ -300,7 +300,7 @@ const rules::Case& Planner::Decide(Item& item) {
   return rules::Decide(item.incoming, real);
 }
 
-// Whether it is done: as the case says, or as somebody chose.
+// Whether to apply it, as the case says or as the caller chose.
 bool Planner::Resolve(const rules::Case& which, Item& item) {
   const change::Change& change = item.change();
   const auto chosen = wish_.texts.find(change.path);
@@ -333,12 +333,12 @@ bool Planner::Resolve(const rules::Case& which, Item& item) {
       plan_.Refuse(which, item.situation);
       return false;
   }
-  // A text that is what reality has is nothing to do.
+  // If the chosen text is what reality has, nothing is left to do.
   return !(item.text && item.situation.texts && *item.text == item.situation.ours &&
            !change.differs.mode && !change.differs.xattr && !change.differs.owner);
 }
 
-// Both edited the text; false: in the same place, and nobody has said what it shall be.
+// Both sides edited the text. False: in the same place, and the caller has not chosen.
 bool Planner::Merge(Item& item) {
   const Situation& situation = item.situation;
   auto merged = rules::MergeTexts(situation.base_text, situation.ours, situation.theirs,
@@ -381,12 +381,12 @@ Status Planner::Want(Item& item) {
   return plan_.Want(std::move(change));
 }
 
-// With --to a path has two names.
+// With --to, a path has two names.
 bool Planner::Covered(const std::vector<std::string>& directories, const Item& item) {
   return Covers(directories, item.entry.path) || Covers(directories, item.inside);
 }
 
-// What diff does not show nobody has looked at. It goes only with a directory that goes.
+// diff does not show noise, so nobody has reviewed it. It is deleted only along with its directory.
 Result<bool> Planner::LeaveOut(const walk::Entry& entry) {
   const bool directory = entry.before && entry.before->IsDirectory();
   const bool stays = entry.after && (!directory || entry.after->IsDirectory());
@@ -407,8 +407,8 @@ Result<bool> Planner::LeaveOut(const walk::Entry& entry) {
   return true;
 }
 
-// Somebody else put it into a directory that came from this sandbox. The sandbox never saw it, so
-// it is not deleted there.
+// Somebody else put it into a directory that this sandbox promoted. The sandbox never saw it, so it
+// did not delete it.
 bool Planner::IsForeign(const walk::Entry& entry) {
   const std::string parent = ParentOf(entry.path);
   if (!entry.unseen || wish_.promoted.contains(entry.path) ||
@@ -418,8 +418,8 @@ bool Planner::IsForeign(const walk::Entry& entry) {
   return true;
 }
 
-// The content of a file was changed in reality since this sandbox put it there, and not in the
-// sandbox; or somebody made a file anew that this sandbox had deleted.
+// Only reality changed the file's content since this sandbox promoted it; or somebody created a
+// file again that this sandbox had deleted.
 bool Planner::IsOnlyTheirs(const walk::Entry& entry, const change::Change& change) const {
   if (wish_.to.empty() && entry.before && !entry.before->IsDirectory() && !entry.after &&
       past_.TookAway(entry.path))
@@ -434,7 +434,7 @@ bool Planner::IsOnlyTheirs(const walk::Entry& entry, const change::Change& chang
          static_cast<uint64_t>(own.st_size) == made->size;
 }
 
-// What was not asked for may be closed.
+// Paths the caller did not ask for may be unreadable.
 Status Planner::CheckReadable(const walk::Unreadable& unreadable) const {
   const auto asked = [&](const std::string& path) {
     return Asked(wish_, path) || !wish_.path_globs.empty() ||
@@ -449,7 +449,8 @@ Status Planner::CheckReadable(const walk::Unreadable& unreadable) const {
       "make it readable inside, or at most 1,000 directories deep; or leave it out: --exclude");
 }
 
-// A renamed directory whose content in reality is gone: what it lacks was not deleted inside.
+// A renamed directory whose origin in reality is gone: missing entries do not mean that the sandbox
+// deleted them.
 void Planner::RefuseLost() {
   for (const SpecialDirectory& each : layout_.special) {
     const std::string& target = layout_.slots[each.slot].target;
@@ -466,8 +467,8 @@ void Planner::RefuseLost() {
 
 Result<Plan> Planner::Run() {
   CLOCHE_TRY(plan_.FindLinks(layout_));
-  // A rename is a deletion and an addition: reality has its own state at both, and both are undone
-  // one by one.
+  // A rename is a deletion and an addition: reality has its own state at both paths, and each is
+  // undone separately.
   walk::MergedWalk walk(layout_, walk::Renames::kExpand);
   for (;;) {
     ASSIGN_OR_RETURN(std::optional<walk::Entry> entry, walk.Next());

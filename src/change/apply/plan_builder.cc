@@ -17,7 +17,7 @@ bool IsDirectory(const std::optional<change::Side>& side) {
   return side && side->type == change::FileType::kDirectory;
 }
 
-// A directory that hands its group down is no privilege.
+// On a directory, set-group-ID only hands down its group; that is not a privilege.
 uint32_t BitsLeftOut(const change::Side& side) {
   if (side.type == change::FileType::kSymlink) return 0;
   return side.mode & (side.type == change::FileType::kDirectory ? 04000u : 06000u);
@@ -66,7 +66,7 @@ void PlanBuilder::Refuse(const rules::Case& which, const Situation& situation,
   Refuse({path, std::move(reason), std::move(cure), which.tag, choose, std::move(shown)});
 }
 
-// What of it is not taken over as it is.
+// Notes or refuses what cannot be promoted as it is.
 void PlanBuilder::CheckNewSide(change::Change& change) {
   change::Side& side = *change.new_side;
   const std::string& path = change.path;
@@ -92,7 +92,7 @@ void PlanBuilder::CheckNewSide(change::Change& change) {
     Note(fmt::format("{}: it will be of your group, not group {}", path, side.gid));
 }
 
-// Nothing that keeps files for promotions, or gives sandboxes their rights.
+// Refuses places where promotions keep files, and settings that give sandboxes their rights.
 void PlanBuilder::CheckPlace(const change::Change& change) {
   if (IsKept(wish_, change.path))
     Refuse({.path = change.path,
@@ -134,7 +134,7 @@ Status PlanBuilder::Want(Change wanted) {
   CLOCHE_TRY(AddToDigest(change));
   if (change.new_side) CheckNewSide(change);
   if (change.old_side && change.new_side) {
-    const bool content = change.differs.content;  // where nobody could read it
+    const bool content = change.differs.content;  // if nobody could read it
     change.differs = change::Compare(*change.old_side, *change.new_side);
     change.differs.content = content;
   }
@@ -152,7 +152,7 @@ void PlanBuilder::Stays(const std::string& path, Why why) {
       found->second.kept = why;
 }
 
-// A directory goes when it is empty. What stays in it keeps it, or is a conflict.
+// A directory is removed once empty. If something stays in it, it stays, too, or is a conflict.
 Status PlanBuilder::CheckEmptied() {
   std::vector<size_t> dropped;
   for (const auto& [path, each] : going_) {
@@ -176,7 +176,7 @@ Status PlanBuilder::CheckEmptied() {
   return dropped.empty() ? Status() : Drop(dropped);
 }
 
-// By their places, sorted.
+// `dropped`: sorted indices into `wanted`.
 Status PlanBuilder::Drop(const std::vector<size_t>& dropped) {
   std::vector<std::string> changes;
   std::deque<Wanted> wanted;

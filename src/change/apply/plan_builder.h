@@ -14,35 +14,35 @@
 
 namespace cloche::apply {
 
-// Collects what was decided of each path, in their order: what shall be done, what keeps it from
-// being done, and what a person has to see first.
+// Collects the decisions in the order of their paths: what to do, what prevents it, and what a
+// person must see first.
 class PlanBuilder {
  public:
   explicit PlanBuilder(const Wish& wish) : wish_(wish) {}
 
-  // Which names lead to which files: some make a change run later.
+  // Finds the links that lead to files: a link can make a change run later.
   Status FindLinks(const StateLayout& layout);
 
-  // The path shall become what `compared` says.
+  // Makes the path what `compared` says.
   struct Change {
     walk::Compared compared;
     Wanted wanted;
     bool merged = false;    // both sides changed it, in different places
-    bool hidden = false;    // what reality has there is nobody's to show
-    bool may_stay = false;  // of a directory that goes: somebody chose to keep what is in its way
+    bool hidden = false;    // reality's file there must not be shown
+    bool may_stay = false;  // a directory that goes: the caller chose to keep what is in its way
   };
   Status Want(Change change);
   void Refuse(const rules::Case& which, const Situation& situation, const std::string& merged = "");
   void Refuse(Conflict conflict) { plan_.conflicts.push_back(std::move(conflict)); }
-  // Something stays in reality that the sandbox does not have: a directory above it cannot go.
+  // Something stays in reality that the sandbox does not have, so a directory above it cannot go.
   enum class Why : uint8_t { kNotTheSandboxes, kLeftOut };
   void Stays(const std::string& path, Why why);
   void Note(std::string note) { plan_.notes.push_back(std::move(note)); }
   void LeaveOut(change::Group group) { ++plan_.left_out[std::string(change::GroupName(group))]; }
 
-  // Paths that were decided of so far.
+  // The number of paths decided so far.
   size_t size() const { return plan_.wanted.size() + plan_.conflicts.size(); }
-  // Below a directory that this promotion makes there is nothing yet.
+  // Nothing exists yet below a directory that this promotion creates.
   bool MakesParentOf(const std::string& path) const;
 
   Result<Plan> Finish();

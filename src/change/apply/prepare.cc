@@ -36,7 +36,7 @@ std::unexpected<Error> JustChanged(const std::string& path) {
               "look again, then try again; nothing was applied");
 }
 
-// One of what is wanted, while it is worked on.
+// One wanted path while it is being prepared.
 struct Work {
   change::Change change;
   std::optional<walk::LayerFile> source;
@@ -52,7 +52,7 @@ Result<Work> Begin(const std::string& line, const Wanted& wanted) {
       return Fail(Code::kConflict,
                   fmt::format("{}: the sandbox has just removed it", ShownPath(change.path)),
                   "look again, then try again; nothing was applied");
-    // Names are prepared as one file if they were shown as one.
+    // Names that were shown as one file are prepared as one file.
     if (change.new_side->hard_link.value_or(source->info.st_ino) != source->info.st_ino)
       return JustChanged(change.path);
   }
@@ -71,7 +71,7 @@ class Preparer {
  public:
   explicit Preparer(const Wish& wish) : wish_(wish) {}
 
-  // What shall be there, as FILES/NUMBER.
+  // Creates what should be there, as FILES/NUMBER.
   Result<Identity> Put(const Work& work, int files, uint64_t number) {
     files_ = files;
     const std::string name = std::to_string(number);
@@ -116,7 +116,7 @@ class Preparer {
     if (!from.valid()) return Failed("read", path, EACCES);
     if (int error = sys::CopyFile(from.get(), to.get(), static_cast<off_t>(side.size)); error < 0)
       return Failed("copy", path, -error);
-    // What was shown, whoever could write in it since.
+    // Make sure it is what was shown, in case somebody has written to it since.
     if (ContentHash(to.get()) != side.sha256) return JustChanged(path);
     return to;
   }
@@ -133,32 +133,32 @@ class Preparer {
     return IdentityAt(files_, name);
   }
 
-  // Owner first: it takes bits away. Times last: everything else changes them.
+  // Owner first, because chown clears mode bits. Times last, because everything else changes them.
   Status Describe(const Work& work, const change::Side& side, int made) {
     const std::string& path = work.change.path;
     if (wish_.root && fchown(made, side.uid, side.gid) < 0) return Failed("give away", path, errno);
-    // One of his groups he may give it to; that another is not taken over was said.
+    // Users may give a file to any of their groups. If it fails, the plan has already noted it.
     if (!wish_.root && !wish_.one_owner && side.gid != wish_.gid)
       (void)!fchown(made, static_cast<uid_t>(-1), side.gid);
     for (const auto& [key, value] : side.xattrs)
       if (fsetxattr(made, key.c_str(), value.data(), value.size(), 0) < 0)
         return Failed("set an attribute of", path, errno);
-    // A directory is closed when it is full.
+    // A directory gets its mode later, once its entries are in it.
     if (side.type == change::FileType::kDirectory) return {};
     if (fchmod(made, side.mode) < 0) return Failed("set the mode of", path, errno);
-    if (work.text) return {};  // it is new
+    if (work.text) return {};  // new content, new time
     const timespec times[2] = {work.source->info.st_atim, work.source->info.st_mtim};
     return futimens(made, times) < 0 ? Failed("set the time of", path, errno) : Status();
   }
 
   const Wish& wish_;
   int files_ = -1;
-  // Which step has the first of them, on each file system.
+  // The step that prepared the first name of each file, per filesystem.
   std::map<std::tuple<int, uint64_t, uint64_t>, uint64_t> links_;
 };
 
-// The directories that names come to and go from, and that are there before. What gets a status of
-// its own gets its time back with that.
+// The existing directories in which names come and go. A directory with its own kSetDir step gets
+// its time back from that.
 std::vector<Parent> ParentsOf(const std::deque<Step>& steps, const Realities& realities) {
   std::map<std::string, std::string> parents;
   for (const Step& step : steps)
@@ -183,7 +183,7 @@ DirectoryStatus StatusAt(const Name& at) {
   return {info.st_mode & 07777, info.st_uid, info.st_gid, sys::Nanos(info.st_mtim), {}};
 }
 
-// Of a directory that stays: its attributes that differ, as they are and as they shall be.
+// For a directory that stays: the attributes that differ, old and new.
 void CompareAttributes(const change::Change& change, StepDetails& details) {
   const auto &old = change.old_side->xattrs, &now = change.new_side->xattrs;
   for (const auto& [name, value] : old)
@@ -196,7 +196,7 @@ void CompareAttributes(const change::Change& change, StepDetails& details) {
       details.new_status.attributes[name] = value;
 }
 
-// Turns what is wanted into steps, one path after the other.
+// Turns wanted paths into steps, one after the other.
 class StepMaker {
  public:
   StepMaker(const Wish& wish, const PrepareInto& into, std::vector<Conflict>& conflicts)
@@ -223,7 +223,8 @@ class StepMaker {
                                           : Put(work, std::move(step));
   }
 
-  // What is below goes first and comes last; a directory may be closed when it is full.
+  // Deletions go first, deepest paths first; directory modes come last, because a mode may close
+  // the directory.
   std::deque<Step> Finish() {
     std::ranges::move(deletions_, std::front_inserter(steps_));
     std::ranges::move(statuses_ | std::views::reverse, std::back_inserter(steps_));
@@ -235,16 +236,16 @@ class StepMaker {
     return change.old_side && change.new_side && WasDirectory(change) == IsDirectory(change);
   }
 
-  // Reality is still what it was when it was compared, and nobody writes in it.
+  // Reality is still what was compared, and no process has it open for writing.
   bool IsAsCompared(const change::Change& change, const Wanted& wanted, const Result<Name>& at,
                     const Identity& now) {
     const std::string& path = change.path;
-    // Below a directory that is made by this promotion there is nothing yet, or something else.
+    // Below a directory that this promotion creates, nothing can have existed before.
     if (!at && wanted.before.exists()) {
       conflicts_.push_back({path, at.error().message, "look at it, then try again"});
       return false;
     }
-    // Of a directory the time says only that others came and went.
+    // A directory's ctime only says that entries came or went.
     const bool still =
         WasDirectory(change) ? now.inode == wanted.before.inode : now == wanted.before;
     if (!still) {
@@ -325,14 +326,14 @@ class StepMaker {
     return {};
   }
 
-  // A directory gets its own status when everything is in it.
+  // A directory gets its own status once everything is in it.
   void CloseLater(const Work& work, const Step& step) {
     made_[step.path] = step.side_store;
     Step status = step;
     status.kind = StepKind::kSetDir;
     status.number = ++number_;
     StepDetails details = DetailsOf(work, step);
-    details.old_status = details.new_status;  // gone when it is undone
+    details.old_status = details.new_status;  // unused: an undo removes the directory
     status.few = std::make_shared<const StepDetails>(std::move(details));
     statuses_.push_back(std::move(status));
   }

@@ -9,18 +9,18 @@
 
 namespace cloche::apply {
 
-// The file trees of reality that a promotion touches, by their target.
+// The real directory trees that a promotion touches, by target.
 using Realities = std::map<std::string, Reality>;
 Status OpenReality(Realities& realities, const std::string& target);
 
-// Puts what is wanted into the store, complete with owner, mode, times and attributes, and says in
-// which order it goes into place. Nothing of reality is touched.
-// `changes` and `all` are those of a plan; of the latter each goes as soon as it is done.
+// Puts the wanted files into the store, complete with owner, mode, times and attributes, and orders
+// the steps. Does not touch reality. `changes` and `all` come from a plan; each element of `all` is
+// freed as soon as it is done.
 struct PrepareInto {
-  Journal& journal;  // hears of what is made outside of the store, which the next and last get too
+  Journal& journal;  // records side stores, as do `entry` and `promotion`
   Store::Entry& entry;
   Realities& realities;
-  Promotion& promotion;  // gets the steps, and the directories that they happen in
+  Promotion& promotion;  // gets the steps and their parent directories
 };
 Status PrepareFiles(const std::vector<std::string>& changes, std::deque<Wanted> all,
                     const Wish& wish, const PrepareInto& into, std::vector<Conflict>& conflicts);

@@ -27,7 +27,7 @@ std::function<void(size_t done, size_t of)> on_progress;
 
 namespace {
 
-constexpr size_t kMostMismatches = 20;  // said one by one
+constexpr size_t kMostMismatches = 20;  // listed one by one
 
 Status OpenAll(Promotion& promotion, Realities& realities, Store::Entry& entry) {
   for (const Step& step : promotion.steps) CLOCHE_TRY(OpenReality(realities, step.target));
@@ -53,10 +53,10 @@ Status ApplyAll(const Promotion& promotion, const Store::Entry& entry, const Rea
   return {};
 }
 
-// The times of change that files got when they were put back, by step.
+// The ctimes that files got when they were restored, by step.
 using Restored = std::map<uint64_t, int64_t>;
 
-// An undo that cannot go on: what it took back is done again.
+// Applies again what an undo reverted before it had to stop.
 Status ApplyAgain(const Promotion& promotion, const Restored& restored, const Store::Entry& entry,
                   const Realities& realities, bool root) {
   Taken taken;
@@ -91,7 +91,7 @@ std::vector<std::string> RevertAll(const std::deque<Step>& steps,
       if (restored && !step.directory && step.before.exists())
         (*restored)[step.number] = LeftAt(step, realities);
     }
-  // What went in and out changed their times.
+  // Reverting entries changed the directories' times, so status and times come last.
   for (const Step& step : backwards)
     if (step.kind == StepKind::kSetDir) note(Revert(step, entry, realities, root));
   for (const Parent& each : parents) note(Revert(each, realities));
@@ -109,11 +109,11 @@ void Settle(Promotion& promotion, const Store::Entry& entry, const Realities& re
     if (const int64_t changed_ns = LinkedAt(step, entry); changed_ns != 0)
       promotion.linked_settled_ns[step.number] = changed_ns;
   promotion.kept_settled_ns.clear();
-  if (promotion.side_stores.empty()) return;  // in the store nobody but us writes
+  if (promotion.side_stores.empty()) return;  // only we write to the store
   for (const Step& step : promotion.steps) promotion.kept_settled_ns.push_back(KeptAt(step, entry));
 }
 
-// It is as it was: down on disk, then in the journal. `moved`: parents that others have changed.
+// Reverted: sync, then record it in the journal. `moved`: parents that others have changed.
 Status Close(Journal& journal, Promotion& promotion, PromotionState state,
              const Store::Entry& entry, const Realities& realities,
              const std::vector<size_t>& moved = {}) {
@@ -128,7 +128,7 @@ Status Close(Journal& journal, Promotion& promotion, PromotionState state,
   return {};
 }
 
-// A later promotion that was taken back has given it another time, or another of its names.
+// A later promotion that was undone may have changed its ctime, directly or through another name.
 int64_t LeftAtOr(const Wish& returned, const Step& step, int64_t left_ns,
                  const Realities& realities) {
   const auto found = returned.promoted.find(step.path);
@@ -138,13 +138,14 @@ int64_t LeftAtOr(const Wish& returned, const Step& step, int64_t left_ns,
   return WithoutTouches(returned, now, left_ns).changed_ns == left_ns ? now.changed_ns : left_ns;
 }
 
-// Nobody but promotions that were taken back has changed it since.
+// Whether only undone promotions have changed it since.
 bool IsAsLeft(const Wish& returned, const Parent& parent, int64_t now_ns, int64_t left_ns) {
   const Identity now{parent.before.device, parent.before.inode, now_ns};
   return now_ns == 0 || WithoutTouches(returned, now, left_ns).changed_ns == left_ns;
 }
 
-// What others have put into directories that the promotion made keeps those from going.
+// Finds entries that others put into directories that the promotion created; those cannot be
+// removed.
 void FindStrangers(const Promotion& promotion, const Realities& realities,
                    const std::vector<std::string>& force, std::vector<std::string>& moved) {
   std::set<std::string_view> own;
@@ -169,7 +170,7 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   };
   auto opened = store.OpenEntry(id);
   if (!opened && opened.error().code != Code::kNotFound) return std::unexpected(opened.error());
-  if (!opened) return left_over();  // not even its directories were made
+  if (!opened) return left_over();  // it died before it created its directories
   Store::Entry& entry = *opened;
   const auto head = Journal::ReadHead(entry.directory.get(), id);
   if (!head && head.error().code == Code::kNotFound) return left_over();
@@ -195,8 +196,7 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
   if (state == PromotionState::kApplied &&
       std::ranges::all_of(promotion.steps,
                           [&](const Step& step) { return IsDone(step, entry, realities); })) {
-    // Attributes and times of directories are not looked at: set again, they are what they shall
-    // be.
+    // IsDone does not see the attributes and times of directories, so set them again.
     for (const Step& step : promotion.steps | std::views::reverse)
       if (step.kind == StepKind::kSetDir) CLOCHE_TRY(SetAgain(step, realities, root));
     CLOCHE_TRY(SyncReality(promotion, entry, realities));
@@ -212,8 +212,8 @@ Status RecoverOne(const Store& store, const std::string& id, bool root, Recovere
       entry, realities);
 }
 
-// Everything into the store and the journal, and down on disk. Before this has returned nothing of
-// reality is touched.
+// Puts everything into the store and the journal, and syncs. Reality is untouched until this
+// returns.
 Result<Journal> Prepare(std::deque<Wanted> wanted, const Wish& wish, Store::Entry& entry,
                         Realities& realities, PromotionResult& outcome) {
   Promotion& promotion = outcome.promotion;
@@ -237,12 +237,12 @@ Status ApplyOrRevert(Promotion& promotion, Journal& journal, const Store::Entry&
   if (applied) applied = journal.WriteState(PromotionState::kApplied);
   if (applied) applied = SyncReality(promotion, entry, realities);
   if (applied) {
-    // Whether it gets down or not: whoever finds it missing looks, and finds all of it done.
+    // May fail: if this line is missing, recovery finds every step done.
     (void)journal.WriteState(PromotionState::kDone);
     promotion.state = PromotionState::kDone;
     return {};
   }
-  // Back to where it was. What cannot be taken back now is taken back at the next start.
+  // Revert. Recovery retries whatever cannot be reverted now.
   (void)journal.WriteState(PromotionState::kApplying);
   const std::vector<std::string> problems =
       RevertAll(promotion.steps, promotion.parents, entry, realities, root);
@@ -259,7 +259,7 @@ Status ApplyOrRevert(Promotion& promotion, Journal& journal, const Store::Entry&
   return std::unexpected(std::move(error));
 }
 
-// What others have changed since is not taken back, but where somebody insists.
+// Finds paths that others have changed since. They are not undone, except those in `force`.
 void FindMoved(const Wish& returned, const Realities& realities, bool root,
                const std::vector<std::string>& force, Promotion& promotion,
                std::vector<std::string>& moved) {
@@ -286,7 +286,7 @@ void FindMoved(const Wish& returned, const Realities& realities, bool root,
 Status BeginUndo(const Promotion& promotion, bool forced, Journal& journal,
                  const Store::Entry& entry, const Realities& realities) {
   Status begun;
-  // What is there now has the numbers of now.
+  // The forced paths are recorded with today's device numbers.
   if (forced) begun = journal.WriteFilesystemIds(FindFilesystemIds(promotion, entry, realities));
   for (const Step& step : promotion.steps)
     if (begun && step.forced) begun = journal.WriteForced(step);
@@ -298,13 +298,13 @@ Status BeginUndo(const Promotion& promotion, bool forced, Journal& journal,
   return begun;
 }
 
-// It could not be undone as a whole: then it is done again as a whole.
+// If not all of it could be undone, none of it is: apply it again.
 Status Redo(Promotion& promotion, const Restored& restored, Journal& journal,
             const Store::Entry& entry, const Realities& realities, bool root) {
   Status again = ApplyAgain(promotion, restored, entry, realities, root);
   Settle(promotion, entry, realities);
   if (again) again = journal.WriteLeft(promotion);
-  // As when it was promoted: done is what is on disk.
+  // As in a promotion: it is done once it is on disk.
   if (again) again = journal.WriteState(PromotionState::kApplied);
   if (again) again = SyncReality(promotion, entry, realities);
   (void)journal.WriteState(again ? PromotionState::kDone : PromotionState::kUndoing);
@@ -384,7 +384,7 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
             "undo {}: {}{}", id, mismatches[0],
             mismatches.size() == 1 ? "" : fmt::format(" (and {} more)", mismatches.size() - 1)),
         MismatchCure(id));
-  // Where others came and went since, the time tells of them.
+  // If others changed a directory since, keep its time.
   std::vector<Parent> unmoved;
   std::vector<size_t> touched;
   for (size_t i = 0; i < promotion.parents.size(); ++i) {

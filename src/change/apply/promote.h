@@ -9,38 +9,38 @@
 namespace cloche::apply {
 
 struct PromotionResult {
-  Promotion promotion;              // without an id: nothing was to be done, or only looked
-  std::vector<Conflict> conflicts;  // any: nothing was applied
-  std::vector<Alarm> alarms;        // that were not allowed: nothing was applied; else to be shown
+  Promotion promotion;              // no id: nothing to do, or a dry run
+  std::vector<Conflict> conflicts;  // if any, nothing was applied
+  std::vector<Alarm> alarms;        // if not allowed, nothing was applied; else to be shown
   std::vector<std::string> notes;
-  std::vector<std::string> takes;      // of Plan; any: others have to be looked after first
-  std::vector<std::string> unmatched;  // of the wish: paths and patterns that lead to nothing
+  std::vector<std::string> takes;      // as in Plan; if any, look after other sandboxes first
+  std::vector<std::string> unmatched;  // paths and patterns of the wish that match nothing
   std::map<std::string, Texts> texts;
-  std::vector<std::string> merged;  // of the changes, those that are of both sides
-  std::map<std::string, size_t, std::less<>> left_out;  // of Plan
-  std::vector<std::string> changes;  // what it is about: lines of docs/formats/changes.md
+  std::vector<std::string> merged;                      // the changes that merge both sides
+  std::map<std::string, size_t, std::less<>> left_out;  // as in Plan
+  std::vector<std::string> changes;  // its changes: lines of docs/formats/changes.md
 };
 
 struct Recovered {
   std::string id;
-  std::string what;  // "reverted", "undone", "left over"; "": it is neither yet
+  std::string what;  // "reverted", "undone", "left over"; "": none of these yet
   std::vector<std::string> problems;
   std::string cure;
 };
 
-// How far a long undo, or a recovery, has come: called for each step.
+// Called for each step of a long undo or recovery.
 extern std::function<void(size_t done, size_t of)> on_progress;
 
-// What a crash left in the middle is taken back, before anything else is done.
+// Reverts what a crash left unfinished. Call before anything else.
 std::vector<Recovered> Recover(Store& store, bool root);
 
-// All of it, or nothing.
+// Applies everything or nothing.
 Result<PromotionResult> Promote(Store& store, const StateLayout& layout, Wish wish,
                                 BirthFiles& base, const std::string& sandbox, bool dry_run);
 
-// Takes a promotion back, byte for byte. `moved` gets the paths that reality has changed since; if
-// there are any besides those of `force`, nothing is done. What was there at those stays in the
-// store.
+// Undoes a promotion, byte for byte. `moved` gets the paths that reality has changed since; if
+// there are any besides those in `force`, nothing is done. The store keeps what reality had at the
+// `force` paths.
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
                        const std::vector<std::string>& force, std::vector<std::string>& moved);
 

@@ -17,7 +17,7 @@
 #include "change/apply/prune.h"
 #include "sys/file.h"
 
-// What the tests of promotions stand on.
+// The fixture for tests of promotions.
 namespace cloche::apply {
 
 namespace fs = std::filesystem;
@@ -37,7 +37,7 @@ inline std::string Text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Everything a person can see of a tree.
+// Everything a user can see of a tree.
 inline std::map<std::string, std::string> Seen(const fs::path& top) {
   std::map<std::string, std::string> seen;
   for (const auto& entry : fs::recursive_directory_iterator(top)) {
@@ -53,7 +53,7 @@ inline std::map<std::string, std::string> Seen(const fs::path& top) {
   return seen;
 }
 
-// A real tree, the upper of a sandbox over it, a home.
+// A real tree, a sandbox's upper over it, and a home directory.
 class Promotes : public testing::Test {
  protected:
   void SetUp() override {
@@ -72,7 +72,7 @@ class Promotes : public testing::Test {
     if (!top_.empty()) fs::remove_all(top_);
   }
 
-  // Edits, additions, deletions, a new directory, one that goes, other kinds at the same name.
+  // Edits, additions, deletions, new and deleted directories, and changes of type.
   void MakeStory() {
     Put(real_ / "edit", "old");
     Put(real_ / "gone", "bye");
@@ -93,7 +93,7 @@ class Promotes : public testing::Test {
     Put(upper_ / "one", "shared");
     fs::create_hard_link(upper_ / "one", upper_ / "two");
     chmod((upper_ / "becomes-dir").c_str(), 0750);
-    // As overlayfs does where a directory takes the place of something.
+    // As overlayfs does when a directory replaces something.
     setxattr((upper_ / "becomes-dir").c_str(), "trusted.overlay.opaque", "y", 1, 0);
   }
   static void White(const fs::path& path) {
@@ -134,7 +134,7 @@ class Promotes : public testing::Test {
     BirthFiles nothing;
     return Promote(*store, Layout(), std::move(wish), nothing, "sb_test", false);
   }
-  // In a process of its own that dies before the n-th rename or change; true: it got through.
+  // Runs `action` in a child that dies before the n-th rename or change. True: it finished.
   template <typename Action>
   bool DiesAt(int n, Action action, std::function<void()>& hook = before_rename) {
     const pid_t child = fork();
@@ -158,7 +158,7 @@ class Promotes : public testing::Test {
   fs::path top_, real_, upper_, home_;
   std::vector<sys::Fd> fds_;
   std::vector<CopiedFile> copied_;
-  bool blank_ = false;  // nothing of the real tree shows: the upper is a copy
+  bool blank_ = false;  // an empty lower: the upper is a copy
 };
 
 }  // namespace cloche::apply

@@ -31,7 +31,7 @@ TEST_F(Promotes, RealityBecomesWhatTheSandboxShowed) {
   EXPECT_EQ(mode.st_mode & 07777, 0755u);
 }
 
-TEST_F(Promotes, WhatACopyOfADiskLacksIsDeletedButNotWhatBelongsToTheDisk) {
+TEST_F(Promotes, FilesMissingFromADiskCopyAreDeletedExceptLostAndFound) {
   Put(real_ / "same", "same");
   Put(real_ / "gone", "bye");
   Put(real_ / "dir/gone", "bye");
@@ -48,7 +48,7 @@ TEST_F(Promotes, WhatACopyOfADiskLacksIsDeletedButNotWhatBelongsToTheDisk) {
   EXPECT_EQ(Text(real_ / "lost+found/piece"), "of the disk");
 }
 
-TEST_F(Promotes, WhatASandboxCallsLikeADirectoryOfTheDiskIsAConflict) {
+TEST_F(Promotes, WritingIntoLostAndFoundIsAConflict) {
   Put(real_ / "lost+found/piece", "of the disk");
   Put(upper_ / "lost+found/own", "of the sandbox");
   blank_ = true;
@@ -59,7 +59,7 @@ TEST_F(Promotes, WhatASandboxCallsLikeADirectoryOfTheDiskIsAConflict) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-// A million have to fit.
+// A million changes must fit into memory.
 TEST_F(Promotes, AChangeTakesLittleMemory) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "memory is not what it is";
@@ -82,7 +82,7 @@ TEST_F(Promotes, AChangeTakesLittleMemory) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(Promotes, UndoBringsEverythingBack) {
+TEST_F(Promotes, UndoRestoresEverything) {
   MakeStory();
   const auto before = Seen(real_);
   const auto done = Run(RootsWish());
@@ -98,9 +98,9 @@ TEST_F(Promotes, UndoBringsEverythingBack) {
   EXPECT_FALSE(Undo(*store, done->promotion.id, true, {}, moved)) << "once is enough";
 }
 
-TEST_F(Promotes, WhatWasUndoneIsAsOldAsItWas) {
+TEST_F(Promotes, AnUndoneChangeIsAsOldAsBefore) {
   MakeStory();
-  usleep(50'000);  // the clock of files is coarse
+  usleep(50'000);  // file times are coarse
   Wish wish = RootsWish();
   wish.since_ns = sys::CoarseNanos();
   usleep(50'000);
@@ -113,7 +113,7 @@ TEST_F(Promotes, WhatWasUndoneIsAsOldAsItWas) {
     std::vector<std::string> moved;
     ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved));
   }
-  // Also where one step took something away and another put something there.
+  // Also where one step removed something and another created something.
   const auto again = Run(wish);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->conflicts.empty()) << again->conflicts[0].path;
@@ -134,7 +134,7 @@ TEST_F(Promotes, UndoRefusesWhereRealityMovedOn) {
   EXPECT_EQ(Seen(real_), now) << "nothing was undone";
 }
 
-TEST_F(Promotes, WhatRealityChangedSinceIsAConflictAndNothingIsApplied) {
+TEST_F(Promotes, AChangeInRealityIsAConflictAndNothingIsApplied) {
   MakeStory();
   Wish wish = RootsWish();
   wish.since_ns = 1;
@@ -145,14 +145,14 @@ TEST_F(Promotes, WhatRealityChangedSinceIsAConflictAndNothingIsApplied) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-TEST_F(Promotes, WhatWasShownIsWhatIsApplied) {
+TEST_F(Promotes, OnlyWhatWasShownIsApplied) {
   MakeStory();
   Wish wish = RootsWish();
   auto store = Store::Open(home_);
   BirthFiles nothing;
   const auto shown = Promote(*store, Layout(), wish, nothing, "sb_test", true);
   ASSERT_TRUE(shown);
-  store = Fail(Code::kInternal, "");  // the lock goes
+  store = Fail(Code::kInternal, "");  // releases the lock
   wish.digest = shown->promotion.digest;
   Put(upper_ / "edit", "something else");
   const auto before = Seen(real_);
@@ -164,12 +164,12 @@ TEST_F(Promotes, WhatWasShownIsWhatIsApplied) {
   EXPECT_EQ(Text(real_ / "edit"), "new text");
 }
 
-TEST_F(Promotes, ASecondOneFromTheSameSandboxIsNoConflict) {
+TEST_F(Promotes, ASecondPromotionFromTheSameSandboxIsNotAConflict) {
   Put(real_ / "file", "1");
   Put(upper_ / "file", "2");
   Wish wish = RootsWish();
   ASSERT_TRUE(Run(wish)->conflicts.empty());
-  wish.since_ns = 1;  // reality was changed since: by us
+  wish.since_ns = 1;  // reality has changed since: by our own promotion
   Put(upper_ / "file", "3");
   const auto again = Run(wish);
   ASSERT_TRUE(again) << again.error().message;
@@ -177,10 +177,10 @@ TEST_F(Promotes, ASecondOneFromTheSameSandboxIsNoConflict) {
   EXPECT_EQ(Text(real_ / "file"), "3");
 }
 
-TEST_F(Promotes, MoreThanCanBeHeldIsRefused) {
+TEST_F(Promotes, TooManyChangesAreRefused) {
   for (const char* name : {"a", "b", "c", "d"}) Put(upper_ / "many" / name, "new");
   Wish wish = RootsWish();
-  wish.most = 4;  // the directory is one, too
+  wish.most = 4;  // the directory counts, too
   const auto refused = Run(wish);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kExhausted);
@@ -192,7 +192,7 @@ TEST_F(Promotes, MoreThanCanBeHeldIsRefused) {
 
 rules::Glob GlobOf(const std::string& pattern) { return *rules::Glob::Parse(pattern); }
 
-TEST_F(Promotes, PatternsChooseAndLeaveOut) {
+TEST_F(Promotes, PatternsIncludeAndExclude) {
   Put(upper_ / "a.log", "1");
   Put(upper_ / "deep/b.log", "1");
   Put(upper_ / "deep/c.txt", "1");
@@ -210,7 +210,7 @@ TEST_F(Promotes, PatternsChooseAndLeaveOut) {
   EXPECT_FALSE(fs::exists(real_ / "a.log") || fs::exists(real_ / "deep/d.txt"));
 }
 
-TEST_F(Promotes, WhatLeadsToNothingIsTold) {
+TEST_F(Promotes, PathsAndPatternsThatMatchNothingAreReported) {
   Put(upper_ / "a.log", "1");
   Wish wish = RootsWish();
   wish.exclude = {(real_ / "a.log").string(), (real_ / "typo").string()};
@@ -220,7 +220,7 @@ TEST_F(Promotes, WhatLeadsToNothingIsTold) {
   EXPECT_EQ(done->unmatched, (std::vector<std::string>{(real_ / "typo").string(), "*.lgo"}));
 }
 
-TEST_F(Promotes, SetuidDevicesPipesAndForeignAttributesStayOut) {
+TEST_F(Promotes, SetuidBitsDevicesPipesAndOtherAttributesAreNotPromoted) {
   Put(upper_ / "setuid", "x", 04755);
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
@@ -235,14 +235,14 @@ TEST_F(Promotes, SetuidDevicesPipesAndForeignAttributesStayOut) {
   EXPECT_FALSE(fs::exists(real_ / "pipe"));
 }
 
-TEST_F(Promotes, ASymlinkThatIsSetUnderUsIsNotFollowed) {
+TEST_F(Promotes, ASymlinkPlacedDuringAPromotionIsNotFollowed) {
   Put(real_ / "safe/file", "safe");
   Put(real_ / "a/file", "old");
   Put(real_ / "b/file", "old");
   Put(upper_ / "a/file", "new");
   Put(upper_ / "b/added", "new");
-  // When the first file goes into place, somebody swaps the directory of the second. Nothing is
-  // there that could tell by its inode.
+  // When the first file is put in place, somebody swaps the second file's directory. Nothing exists
+  // there yet whose inode could reveal it.
   bool swapped = false;
   before_rename = [&] {
     if (swapped) return;
@@ -258,7 +258,7 @@ TEST_F(Promotes, ASymlinkThatIsSetUnderUsIsNotFollowed) {
   EXPECT_EQ(Text(real_ / "b2/file"), "old");
 }
 
-TEST_F(Promotes, AForeignGroupIsSaid) {
+TEST_F(Promotes, AnUnavailableGroupIsReported) {
   Put(upper_ / "file", "x");
   ASSERT_EQ(chown((upper_ / "file").c_str(), 1234, 4321), 0);
   Wish wish = RootsWish();
@@ -276,7 +276,7 @@ TEST_F(Promotes, AForeignGroupIsSaid) {
   EXPECT_TRUE(Promote(*store, Layout(), wish, nothing, "sb_test", true)->notes.empty());
 }
 
-TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {
+TEST_F(Promotes, TriggersNeedTheirOwnConfirmation) {
   Put(upper_ / ".git/hooks/post-commit", "#!/bin/sh\nevil\n", 0755);
   Wish wish = RootsWish();
   wish.allow_triggers = false;
@@ -291,8 +291,8 @@ TEST_F(Promotes, WhatRunsLaterNeedsAYesOfItsOwn) {
   EXPECT_TRUE(fs::exists(real_ / ".git/hooks/post-commit"));
 }
 
-TEST_F(Promotes, OldOnesGoUnlessTheyAreNotFinished) {
-  // Sixty from 1970, one of them in the middle of something.
+TEST_F(Promotes, OldPromotionsArePrunedUnlessUnfinished) {
+  // Sixty from 1970, one of them unfinished.
   const fs::path store = home_ / ".local/state/cloche/promotions";
   for (int i = 0; i < 60; ++i) {
     const fs::path entry = store / ("pr_00000000" + std::to_string(10 + i) + "_aaaaaa");
@@ -317,7 +317,7 @@ TEST_F(Promotes, OldOnesGoUnlessTheyAreNotFinished) {
   EXPECT_TRUE(fs::exists(store / "pr_0000000069_aaaaaa"));
 }
 
-TEST_F(Promotes, WhatIsUndoneKeepsNoCopies) {
+TEST_F(Promotes, AnUndonePromotionKeepsNoCopies) {
   MakeStory();
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
@@ -328,7 +328,7 @@ TEST_F(Promotes, WhatIsUndoneKeepsNoCopies) {
       fs::is_empty(home_ / ".local/state/cloche/promotions" / done->promotion.id / "files"));
 }
 
-TEST_F(Promotes, UndoBringsTheTimesOfDirectoriesBack) {
+TEST_F(Promotes, UndoRestoresTheTimesOfDirectories) {
   MakeStory();
   const auto time = fs::file_time_type(std::chrono::seconds(1000));
   for (const char* each : {"dir", "becomes-file", "."}) fs::last_write_time(real_ / each, time);
@@ -342,7 +342,7 @@ TEST_F(Promotes, UndoBringsTheTimesOfDirectoriesBack) {
     EXPECT_EQ(fs::last_write_time(real_ / each), time) << each;
 }
 
-TEST_F(Promotes, KilledWhileItsPlaceIsMadeItIsInNobodysWay) {
+TEST_F(Promotes, APromotionKilledWhileItsDirectoryIsMadeIsCleanedUp) {
   fs::create_directories(home_ / ".local/state/cloche/promotions/pr_0000000010_aaaaaa");
   chmod((home_ / ".local/state/cloche/promotions").c_str(), 0700);
   Put(upper_ / "file", "new");
@@ -352,10 +352,10 @@ TEST_F(Promotes, KilledWhileItsPlaceIsMadeItIsInNobodysWay) {
   EXPECT_FALSE(fs::exists(home_ / ".local/state/cloche/promotions/pr_0000000010_aaaaaa"));
 }
 
-TEST_F(Promotes, WhatAStrangerPutThereInBetweenIsGivenBackOrItsPlaceIsTold) {
+TEST_F(Promotes, AFileThatAppearsMidwayIsPutBackOrItsKeptNameIsReported) {
   Put(real_ / "file", "old");
   White(upper_ / "file");
-  // Between the last look and the rename somebody puts his own there; when we want to give it back,
+  // Between the last check and the rename somebody puts another file there; when we put that back,
   // the place is taken again.
   int changes = 0;
   before_rename = [&] {
@@ -375,7 +375,7 @@ TEST_F(Promotes, WhatAStrangerPutThereInBetweenIsGivenBackOrItsPlaceIsTold) {
   EXPECT_EQ(Text(home_ / place), "stranger 1") << place;
 }
 
-TEST_F(Promotes, WhatCannotBeReachedAfterACrashIsSaidAndTriedAgain) {
+TEST_F(Promotes, AnUnreachablePathAfterACrashIsReportedAndRetried) {
   Put(real_ / "dir/old", "old");
   Put(upper_ / "dir/a", "new");
   Put(upper_ / "dir/b", "new");
@@ -393,7 +393,7 @@ TEST_F(Promotes, WhatCannotBeReachedAfterACrashIsSaidAndTriedAgain) {
   EXPECT_FALSE(fs::exists(real_ / "dir/a"));
 }
 
-TEST_F(Promotes, WhatWasWrittenAfterACrashIsNotTakenAway) {
+TEST_F(Promotes, FilesWrittenAfterACrashAreKept) {
   Put(real_ / "a", "old");
   Put(upper_ / "a", "new");
   Put(upper_ / "b", "new");
@@ -409,9 +409,9 @@ TEST_F(Promotes, WhatWasWrittenAfterACrashIsNotTakenAway) {
   EXPECT_EQ(Text(real_ / "b"), "new and mine");
 }
 
-TEST_F(Promotes, FilesKeepBothTheirTimes) {
+TEST_F(Promotes, FilesKeepAccessAndModificationTime) {
   Put(upper_ / "f", "new");
-  const timespec times[2] = {{time(nullptr) + 60, 0}, {1'000'000'000, 5}};  // reading leaves it so
+  const timespec times[2] = {{time(nullptr) + 60, 0}, {1'000'000'000, 5}};  // not changed by reads
   ASSERT_EQ(utimensat(AT_FDCWD, (upper_ / "f").c_str(), times, 0), 0);
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
@@ -434,7 +434,7 @@ TEST_F(Promotes, DirectoriesFromBefore1970KeepTheirTime) {
   EXPECT_EQ(info.st_mtim.tv_nsec, 500'000'000);
 }
 
-TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
+TEST_F(Promotes, KilledBeforeAnyChangeLeavesTheOldStateOrTheNew) {
   MakeStory();
   const auto before = Seen(real_);
   int survived = 0;
@@ -452,7 +452,7 @@ TEST_F(Promotes, KilledBeforeAnyChangeItIsTheOldOrTheNew) {
   std::cout << "killed at each of " << survived << " changes of a promotion\n";
 }
 
-TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
+TEST_F(Promotes, AnUndoThatWasKilledIsFinishedByTheNextCommand) {
   MakeStory();
   const auto before = Seen(real_);
   for (int n = 0; n < 1000; ++n) {
@@ -473,8 +473,8 @@ TEST_F(Promotes, KilledWhileUndoingItIsUndoneByTheNext) {
   }
 }
 
-// Names of one file are shown as such. One that joined them since would get their content unseen.
-TEST_F(Promotes, AnotherLinkThanWasShownIsAConflict) {
+// Hard links are shown as such. A name that joined them later would get their content unreviewed.
+TEST_F(Promotes, AHardLinkThatWasNotShownIsAConflict) {
   for (const auto& [first, second] : {std::pair("a", "b"), std::pair("c", "d")}) {
     Put(upper_ / first, first);
     fs::create_hard_link(upper_ / first, upper_ / second);

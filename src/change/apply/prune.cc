@@ -30,14 +30,14 @@ constexpr std::string_view kAside = ".aside.";
 constexpr size_t kFew = 256;
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// True: all that was prepared, and nothing else, lay in the store, and is out of the way.
+// True: the store held only prepared files, and they have been moved aside.
 bool MoveAside(const Promotion& promotion, const Store::Entry& entry, size_t prepared) {
   if (prepared <= kFew || !promotion.side_stores.empty()) return false;
   size_t there = 0;
   sys::Directory list(entry.files.get(), ".");
   while (list.Next() != nullptr) ++there;
   if (list.error() != 0 || there != prepared) return false;
-  // There is always a directory of that name.
+  // Exchange, so that `files` always exists.
   constexpr char kEmpty[] = "empty";
   const int directory = entry.directory.get();
   if (mkdirat(directory, kEmpty, 0700) < 0 && errno != EEXIST) return false;
@@ -55,18 +55,18 @@ void Prune(const Store& store, int64_t now_ms) {
   if (ids.size() <= kKeptPromotions) return;
   for (const std::string& id : ids | std::views::take(ids.size() - kKeptPromotions)) {
     if (const auto made_ms = MadeAtMs(id); !made_ms || now_ms - *made_ms < kKeptMs) continue;
-    if (IsFinished(store, id)) (void)RemovePromotion(store, id);  // or the next time
+    if (IsFinished(store, id)) (void)RemovePromotion(store, id);  // failures wait for the next time
   }
 }
 
 void DropPrepared(const Promotion& promotion, const Store::Entry& entry) {
   std::vector<const Step*> ours;
   for (const Step& step : promotion.steps) {
-    if (step.forced) continue;  // it is what somebody else put there
+    if (step.forced) continue;  // somebody else's file
     const std::string name = std::to_string(step.number);
     if (!SameFile(IdentityAt(entry.Of(step), name), step.prepared) || !step.prepared.exists())
       continue;
-    if (!IsWritten(step, entry.Of(step), name)) ours.push_back(&step);  // else so is this
+    if (!IsWritten(step, entry.Of(step), name)) ours.push_back(&step);  // else somebody wrote to it
   }
   if (!MoveAside(promotion, entry, ours.size()))
     for (const Step* step : ours)
@@ -80,7 +80,7 @@ void Sweep(int promotions, size_t most) {
   sys::Directory list(promotions, ".");
   while (const dirent* entry = list.Next())
     if (std::string_view(entry->d_name).starts_with(kAside)) names.emplace_back(entry->d_name);
-  // Without what is in directories: they were empty, so somebody has put it there since.
+  // Does not descend: prepared directories are empty, so their entries are somebody else's.
   for (const std::string& name : names) {
     const sys::Fd aside(openat(promotions, name.c_str(), kDirectory));
     sys::Directory files(aside.get(), ".");
@@ -95,15 +95,15 @@ void Sweep(int promotions, size_t most) {
 
 void SweepLater(const std::string& home) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return;  // the next one does it
+  if (pipe2(ends, O_CLOEXEC) < 0) return;  // the next promotion does it
   const sys::Fd ours(ends[0]);
   const pid_t child = fork();
   if (child != 0) {
-    // Closed when we end, and not before.
+    // The write end stays open until we exit, which wakes the child.
     if (child < 0) (void)close(ends[1]);
     return;
   }
-  // Nobody waits for us, and nothing of theirs is held.
+  // Detach, and drop every inherited descriptor.
   (void)setsid();
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {0, 1, 2}) (void)dup2(null, fd);

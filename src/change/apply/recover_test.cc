@@ -9,7 +9,7 @@
 #include "change/apply/prune.h"
 #include "change/apply/side_store.h"
 
-// The kernel's, and a note of which file system was synced.
+// Wraps the kernel's syncfs to record which filesystem was synced.
 static std::vector<dev_t> synced;
 extern "C" int syncfs(int fd) noexcept {
   struct stat info {};
@@ -18,8 +18,8 @@ extern "C" int syncfs(int fd) noexcept {
   return static_cast<int>(syscall(SYS_syncfs, fd));
 }
 
-// What is left of a promotion when its file systems went away and came back, and when others were
-// at what it keeps.
+// Tests recovery after filesystems have gone and come back, and after others have changed kept
+// files.
 namespace cloche::apply {
 namespace {
 
@@ -27,7 +27,7 @@ bool Sh(const std::string& script) {
   return std::system(("set -e; " + script).c_str()) == 0;  // NOLINT(cert-env33-c)
 }
 
-// A disk of its own, in a mount namespace of its own.
+// Uses its own disk in its own mount namespace.
 class Recovers : public Promotes {
  protected:
   void SetUp() override {
@@ -57,7 +57,7 @@ class Recovers : public Promotes {
     fds_.clear();
     ASSERT_TRUE(Sh("umount " + disk_.string()));
   }
-  // Away, and back with another number.
+  // Unmounts the disk and mounts it again with another device number.
   void Renumber() {
     struct stat then, now;
     ASSERT_EQ(stat(disk_.c_str(), &then), 0);
@@ -68,7 +68,7 @@ class Recovers : public Promotes {
     ASSERT_EQ(stat(disk_.c_str(), &now), 0);
     ASSERT_NE(then.st_dev, now.st_dev);
   }
-  void RealityOnDisk() { real_ = disk_; }  // what is replaced is kept there, the journal elsewhere
+  void RealityOnDisk() { real_ = disk_; }  // replaced files are kept there, the journal elsewhere
   void EverythingOnDisk() {
     real_ = disk_ / "real";
     home_ = disk_ / "home";
@@ -87,7 +87,7 @@ class Recovers : public Promotes {
     return undone;
   }
 
-  // At every rename, and once when it is done.
+  // Killed before every change, and once after the last.
   void KillRenumberRecover() {
     MakeStory();
     const auto before = Seen(real_);
@@ -118,17 +118,17 @@ class Recovers : public Promotes {
   std::string loop_;
 };
 
-TEST_F(Recovers, WhatIsKeptOnADiskThatComesBackWithAnotherNumberIsTakenBack) {
+TEST_F(Recovers, FilesKeptOnADiskThatReturnsWithAnotherNumberAreRestored) {
   RealityOnDisk();
   KillRenumberRecover();
 }
 
-TEST_F(Recovers, WithTheStoreOnADiskThatComesBackWithAnotherNumberItIsTakenBack) {
+TEST_F(Recovers, AStoreOnADiskThatReturnsWithAnotherNumberIsReverted) {
   EverythingOnDisk();
   KillRenumberRecover();
 }
 
-TEST_F(Recovers, AnUndoThatWasCutShortGoesOnUnderAnotherNumber) {
+TEST_F(Recovers, AnInterruptedUndoContinuesUnderAnotherDeviceNumber) {
   RealityOnDisk();
   MakeStory();
   const auto before = Seen(real_);
@@ -136,7 +136,7 @@ TEST_F(Recovers, AnUndoThatWasCutShortGoesOnUnderAnotherNumber) {
   ASSERT_TRUE(done) << done.error().message;
   Renumber();
   Put(real_ / "edit", "mine now");
-  // By force, so that the journal has numbers of two times.
+  // With force, so that the journal holds device numbers from two mounts.
   EXPECT_FALSE(DiesAt(3, [&] { (void)UndoNow(done->promotion.id, {real_ / "edit"}); }));
   Renumber();
   const auto recovered = RecoverNow();
@@ -147,11 +147,11 @@ TEST_F(Recovers, AnUndoThatWasCutShortGoesOnUnderAnotherNumber) {
   EXPECT_EQ(now, before);
 }
 
-TEST_F(Recovers, WhatAnotherDiskHasAtTheSamePlaceIsNotTouchedAndNotCalledReverted) {
+TEST_F(Recovers, ADifferentDiskAtTheSamePlaceIsNeitherTouchedNorCalledReverted) {
   RealityOnDisk();
   MakeStory();
   EXPECT_FALSE(DiesAt(8, [&] { (void)Run(RootsWish()); }));
-  // A copy, to the letter, but its files are others.
+  // An exact copy, but its files have other inodes.
   const std::string copy = top_ / "copy", image = top_ / "copy.img";
   ASSERT_TRUE(Sh("cp -a " + disk_.string() + " " + copy + "; truncate -s 32M " + image +
                  "; mkfs.ext4 -q -d " + copy + " " + image + "; mount -o loop " + image + " " +
@@ -169,7 +169,7 @@ TEST_F(Recovers, WhatAnotherDiskHasAtTheSamePlaceIsNotTouchedAndNotCalledReverte
   EXPECT_EQ(RecoverNow().at(0).what, "reverted") << "with the right one it is";
 }
 
-TEST_F(Recovers, WithoutFilesystemIdsAnotherNumberIsAMismatchAtEveryPath) {
+TEST_F(Recovers, WithoutFilesystemIdsAnotherDeviceNumberIsAMismatchAtEveryPath) {
   EverythingOnDisk();
   MakeStory();
   EXPECT_FALSE(DiesAt(8, [&] { (void)Run(RootsWish()); }));
@@ -186,7 +186,7 @@ TEST_F(Recovers, WithoutFilesystemIdsAnotherNumberIsAMismatchAtEveryPath) {
   EXPECT_EQ(Seen(real_), now);
 }
 
-TEST_F(Recovers, WhatWasDoneToWhatIsKeptIsFoundBeforeItIsPutBack) {
+TEST_F(Recovers, ChangesToKeptFilesAreFoundBeforeTheyAreRestored) {
   RealityOnDisk();
   Put(real_ / "edit", "old");
   Put(real_ / "gone", "bye");
@@ -216,7 +216,7 @@ TEST_F(Recovers, WhatWasDoneToWhatIsKeptIsFoundBeforeItIsPutBack) {
       EXPECT_NE(undone.error().message.find(path), std::string::npos) << undone.error().message;
       EXPECT_EQ(Text(real_ / "edit"), "new") << "nothing was put back: " << what;
       EXPECT_FALSE(fs::exists(real_ / "gone")) << what;
-      // By hand.
+      // Restored by hand.
       Put(real_ / "edit", "old");
       Put(real_ / "gone", "bye");
       fs::remove_all(SideStores());
@@ -226,7 +226,7 @@ TEST_F(Recovers, WhatWasDoneToWhatIsKeptIsFoundBeforeItIsPutBack) {
   }
 }
 
-TEST_F(Recovers, AfterACrashTooWhatIsKeptIsCompared) {
+TEST_F(Recovers, KeptFilesAreComparedAfterACrashToo) {
   RealityOnDisk();
   Put(real_ / "a", "old");
   Put(real_ / "b", "old");
@@ -246,9 +246,9 @@ TEST_F(Recovers, AfterACrashTooWhatIsKeptIsCompared) {
   EXPECT_EQ(Text(real_ / "a"), "new");
 }
 
-// Without a journal of its own nothing gets to the disk but what is asked for. What the image has
-// is what a power cut leaves.
-TEST_F(Recovers, APowerCutAfterTheAnswerLosesNothingOnAFileSystemWithoutAJournal) {
+// Without a filesystem journal, only what we sync reaches the disk. The image holds what a power
+// cut would leave.
+TEST_F(Recovers, APowerCutAfterTheAnswerLosesNothingWithoutAFilesystemJournal) {
   Unmount();
   ASSERT_TRUE(Sh("mkfs.ext2 -q -F " + loop_ + "; mount " + loop_ + " " + disk_.string()));
   EverythingOnDisk();
@@ -277,7 +277,7 @@ TEST_F(Recovers, APowerCutAfterTheAnswerLosesNothingOnAFileSystemWithoutAJournal
   ASSERT_TRUE(Sh("umount " + at));
 }
 
-TEST_F(Recovers, WhatIsKeptElsewhereIsOnDiskBeforeTheStoreSaysSo) {
+TEST_F(Recovers, FilesKeptElsewhereAreOnDiskBeforeTheStoreSaysSo) {
   RealityOnDisk();
   Put(real_ / "edit", "old");
   Put(upper_ / "edit", "new");
@@ -290,7 +290,7 @@ TEST_F(Recovers, WhatIsKeptElsewhereIsOnDiskBeforeTheStoreSaysSo) {
   EXPECT_EQ(synced, (std::vector<dev_t>{disk.st_dev, store.st_dev, disk.st_dev, store.st_dev}));
 }
 
-TEST_F(Recovers, WhatACrashLeftOfADirectorysAttributesIsSetAgain) {
+TEST_F(Recovers, DirectoryAttributesAreSetAgainAfterACrash) {
   EverythingOnDisk();
   Put(real_ / "d/old", "old");
   Put(upper_ / "d/new", "new");
@@ -299,8 +299,8 @@ TEST_F(Recovers, WhatACrashLeftOfADirectorysAttributesIsSetAgain) {
   ASSERT_EQ(utimensat(AT_FDCWD, (upper_ / "d").c_str(), times, 0), 0);
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
-  // The last lines were not on disk yet, nor what was set last: names keep their order, the rest
-  // need not.
+  // The last journal lines and the last metadata are not on disk yet: names are written in order,
+  // other metadata need not be.
   const fs::path journal = StoreOf(done->promotion.id) / "journal";
   const std::string lines = Text(journal), last = R"({"state":"done")";
   ASSERT_NE(lines.find(last), std::string::npos);
@@ -318,13 +318,13 @@ TEST_F(Recovers, WhatACrashLeftOfADirectorysAttributesIsSetAgain) {
   EXPECT_EQ(info.st_mtim.tv_sec, 1000);
 }
 
-TEST_F(Recovers, PruningWaitsForAFileSystemThatIsAway) {
+TEST_F(Recovers, PruningWaitsForAMissingFilesystem) {
   RealityOnDisk();
   Put(real_ / "edit", "old");
   Put(upper_ / "edit", "new");
   const auto done = Run(RootsWish());
   ASSERT_TRUE(done) << done.error().message;
-  // It is the oldest of many.
+  // Make it the oldest of many.
   const fs::path store = StoreOf("").parent_path();
   const std::string old = "pr_0000000001_aaaaaa";
   fs::rename(StoreOf(done->promotion.id), store / old);
@@ -344,7 +344,7 @@ TEST_F(Recovers, PruningWaitsForAFileSystemThatIsAway) {
   EXPECT_FALSE(fs::exists(SideStores()));
 }
 
-TEST_F(Recovers, AnSideStoreThatStaysDoesNotChangeTheDirectoryItIsIn) {
+TEST_F(Recovers, ASideStoreThatStaysDoesNotChangeItsParentDirectory) {
   const sys::Fd store(open(home_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const sys::Fd directory(open(disk_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto place = PrepareSideStore(disk_, disk_, store.get(), directory.get());
@@ -352,7 +352,7 @@ TEST_F(Recovers, AnSideStoreThatStaysDoesNotChangeTheDirectoryItIsIn) {
   fs::create_directories(disk_ / kSideStoreName / "pr_1");
   struct stat before, after;
   ASSERT_EQ(stat(disk_.c_str(), &before), 0);
-  usleep(20'000);  // the kernel's clock of files has gone on
+  usleep(20'000);  // so that file times advance
   DropIfEmpty(*place);
   ASSERT_TRUE(PrepareSideStore(disk_, disk_, store.get(), directory.get()));
   ASSERT_EQ(stat(disk_.c_str(), &after), 0);
@@ -365,15 +365,15 @@ TEST_F(Recovers, AnSideStoreThatStaysDoesNotChangeTheDirectoryItIsIn) {
   EXPECT_EQ(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec) << "one that goes leaves no trace";
 }
 
-// The side_store of a project whose name begins like the mount's.
-TEST_F(Recovers, AnSideStoreIsNotMadeWhereNobodyLooksForIt) {
+// The side store of a project whose path starts like the mount's.
+TEST_F(Recovers, ASideStoreIsMadeOnlyAtTheTopOrInTheProject) {
   RealityOnDisk();
   Put(real_ / "b/x/edit", "old");
   Put(upper_ / "b/x/edit", "new");
   Put(real_ / kSideStoreName, "at the top is none");
   Wish wish = RootsWish();
-  wish.project = real_.string() + "-b/x";  // without its first letters: b/x
-  wish.with_noise = true;                  // to a promotion of this project the whole of /tmp is
+  wish.project = real_.string() + "-b/x";  // cut after the mount's length: b/x
+  wish.with_noise = true;                  // relative to this project, all of /tmp is noise
   const auto done = Run(wish);
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().message.find("neither at its top nor in the project"), std::string::npos)
@@ -382,8 +382,8 @@ TEST_F(Recovers, AnSideStoreIsNotMadeWhereNobodyLooksForIt) {
   EXPECT_EQ(Text(real_ / "b/x/edit"), "old");
 }
 
-// Inodes of two file systems have the same numbers.
-TEST_F(Recovers, WhatHasTheSameNumberElsewhereIsAnotherFile) {
+// Two filesystems can use the same inode numbers.
+TEST_F(Recovers, TheSameInodeOnAnotherFilesystemIsAnotherFile) {
   const fs::path other = top_ / "other", other_upper = top_ / "other_upper";
   for (const auto& each : {other, other_upper}) fs::create_directories(each);
   ASSERT_TRUE(
@@ -420,7 +420,7 @@ TEST_F(Recovers, WhatHasTheSameNumberElsewhereIsAnotherFile) {
   EXPECT_EQ(shown->conflicts[0].path, (real_ / "file").string());
 }
 
-TEST_F(Promotes, WhoeverIsLateWaitsButNotForEver) {
+TEST_F(Promotes, ASecondPromotionWaitsForTheLockButNotForever) {
   auto store = Store::Open(home_);
   ASSERT_TRUE(store);
   const auto late = Store::Open(home_, 50);
@@ -430,7 +430,7 @@ TEST_F(Promotes, WhoeverIsLateWaitsButNotForEver) {
   const auto busy = Store::OpenIfFree(home_);
   ASSERT_TRUE(busy);
   EXPECT_FALSE(busy->has_value());
-  store = Fail(Code::kInternal, "");  // the lock goes
+  store = Fail(Code::kInternal, "");  // releases the lock
   EXPECT_TRUE(Store::OpenIfFree(home_)->has_value());
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kEverybodyWrites = 0002;
 
-// As <linux/posix_acl_xattr.h> has it: a version, then entries of tag, permissions and id, all
+// The format of <linux/posix_acl_xattr.h>: a version, then entries of tag, permissions and id, all
 // little-endian.
 constexpr size_t kHeader = 4, kEntry = 8;
 constexpr uint32_t kVersion = 2;
@@ -31,7 +31,8 @@ std::string Letters(uint32_t permissions) {
   return text;
 }
 
-// What a list lets others do than the owner, the group and, for reading, everybody.
+// The rights an ACL grants beyond the caller, the owner, the owning group and everybody's read
+// access.
 std::set<std::string> Grants(const change::Side& side, std::string_view attribute,
                              const Wish& wish) {
   std::set<std::string> grants;
@@ -66,7 +67,7 @@ void FindRights(const change::Change& change, const Wish& wish, std::vector<Alar
   const bool same_kind = change.old_side && change.old_side->type == now.type;
   const change::Side& then = same_kind ? *change.old_side : nothing;
   std::vector<std::string> lines;
-  // Set-user-ID bits are left out, and FindTriggers tells of them.
+  // Set-user-ID bits are not promoted; FindTriggers reports them.
   if ((now.mode & kEverybodyWrites & ~then.mode) != 0)
     lines.push_back(fmt::format("mode {:04o}: everybody may write to it", now.mode));
   for (const std::string_view each : {"system.posix_acl_access", "system.posix_acl_default"}) {

@@ -5,7 +5,7 @@
 
 namespace cloche::apply {
 
-// What a change lets others do: everybody's write permission, access control lists, another owner.
+// Finds what a change lets others do: write permission for everybody, ACL entries, another owner.
 void FindRights(const change::Change& change, const Wish& wish, std::vector<Alarm>& alarms);
 
 }  // namespace cloche::apply

@@ -43,7 +43,7 @@ Side With(const char* attribute, std::string list) {
   return side;
 }
 
-TEST(Rights, EverybodysWritePermissionIsAnAlarmWhereItIsNew) {
+TEST(Rights, NewWritePermissionForEverybodyIsAnAlarm) {
   using Found = std::vector<std::string>;
   const Found found = {"mode 0777: everybody may write to it"};
   EXPECT_EQ(Lines(Side{.mode = 0755}, Side{.mode = 0777}, Of(0)), found);
@@ -58,7 +58,7 @@ TEST(Rights, EverybodysWritePermissionIsAnAlarmWhereItIsNew) {
       << "it hands its group down, as the one it is in";
 }
 
-TEST(Rights, AListThatNamesSomebodyElseIsAnAlarm) {
+TEST(Rights, AnAclThatNamesSomebodyElseIsAnAlarm) {
   const char* const access = "system.posix_acl_access";
   const std::string mine =
       List({{1, 6, ~0u}, {2, 7, 1000}, {4, 4, ~0u}, {16, 7, ~0u}, {32, 4, ~0u}});
@@ -78,7 +78,7 @@ TEST(Rights, AListThatNamesSomebodyElseIsAnAlarm) {
   EXPECT_FALSE(Lines(std::nullopt, With(access, theirs + "x"), Of(1000)).empty());
 }
 
-TEST(Rights, OnlyRootGivesFilesAwayAndThatIsAnAlarm) {
+TEST(Rights, OnlyRootCanGiveFilesAwayAndThatIsAnAlarm) {
   using Found = std::vector<std::string>;
   EXPECT_EQ(Lines(Side{}, Side{.uid = 1000}, Of(0, true)), Found{"owner: user 1000"});
   EXPECT_EQ(Lines(std::nullopt, Side{.uid = 1000}, Of(0, true)), Found{"owner: user 1000"});

@@ -62,8 +62,8 @@ Status ProjectRules::Check(const std::vector<std::string>& changes, const std::s
   const std::string& top = root.empty() ? project_ : root;
   const std::string below = top == "/" ? "/" : top + "/";
   std::vector<Conflict> found;
-  std::set<std::string> on_the_way;  // directories that something allowed is in
-  // From the last to the first: what is in a directory comes before it.
+  std::set<std::string> on_the_way;  // directories above something allowed
+  // In reverse, so that a directory comes after its entries.
   for (const std::string& line : changes | std::views::reverse) {
     ASSIGN_OR_RETURN(const change::Change change, change::DecodeJsonLine(line));
     if (!change.path.starts_with(below)) continue;

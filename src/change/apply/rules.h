@@ -8,15 +8,15 @@
 
 namespace cloche::apply {
 
-// What the project's cloche.toml says about paths, as it was pinned when the sandbox was made. The
-// file itself is only its owner's to change.
+// The path rules of the project's cloche.toml, as pinned when the sandbox was made. Only the owner
+// may change that file.
 class ProjectRules {
  public:
-  ProjectRules() = default;  // everything is free
+  ProjectRules() = default;  // allows everything
   static Result<ProjectRules> Read(const std::string& toml, const std::string& project);
 
-  // A conflict for each path that must not be touched. Paths outside the project are not its
-  // business. `root`: where the project's files go, if not to itself.
+  // Adds a conflict for each forbidden path. Ignores paths outside the project. `root`: where the
+  // project's files go, if not to the project.
   Status Check(const std::vector<std::string>& changes, const std::string& root,
                std::vector<Conflict>& conflicts) const;
 
@@ -25,7 +25,7 @@ class ProjectRules {
   std::string project_;
 };
 
-// What to say when the real cloche.toml is no longer the one that was pinned; "" = it is.
+// A note if the real cloche.toml is no longer the pinned one; otherwise "".
 std::string ProjectFileNote(const std::string& project, const std::string& pinned,
                             const std::string& sandbox);
 

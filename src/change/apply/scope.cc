@@ -14,7 +14,7 @@ bool Covers(const std::vector<std::string>& directories, const std::string& path
 
 namespace {
 
-// As a pattern, or as the name it may be, too: "[id].tsx".
+// Matches as a pattern, or literally as a name such as "[id].tsx".
 bool Stands(const rules::Glob& glob, const std::string& path) {
   if (glob.Forbids(path.substr(1))) return true;
   const std::string& name = glob.pattern();
@@ -70,7 +70,7 @@ std::vector<std::string> Unmatched::List() const {
 change::Group NoiseOf(const Wish& wish, const std::string& path) {
   const change::Group group = change::Classify(path, wish.project, wish.home);
   if (wish.with_noise || group == change::Group::kReal) return change::Group::kReal;
-  // Seen from what was named it is no cache because of where it lies.
+  // If the caller named a path inside a cache, its place no longer makes it noise.
   const auto names = [&](const std::string& each) {
     return IsAtOrBelow(path, each) &&
            change::Classify(path, each, wish.home) == change::Group::kReal;

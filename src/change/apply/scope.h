@@ -13,17 +13,17 @@ bool Covers(const std::vector<std::string>& directories, const std::string& path
 
 bool Matches(const std::vector<rules::Glob>& globs, const std::string& path);
 
-// Whether a promotion is about this path.
+// Whether the promotion includes this path.
 bool Asked(const Wish& wish, const std::string& path);
 
-// The directory that everything a pattern can match is in.
+// The directory that contains everything a pattern can match.
 std::string RootOf(const rules::Glob& glob, const std::string& project);
 
-// Which paths and patterns of a wish have led to nothing: somebody mistyped them.
+// Finds the paths and patterns of a wish that match nothing, such as typing mistakes.
 class Unmatched {
  public:
   explicit Unmatched(const Wish& wish);
-  void See(const std::string& path);  // the sandbox changed it
+  void See(const std::string& path);  // a path the sandbox changed
   std::vector<std::string> List() const;
 
  private:
@@ -31,17 +31,17 @@ class Unmatched {
   std::vector<const rules::Glob*> globs_;
 };
 
-// The group of what diff does not show, unless somebody named a path in it: a cache is promoted by
-// its own name, not by that of what it lies in.
+// The path's noise group, or kReal if the caller named it. A cache is promoted only by its own
+// name, not by that of a directory above it.
 change::Group NoiseOf(const Wish& wish, const std::string& path);
 
-// Promotions keep what they replaced there: it is nobody else's to change.
+// Whether promotions keep replaced files there; nothing else may change it.
 bool IsKept(const Wish& wish, const std::string& path);
 
-// A person's own settings (docs/settings.md): they give every sandbox its rights.
+// The user's own settings (docs/settings.md), which give every sandbox its rights.
 bool IsSettings(const Wish& wish, const std::string& path);
 
-// The innermost overlay a path is in.
+// The innermost overlay that contains a path.
 std::string TargetOf(const StateLayout& layout, const std::string& path);
 
 }  // namespace cloche::apply

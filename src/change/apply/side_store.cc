@@ -29,14 +29,14 @@ bool IsOursAlone(int directory) {
   return fstat(directory, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 022) == 0;
 }
 
-// What comes and goes in `place` is only our own directory: its time does not tell of that.
+// Hides our own directory's coming and going in `place` from the modification time of `place`.
 class KeepTime {
  public:
   explicit KeepTime(int place) : place_(place) { known_ = fstat(place, &info_) == 0; }
-  // After it came or went. Otherwise the time is what others made it.
+  // Call only if it came or went; otherwise keep the time that others set.
   void Restore() const {
     const timespec times[2] = {{0, UTIME_OMIT}, info_.st_mtim};
-    if (known_) (void)futimens(place_, times);  // where it is not ours, it tells
+    if (known_) (void)futimens(place_, times);  // fails if `place` is not ours
   }
 
  private:
@@ -45,7 +45,7 @@ class KeepTime {
   struct stat info_ {};
 };
 
-// Makes it in `place`, if it is not there.
+// Creates it in `place` if it does not exist.
 int MakeSideStores(int place) {
   const KeepTime time(place);
   if (mkdirat(place, kSideStoreName, 0700) < 0) return errno == EEXIST ? 0 : -errno;
@@ -53,7 +53,7 @@ int MakeSideStores(int place) {
   return 0;
 }
 
-// Removes it if nothing is in it.
+// Removes it if it is empty.
 void DropSideStores(int place) {
   const KeepTime time(place);
   if (unlinkat(place, kSideStoreName, AT_REMOVEDIR) == 0) time.Restore();
@@ -109,7 +109,7 @@ Status RemoveOne(const SideStore& side_store, const std::string& id) {
                                         ": it is not yours alone");
   if (int error = sys::RemoveTree(all.get(), id.c_str()); error < 0 && error != -ENOENT)
     return Fail(Code::kUnavailable, fmt::format("remove {}: {}", id, strerror(-error)));
-  DropSideStores((*place)->get());  // others may be in it
+  DropSideStores((*place)->get());  // fails if others use it
   return {};
 }
 
@@ -129,7 +129,7 @@ Result<uint32_t> SideStores::For(const Reality& reality, const std::string& path
   return made;
 }
 
-// At the top of it, or in the project: these the sandboxes have hidden.
+// Only the top of the filesystem and the project qualify: sandboxes do not see it there.
 Result<uint32_t> SideStores::Make(const Reality& reality, const std::string& path,
                                   const Mount& mount) {
   bool has_place = false;
@@ -220,7 +220,7 @@ void DropEmptySideStores(const Promotion& promotion) {
     sys::Directory list((*own)->get(), ".");
     while (const dirent* entry = list.Next()) empty &= strcmp(entry->d_name, kSideStoreIgnore) == 0;
     if (empty && list.error() == 0)
-      (void)RemoveOne(side_store, promotion.id);  // or with the promotion
+      (void)RemoveOne(side_store, promotion.id);  // otherwise it goes with the promotion
   }
 }
 

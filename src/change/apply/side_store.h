@@ -9,25 +9,26 @@
 
 namespace cloche::apply {
 
-// What goes to another file system than the store's is prepared, and what was there kept, on that
-// file system: one rename does not lead from one to another. Sandboxes do not see the directory
+// A rename cannot cross filesystems, so a change for another filesystem than the store's is
+// prepared there, and the file it replaces is kept there. Sandboxes do not see the directory
 // (src/policy), and nothing is promoted into it.
 
-inline constexpr char kSideStoreIgnore[] = ".gitignore";  // git shows nothing of it
+inline constexpr char kSideStoreIgnore[] = ".gitignore";  // hides it from git
 
-// One file system as it is mounted in one place: a rename does not lead out of it.
+// A filesystem as mounted in one place: a rename cannot leave it.
 struct Mount {
   uint64_t device = 0, mount = 0;
   auto operator<=>(const Mount&) const = default;
 };
 
-// Finds or makes the place for each path. The journal hears of a directory before it is made.
+// Finds or creates the place for each path. Records a directory in the journal before creating it.
 class SideStores {
  public:
   SideStores(const std::string& project, Journal& journal, Store::Entry& entry,
              Promotion& promotion);
 
-  // Which one: 0 is the store's own. `directory` is where the path is, or will be.
+  // The number of the side store; 0 is the store itself. `directory` is where the path is or will
+  // be.
   Result<uint32_t> For(const Reality& reality, const std::string& path, int directory);
 
  private:
@@ -40,23 +41,24 @@ class SideStores {
   std::map<Mount, uint32_t> known_;
 };
 
-// The directory that they lie in.
+// The directory that contains side stores.
 struct SideStoreDirectory {
-  sys::Fd place, directory;  // where it lies; itself
+  sys::Fd place, directory;  // its parent, and itself
 };
-// Makes it for a promotion about `directory`, while that is still possible. None: it is where the
-// store is, or nothing can be made there.
+// Creates it for a promotion into `directory`, while that is still possible. nullopt: it is on the
+// store's filesystem, or cannot be created there.
 std::optional<SideStoreDirectory> PrepareSideStore(const std::string& target,
                                                    const std::string& project, int store,
                                                    int directory);
-// If it is in nobody's way any more. One that stays is not touched.
+// Leaves it alone if others still use it.
 void DropIfEmpty(const SideStoreDirectory& place);
 
-// Those that a promotion has.
+// Opens a promotion's side stores.
 Status OpenSideStores(const Promotion& promotion, Realities& realities, Store::Entry& entry);
-// With all they hold; then the promotion itself. While a file system of it is away, it stays.
+// Removes its side stores with all they hold, then the promotion. If one of its filesystems is
+// missing, the promotion stays.
 Status RemovePromotion(const Store& store, const std::string& id);
-// Those that hold nothing any more.
+// Removes those that hold nothing any more.
 void DropEmptySideStores(const Promotion& promotion);
 
 }  // namespace cloche::apply

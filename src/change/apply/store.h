@@ -9,22 +9,22 @@
 
 namespace cloche::apply {
 
-// Where one user's promotions are: a directory each, with its journal, and in files/ by number what
-// is to be put in place, then what was there before.
+// One user's promotions: a directory each, with its journal and, in files/ by number, what is to be
+// put in place and later what was there before.
 class Store {
  public:
   static constexpr int kPatienceMs = 30'000;
-  // Makes what is missing, mode 0700. Holds the lock: one promotion at a time. Whoever is late
-  // waits, but not for ever.
+  // Creates what is missing, mode 0700. Takes the lock, because only one promotion runs at a time;
+  // waits for it at most `patience_ms`.
   static Result<Store> Open(const std::string& home, int patience_ms = kPatienceMs);
-  // Nothing: somebody else holds the lock.
+  // nullopt: somebody else holds the lock.
   static Result<std::optional<Store>> OpenIfFree(const std::string& home);
 
   struct Entry {
     std::string id;
     sys::Fd directory, files;
     std::vector<sys::Fd> side_stores;
-    // Where what a step is about lies, by its number.
+    // The directory that holds a step's file.
     int Of(const Step& step) const {
       return step.side_store == 0 ? files.get() : side_stores.at(step.side_store - 1).get();
     }

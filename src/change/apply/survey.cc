@@ -88,7 +88,7 @@ std::optional<Real> Survey::Obstacle(const std::string& target, const std::strin
   if (!there && errno != ENOENT) return WhyUnreachable(errno);
   if (there && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) return Real::kMountPoint;
   if (there && parent.folds_case && !HasName(parent.fd->get(), name)) return Real::kCaseCollision;
-  // In a directory that is append-only names may come, but not by a rename.
+  // An append-only directory accepts new names, but not by rename.
   if (parent.immutable || (there && (info.stx_attributes & kFixed) != 0)) return Real::kImmutable;
   const bool others = there && parent.sticky && geteuid() != 0 && info.stx_uid != geteuid() &&
                       parent.owner != geteuid();

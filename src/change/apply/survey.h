@@ -9,18 +9,18 @@
 
 namespace cloche::apply {
 
-// Looks at reality before anything is touched: what keeps a path from being changed, whatever the
-// change is. By descriptor from directory to directory, through no symlink, onto no other mount.
+// Looks for anything in reality that prevents any change to a path, before something is touched.
+// Goes by descriptor from directory to directory, through no symlink and onto no other mount.
 class Survey {
  public:
-  // In an overlay's `target`, above or equal to the path. Nothing: nothing keeps it.
+  // `target` is the overlay that contains the path. nullopt: no obstacle.
   std::optional<rules::Real> Obstacle(const std::string& target, const std::string& path);
 
-  // What is there now; nothing where there is nothing, or no way to it.
+  // The file that is there now; nullopt if there is none, or it cannot be reached.
   std::optional<walk::LayerFile> Find(const std::string& target, const std::string& path);
 
  private:
-  // Changes come sorted: the last directory is often the next.
+  // Changes come sorted: the next one is often in the same directory.
   struct Directory {
     std::string path;
     walk::SharedFd fd;

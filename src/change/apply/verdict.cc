@@ -13,7 +13,7 @@ bool IsSpecial(FileType type) {
   return type != FileType::kFile && type != FileType::kDirectory && type != FileType::kSymlink;
 }
 
-// What the sandbox saw there; nothing: nothing, or nobody knows.
+// The type of file the sandbox saw there; nullopt: nothing, or unknown.
 std::optional<FileType> TypeSeen(const Situation& situation) {
   const change::Change& change = *situation.change;
   switch (situation.seen) {
@@ -31,8 +31,8 @@ std::optional<FileType> TypeSeen(const Situation& situation) {
   return change.old_side ? std::optional(change.old_side->type) : std::nullopt;
 }
 
-// git knows of no other bits, owners or attributes: where the two differ in one, nobody knows whose
-// change it is.
+// git records only the executable bit. If reality and sandbox differ in other bits, owner or
+// attributes, we cannot tell who changed them.
 bool SameButExec(const change::Change& change) {
   if (!change.old_side || !change.new_side) return true;
   return ((change.old_side->mode ^ change.new_side->mode) & ~0111u) == 0 && !change.differs.owner &&
@@ -91,8 +91,8 @@ Real RealOf(const Situation& situation, Incoming incoming) {
                       !change::IsBinary(situation.ours) && !change::IsBinary(situation.theirs);
     return text && same_mode ? Real::kEditedText : Real::kEdited;
   }
-  // Nobody knows. Of a directory the time says that names came and went, that its status was
-  // changed, or that it is another.
+  // Unknown. A directory's ctime says that entries came or went, that its status changed, or that
+  // it was replaced.
   if (directory)
     return incoming == Incoming::kDirectoryMetadata ? Real::kMetadataDiffers : Real::kNotEmpty;
   if (incoming == Incoming::kRetarget) return Real::kRetargeted;

@@ -3,7 +3,7 @@
 #include "change/apply/promote_fixture.h"
 #include "sys/process.h"
 
-// Somebody writes in a file of reality while a promotion or an undo takes it away.
+// Somebody writes to a file in reality while a promotion or an undo takes it away.
 namespace cloche::apply {
 namespace {
 
@@ -16,13 +16,14 @@ class Writers : public Promotes {
       Put(upper_ / name, std::string("new ") + name);
     }
   }
-  // Calls it before the n-th rename, counted from 1.
+  // Runs `action` before the n-th rename, counted from 1.
   static void Before(int n, std::function<void()> action) {
     before_rename = [left = n, action = std::move(action)]() mutable {
       if (--left == 0) action();
     };
   }
-  // As whoever has found the file and is about to write in it. They would wait: we cannot.
+  // Acts like a process that has found the file and opens it for writing. Non-blocking, because a
+  // real one would wait.
   void TryToOpen(const fs::path& path) {
     const sys::Fd file(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     EXPECT_FALSE(file.valid());
@@ -35,7 +36,7 @@ class Writers : public Promotes {
     EXPECT_TRUE(moved.empty());
     return undone ? Status() : std::unexpected(undone.error());
   }
-  // What the kept files of all promotions hold.
+  // The kept files of all promotions.
   std::vector<fs::path> Kept() const {
     std::vector<fs::path> kept;
     for (const auto& each : fs::recursive_directory_iterator(home_))
@@ -44,7 +45,7 @@ class Writers : public Promotes {
   }
 };
 
-TEST_F(Writers, WhoeverOpensAFileInTheMomentOfItsRenameWritesIntoReality) {
+TEST_F(Writers, AProcessThatOpensAFileDuringItsRenameWritesToReality) {
   const auto before = Seen(real_);
   Before(2, [&] { TryToOpen(real_ / "b"); });
   const auto done = Run(RootsWish());
@@ -77,7 +78,7 @@ TEST_F(Writers, AFileThatIsOpenForWritingIsAConflictBeforeAnythingIsTouched) {
   EXPECT_TRUE(Run(RootsWish())) << "nobody has it open any more";
 }
 
-TEST_F(Writers, WhoeverOpensAFileBeforeItsTurnIsFound) {
+TEST_F(Writers, AProcessThatOpensAFileBeforeItsRenameIsNoticed) {
   const auto before = Seen(real_);
   sys::Fd writer;
   Before(1, [&] { writer = sys::Fd(open((real_ / "b").c_str(), O_WRONLY | O_CLOEXEC)); });
@@ -88,7 +89,7 @@ TEST_F(Writers, WhoeverOpensAFileBeforeItsTurnIsFound) {
   EXPECT_EQ(Seen(real_), before);
 }
 
-TEST_F(Writers, WhatWasWrittenInWhatIsKeptBeforeTheEndIsBackInReality) {
+TEST_F(Writers, WritesToAKeptFileDuringThePromotionReturnToReality) {
   Before(2, [&] {
     for (const fs::path& each : Kept())
       if (Text(each) == "old a") std::ofstream(each, std::ios::app) << " and mine";
@@ -99,7 +100,7 @@ TEST_F(Writers, WhatWasWrittenInWhatIsKeptBeforeTheEndIsBackInReality) {
   EXPECT_EQ(Text(real_ / "b"), "old b");
 }
 
-TEST_F(Writers, AnotherModeOrOwnerInTheMomentOfTheRenameIsKept) {
+TEST_F(Writers, AModeOrOwnerChangeDuringTheRenameIsKept) {
   Before(2, [&] { chmod((real_ / "b").c_str(), 0600); });
   ASSERT_FALSE(Run(RootsWish()));
   struct stat info;
@@ -108,7 +109,7 @@ TEST_F(Writers, AnotherModeOrOwnerInTheMomentOfTheRenameIsKept) {
   EXPECT_EQ(Text(real_ / "a") + Text(real_ / "b"), "old aold b");
 }
 
-TEST_F(Writers, AnAttributeInTheMomentOfTheRenameIsKept) {
+TEST_F(Writers, AnAttributeChangeDuringTheRenameIsKept) {
   Before(1, [&] { setxattr((real_ / "a").c_str(), "user.mine", "1", 1, 0); });
   ASSERT_FALSE(Run(RootsWish()));
   char value[8];
@@ -118,7 +119,7 @@ TEST_F(Writers, AnAttributeInTheMomentOfTheRenameIsKept) {
 TEST_F(Writers, WithoutALeaseTheContentIsCompared) {
   const pid_t child = fork();
   if (child == 0) {
-    // Leases are for owners.
+    // Only owners can take leases.
     for (const char* name : {"a", "b"})
       if (chown((real_ / name).c_str(), 12345, 12345) < 0) _exit(2);
     uint64_t kept = 0;
@@ -132,7 +133,7 @@ TEST_F(Writers, WithoutALeaseTheContentIsCompared) {
       const sys::Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
       if (pwrite(file.get(), "OLD", 3, 0) != 3) _exit(4);
       const timespec times[2] = {info.st_atim, info.st_mtim};
-      if (futimens(file.get(), times) < 0) _exit(5);  // it looks as old as it was
+      if (futimens(file.get(), times) < 0) _exit(5);  // looks as old as before
     });
     if (Run(RootsWish())) _exit(6);
     _exit(Text(real_ / "b") == "OLD b" && Text(real_ / "a") == "old a" ? 0 : 7);
@@ -148,7 +149,7 @@ TEST_F(Writers, AnUndoDuringWhichSomebodyWritesUndoesNothing) {
   ASSERT_TRUE(done) << done.error().message;
   const auto promoted = Seen(real_);
   for (const char* name : {"a", "b", "made"}) {
-    // Backwards: "made" is the first.
+    // Undo goes backwards: "made" comes first.
     const int turn = 3 - (name == std::string("made") ? 2 : name == std::string("b") ? 1 : 0);
     Before(turn, [&] { TryToOpen(real_ / name); });
     const Status undone = UndoNow(done->promotion.id);
@@ -165,7 +166,7 @@ TEST_F(Writers, AnUndoDuringWhichSomebodyWritesUndoesNothing) {
   EXPECT_FALSE(fs::exists(real_ / "made"));
 }
 
-TEST_F(Writers, AFileWithSeveralNamesThatAllGoIsNoneThatWasChanged) {
+TEST_F(Writers, DeletingAllNamesOfAFileDoesNotCountAsChangingIt) {
   fs::create_hard_link(real_ / "a", real_ / "l");
   White(upper_ / "l");
   const auto done = Run(RootsWish());
@@ -174,9 +175,9 @@ TEST_F(Writers, AFileWithSeveralNamesThatAllGoIsNoneThatWasChanged) {
   EXPECT_FALSE(fs::exists(real_ / "l"));
 }
 
-TEST_F(Writers, WhatWasWrittenUnderTheSecondNameOfAFileIsKept) {
+TEST_F(Writers, ChangesThroughTheSecondNameOfAFileAreKept) {
   fs::create_hard_link(real_ / "a", real_ / "l");
-  White(upper_ / "l");  // goes first
+  White(upper_ / "l");  // comes first
   Before(2, [&] { chmod((real_ / "a").c_str(), 0600); });
   ASSERT_FALSE(Run(RootsWish()));
   struct stat info;

@@ -1,9 +1,9 @@
-// cloche-git: what git knows of a project. Reads with the rights of whoever starts it, runs
-// nothing, writes nothing but its answer.
-//   note PROJECT SINCE_NS   the commit, and which files are not as it has them: JSON
-//   texts PROJECT COMMIT    on standard input paths, each after its length (32 bits); the answer to
-//                           each is 'a' (absent), '?' (no file, or not known), or 'f' or 'x'
-//                           (executable), length and text
+// cloche-git: answers questions about a project's git repository. Reads with the caller's rights,
+// runs nothing, writes only its answer.
+//   note PROJECT SINCE_NS   the commit, and which files differ from it: JSON
+//   texts PROJECT COMMIT    reads paths from standard input, each after its length (32 bits);
+//                           answers each with 'a' (absent), '?' (not a file, or unknown), or
+//                           'f' or 'x' (executable), length and text
 #include <git2.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +33,8 @@ using Blob = std::unique_ptr<git_blob, Freer<git_blob_free>>;
 using StatusList = std::unique_ptr<git_status_list, Freer<git_status_list_free>>;
 using Index = std::unique_ptr<git_index, Freer<git_index_free>>;
 
-// A repository of this very directory, whose work tree it is. Nobody's configuration counts but its
-// own.
+// Opens the repository whose work tree is this very directory. Only the repository's own
+// configuration counts.
 Repository Open(const char* project) {
   for (const int level : {GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL,
                           GIT_CONFIG_LEVEL_PROGRAMDATA})
@@ -48,7 +48,7 @@ Repository Open(const char* project) {
   return tree && expected == tree ? std::move(repository) : nullptr;
 }
 
-// Files that are not what the commit has, or were touched since then.
+// Files that differ from the commit, or were touched since then.
 bool FindDirty(git_repository* repository, const std::string& project, int64_t since_ns,
                std::set<std::string>& dirty) {
   git_status_options options;
@@ -77,7 +77,7 @@ bool FindDirty(git_repository* repository, const std::string& project, int64_t s
     const bool untouched =
         lstat((project + "/" + entry->path).c_str(), &info) == 0 &&
         int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec < since_ns;
-    // Whoever told git not to look knows that it differs.
+    // If the user told git to ignore changes to a file, it may differ.
     const bool looked_at = (entry->flags & GIT_INDEX_ENTRY_VALID) == 0 &&
                            (entry->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) == 0;
     if (!untouched || !looked_at) dirty.insert(entry->path);
@@ -99,7 +99,7 @@ int Note(const char* project, int64_t since_ns) {
   try {
     puts(note.dump().c_str());
   } catch (const nlohmann::json::exception&) {
-    return 1;  // a name that is no UTF-8: rather none than one that is not found again
+    return 1;  // not UTF-8: rather fail than report a name nobody can find again
   }
   return 0;
 }

@@ -55,7 +55,7 @@ std::optional<std::string> FromBase64(std::string_view text) {
     for (const int shift : {16, 8, 0}) bytes += static_cast<char>(group >> shift & 0xff);
     group = 0;
   }
-  // What the padding stands for must be zero, or two texts would mean the same bytes.
+  // The unused bits must be zero, or two texts would encode the same bytes.
   for (; padding > 0; --padding) {
     if (bytes.back() != '\0') return std::nullopt;
     bytes.pop_back();

@@ -13,9 +13,9 @@ constexpr char kDigits[] =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 static_assert(sizeof kDigits == 86);
 constexpr size_t kLine = 52;       // bytes
-constexpr size_t kBlock = 65'535;  // of a stream that is not compressed
+constexpr size_t kBlock = 65'535;  // of an uncompressed stream
 
-// Lines of up to 52 bytes: how many there are, as a letter, and five digits for each four.
+// Lines of up to 52 bytes: the length as a letter, then five digits per four bytes.
 class Lines {
  public:
   explicit Lines(const std::function<bool(std::string_view)>& sink) : sink_(sink) {}
@@ -55,7 +55,7 @@ class Lines {
 uint32_t Adler32(std::string_view bytes) {
   uint32_t one = 1, two = 0;
   while (!bytes.empty()) {
-    const std::string_view piece = bytes.substr(0, 5552);  // as many as fit into 32 bits
+    const std::string_view piece = bytes.substr(0, 5552);  // as many as 32 bits can sum
     for (const char c : piece) two += one += static_cast<unsigned char>(c);
     one %= 65'521;
     two %= 65'521;

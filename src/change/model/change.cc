@@ -28,7 +28,7 @@ std::unexpected<Error> Bad(const Change& change, std::string_view reason) {
                   EscapeForTerminal(std::string_view(change.path).substr(0, kShown)), reason));
 }
 
-// What is wrong with one side; "" = nothing.
+// The fault of one side; "" = none.
 std::string_view FaultOf(const Side& side) {
   if (static_cast<size_t>(side.type) >= kTypeNames.size()) return "unknown type";
   if (side.mode > 07777) return "mode above 07777";

@@ -18,7 +18,7 @@ enum class ChangeKind : uint8_t { kAdded, kModified, kDeleted, kRenamed, kTypeCh
 std::string_view TypeName(FileType type);    // "file", "directory", ...
 std::string_view KindName(ChangeKind kind);  // "added", ..., "type_changed"
 
-// What is at a path in one of the two states.
+// A path in one of the two states.
 struct Side {
   FileType type = FileType::kFile;
   uint32_t mode = 0644;  // 07777
@@ -29,12 +29,12 @@ struct Side {
   uint32_t rdev_major = 0;  // of a device
   uint32_t rdev_minor = 0;
   std::map<std::string, std::string> xattrs;
-  std::optional<Sha256> sha256;       // of a file's content; absent: nobody read it
-  std::optional<uint64_t> hard_link;  // files of one state with the same number are one inode
+  std::optional<Sha256> sha256;       // of a file's content; absent: not read
+  std::optional<uint64_t> hard_link;  // files of one state with the same number share an inode
   bool operator==(const Side&) const = default;
 };
 
-// In what the two sides differ.
+// How the two sides differ.
 struct Aspects {
   bool type = false;
   bool content = false;
@@ -52,39 +52,39 @@ struct LineCounts {
   bool operator==(const LineCounts&) const = default;
 };
 
-// One difference between two states of a file tree, at one path. Every byte of it may have been
-// chosen by an attacker.
+// One difference between two states of a file tree, at one path. An attacker may have chosen every
+// byte of it.
 struct Change {
   std::string path;  // absolute, raw bytes
   ChangeKind kind = ChangeKind::kModified;
-  std::string old_path;  // kRenamed; of kDeleted and kTypeChanged in a directory that was renamed
+  std::string old_path;  // kRenamed; for kDeleted and kTypeChanged, in a renamed directory
   std::optional<Side> old_side;
   std::optional<Side> new_side;
-  Aspects differs;                  // all false where one side is missing
-  std::optional<LineCounts> lines;  // absent: binary, too large, or no file
+  Aspects differs;                  // all false if one side is missing
+  std::optional<LineCounts> lines;  // absent: binary, too large, or not a file
   bool binary = false;
-  std::string noise;  // name of a group of noise.h; "" = what people want to see
+  std::string noise;  // name of a group in noise.h; "" = shown to people
   bool operator==(const Change&) const = default;
 };
 
-// More than any file system of Linux gives back, but for paths made with relative names only.
+// More than any Linux filesystem returns, except for paths built from relative names.
 inline constexpr size_t kMaxPath = 64 << 10;
 inline constexpr size_t kMaxTarget = 4096;
 inline constexpr size_t kMaxXattrNames = 64 << 10;  // of one side, together
 inline constexpr size_t kMaxXattrValues = 1 << 20;
-inline constexpr size_t kMaxChangeLine = 8 << 20;  // the longest change within these fits
+inline constexpr size_t kMaxChangeLine = 8 << 20;  // any change within these limits fits
 
-// Content counts as different when the hashes are, or where one is missing when the sizes are.
+// Content differs if the hashes do or, if one is missing, the sizes do.
 Aspects Compare(const Side& old_side, const Side& new_side);
 
-// Whether a change makes sense: the sides its kind has, clean absolute paths, nothing over its cap,
-// `differs` as Compare says (where a hash is missing, content is believed).
+// Checks that a change makes sense: the sides that its kind requires, clean absolute paths, nothing
+// over its limit, `differs` as Compare says (without a hash, content is taken as given).
 Status CheckChange(const Change& change);
 
-// Absolute, without empty, "." and ".." components, NUL or a slash at the end; "/" itself is one.
+// Absolute, without empty, "." and ".." components, NUL or a trailing slash; "/" itself is clean.
 bool IsCleanPath(std::string_view path);
 
-// One line of docs/formats/changes.md, without the newline. Decoding checks the change too.
+// One line of docs/formats/changes.md, without the newline. Decoding also checks the change.
 std::string EncodeJsonLine(const Change& change);
 Result<Change> DecodeJsonLine(std::string_view line);
 

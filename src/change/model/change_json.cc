@@ -20,7 +20,7 @@ constexpr std::pair<const char*, bool Aspects::*> kAspects[] = {
     {"device", &Aspects::device},
 };
 
-// A name that is no UTF-8 is shown escaped, and its true bytes are beside it.
+// A name that is not valid UTF-8 is shown escaped, with its raw bytes beside it.
 void PutName(Json& object, const char* key, const std::string& bytes) {
   if (IsUtf8(bytes)) {
     object[key] = bytes;
@@ -48,9 +48,9 @@ Json SideJson(const Side& side) {
   return object;
 }
 
-// What can be seen of a line before it is parsed.
+// Collected from a line before it is parsed.
 struct Outline {
-  bool shallow = true;  // deep nesting costs a parser much memory; our lines have three levels
+  bool shallow = true;  // deep nesting costs parser memory; our lines have three levels
   size_t keys = 0;
 };
 
@@ -83,8 +83,8 @@ size_t CountKeys(const Json& value) {
   return keys;
 }
 
-// Takes the fields of an object one by one. What is missing keeps its value; what is of another
-// type, out of range or taken by nobody makes the whole object bad.
+// Takes the fields of an object one by one. A missing field keeps its value; a field of the wrong
+// type, out of range or never taken makes the whole object invalid.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object), good_(object.is_object()) {}
@@ -143,7 +143,7 @@ bool ReadNumber(std::string_view text, int base, Number& out) {
   return error == std::errc() && stop == end;
 }
 
-// The value named `name`; false when there is none.
+// Finds the value named `name`; false if there is none.
 template <typename Enum>
 bool ReadEnum(std::string_view name, Enum last, std::string_view (*name_of)(Enum), Enum& out) {
   for (int i = 0; i <= static_cast<int>(last); ++i) {
@@ -257,7 +257,7 @@ std::string EncodeJsonLine(const Change& change) {
     object["lines"] = {{"added", change.lines->added}, {"removed", change.lines->removed}};
   if (change.binary) object["binary"] = true;
   if (!change.noise.empty()) object["noise"] = change.noise;
-  // Everything put in is UTF-8; the handler is for a noise group that CheckChange would refuse.
+  // All input is UTF-8; the handler is for a noise group that CheckChange would refuse.
   return EscapeJson(object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -267,7 +267,7 @@ Result<Change> DecodeJsonLine(std::string_view line) {
   if (!outline.shallow) return Fail(Code::kInvalid, "read change: nested too deeply");
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) return Fail(Code::kInvalid, "read change: not JSON");
-  // Of a key that is there twice one reader takes the first value and another the last.
+  // Readers disagree about duplicate keys: some take the first value, some the last.
   if (CountKeys(object) != outline.keys)
     return Fail(Code::kInvalid, "read change: a field is there twice");
   Change change;

@@ -85,7 +85,7 @@ TEST(ChangeLine, HostileBytesComeBack) {
   }
 }
 
-TEST(ChangeLine, PathThatIsNoUtf8IsShownAndKeptApart) {
+TEST(ChangeLine, PathThatIsNotUtf8IsShownEscapedAndKeptRaw) {
   const std::string line =
       Encoded({.path = "/a\xff", .kind = ChangeKind::kAdded, .new_side = File("")});
   EXPECT_NE(line.find(R"("path":"/a\\xff","path_base64":"L2H/")"), std::string::npos) << line;
@@ -153,7 +153,7 @@ TEST(ChangeLine, RefusesWhatItDoesNotFullyUnderstand) {
     EXPECT_FALSE(DecodeJsonLine(line)) << line;
 }
 
-TEST(CheckChange, WhatIsGoneFromARenamedDirectoryTellsWhereItWas) {
+TEST(CheckChange, ADeletionInARenamedDirectoryNamesItsOldPath) {
   Change change = Modified();
   change.kind = ChangeKind::kDeleted;
   change.path = "/new/f";
@@ -193,7 +193,7 @@ TEST(CheckChange, SidesBelongToTheKind) {
   }
 }
 
-TEST(CheckChange, ContentOfFilesNobodyReadIsBelieved) {
+TEST(CheckChange, ContentWithoutAHashIsTakenAsGiven) {
   Change change = Modified();
   change.old_side->sha256.reset();
   change.old_side->size = change.new_side->size;
@@ -204,7 +204,7 @@ TEST(CheckChange, ContentOfFilesNobodyReadIsBelieved) {
   EXPECT_FALSE(CheckChange(change));
 }
 
-TEST(Base64, RoundTripsAndHasOneFormOnly) {
+TEST(Base64, RoundTripsAndHasOnlyOneForm) {
   for (const auto& [bytes, text] : std::vector<std::pair<std::string, std::string>>{
            {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xfb\xff"s, "+/8="}}) {
     EXPECT_EQ(ToBase64(bytes), text);
@@ -215,7 +215,7 @@ TEST(Base64, RoundTripsAndHasOneFormOnly) {
     EXPECT_FALSE(FromBase64(text)) << text;
 }
 
-TEST(Sha256, IsTheWellKnownOne) {
+TEST(Sha256, MatchesKnownHashes) {
   EXPECT_EQ(ToHex(HashOf("abc")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Sha256FromHex(ToHex(HashOf("abc"))), HashOf("abc"));

@@ -11,19 +11,19 @@
 
 namespace cloche::change {
 
-// What a person approves and a promotion applies, as one hash: every path with its kind and both
-// sides. Noise groups, line counts and `differs` are how it is shown, and not in it. The encoding
-// that is hashed is in docs/formats/changes.md.
+// One hash over everything a person approves and a promotion applies: every path with its kind and
+// both sides. It leaves out noise groups, line counts and `differs`, which are only for display.
+// docs/formats/changes.md describes the hashed encoding.
 class ChangeSetDigest {
  public:
   ChangeSetDigest();
 
-  // In ascending order of the bytes of `path`, each path once. Refuses what CheckChange refuses,
-  // and a new file without a hash: nothing would bind what it holds. After a refusal there is no
+  // Call in ascending byte order of `path`, once per path. Refuses what CheckChange refuses, and a
+  // new file without a hash, because nothing would bind its content. After a refusal there is no
   // digest.
   Status Add(const Change& change);
 
-  Result<std::string> Finish();  // "sha256:" and 64 hex digits; once
+  Result<std::string> Finish();  // "sha256:" and 64 hex digits; call once
 
  private:
   using Groups = std::unordered_map<uint64_t, uint64_t>;
@@ -37,8 +37,7 @@ class ChangeSetDigest {
   std::string last_path_;  // "" before the first
   uint64_t count_ = 0;
   bool refused_ = false;
-  // The numbers of hard link groups are whatever the walk gave; here they count from 1 in the order
-  // of their first path.
+  // The walk numbers hard link groups arbitrarily; here they count from 1 in order of first path.
   Groups old_groups_;
   Groups new_groups_;
 };

@@ -107,7 +107,7 @@ TEST(ChangeSetDigest, IsTheSameHoweverItIsShown) {
   EXPECT_EQ(DigestOf({shown}), DigestOf({Base()}));
 }
 
-TEST(ChangeSetDigest, HardLinksCountByWhoIsLinkedWithWhom) {
+TEST(ChangeSetDigest, HardLinksCountByWhichNamesAreLinked) {
   const auto linked = [](uint64_t a, uint64_t b, uint64_t c) {
     std::vector<Change> changes;
     uint64_t groups[] = {a, b, c};
@@ -125,7 +125,7 @@ TEST(ChangeSetDigest, HardLinksCountByWhoIsLinkedWithWhom) {
   EXPECT_NE(linked(1, 1, 2), linked(1, 1, 1));
 }
 
-TEST(ChangeSetDigest, OrderIsThatOfBytesAndPathsComeOnce) {
+TEST(ChangeSetDigest, PathsAreInByteOrderAndUnique) {
   const auto accepts = [](std::string_view first, std::string_view second) {
     ChangeSetDigest digest;
     Change change = Base();

@@ -2,7 +2,7 @@
 
 #include "base/ascii.h"
 
-// Apart from the hashing, so that programs which only read changes do not need OpenSSL.
+// Separate from the hashing, so that programs that only read changes do not need OpenSSL.
 namespace cloche::change {
 std::string BytesToHex(std::span<const unsigned char> bytes) {
   return Hex(bytes.data(), bytes.size());

@@ -27,8 +27,8 @@ uint64_t HashLine(std::string_view line) {
   return hash ^ hash >> 32;
 }
 
-// Equal lines get equal numbers. The hash is not secret, so whoever wrote the lines can make them
-// collide: that is paid from `work`.
+// Equal lines get equal numbers. The hash is not secret, so an attacker can make lines collide; the
+// cost is taken from `work`.
 class Interner {
  public:
   Interner(size_t lines, uint64_t& work)
@@ -74,15 +74,15 @@ class Interner {
   bool exhausted_ = false;
 };
 
-// The lines of a text between the common front and the common end.
+// The lines of a text between the common beginning and the common end.
 struct Middle {
   size_t first = 0;
   std::vector<uint32_t> numbers;
   std::vector<bool> changed;
 };
 
-// Those elements that the other side has too, and where they were: a line of one side only is
-// changed for sure, and a search without such lines is much shorter.
+// The elements that the other side has, too, and their positions. A line that only one side has is
+// certainly changed, and leaving it out makes the search much shorter.
 struct Shared {
   std::vector<uint32_t> numbers;
   std::vector<uint32_t> places;
@@ -104,7 +104,7 @@ void CopyMarks(const std::vector<bool>& from, const Shared& shared, Middle& to) 
     if (from[i]) to.changed[shared.places[i]] = true;
 }
 
-// False when the work ran out: then the marks are right, but more than needed.
+// False if the work ran out: the marks are then correct, but not minimal.
 bool MarkMiddle(const LineIndex& old_lines, const LineIndex& new_lines, Middle& old_middle,
                 Middle& new_middle, uint64_t work) {
   Interner interner(old_middle.numbers.size() + new_middle.numbers.size(), work);
@@ -148,7 +148,7 @@ std::vector<Block> BlocksOf(const Middle& old_middle, const Middle& new_middle) 
                         static_cast<uint32_t>(i - old_first),
                         static_cast<uint32_t>(new_middle.first + new_first),
                         static_cast<uint32_t>(j - new_first)});
-    // What is not changed is equal on both sides, line by line.
+    // Unchanged lines are equal on both sides, one by one.
     if (i < old_middle.changed.size()) ++i;
     if (j < new_middle.changed.size()) ++j;
   }
@@ -166,8 +166,8 @@ size_t Indent(std::string_view line) {
   return kBlank;
 }
 
-// Where the same lines stand before and behind an inserted (or deleted) block, it may as well begin
-// a few lines earlier or later. People expect it to begin at the line with the smallest indent.
+// If the same lines precede and follow an inserted (or deleted) block, it may begin a few lines
+// earlier or later. People expect it to begin at the line with the smallest indent.
 void Slide(const LineIndex& lines, size_t first, size_t count, size_t room_up, size_t room_down,
            Block& block) {
   constexpr size_t kFar = 100;
@@ -188,7 +188,7 @@ void SlideAll(LineDiff& diff) {
   for (size_t i = 0; i < diff.blocks.size(); ++i) {
     Block& block = diff.blocks[i];
     if ((block.old_count == 0) == (block.new_count == 0)) continue;
-    // One equal line is left to either neighbour.
+    // Leave one equal line to each neighbour.
     const size_t before =
         i == 0 ? 0 : diff.blocks[i - 1].new_first + diff.blocks[i - 1].new_count + 1;
     const size_t room_up = block.new_first - std::min<size_t>(before, block.new_first);

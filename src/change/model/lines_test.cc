@@ -9,7 +9,8 @@
 namespace cloche::change {
 namespace {
 
-// What the blocks make of the old text; and they must be in order, apart, and between equal lines.
+// Applies the blocks to the old text, and checks that they are in order, apart, and between equal
+// lines.
 std::string Applied(const LineDiff& diff) {
   std::string text;
   size_t old_line = 0;
@@ -35,7 +36,7 @@ std::string Lines(const std::vector<int>& numbers) {
   return text;
 }
 
-// Fewest lines to add and remove, by the table that everybody can check.
+// The minimum number of added and removed lines, by the textbook table.
 size_t FewestEdits(const std::vector<int>& a, const std::vector<int>& b) {
   std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 1; i <= a.size(); ++i)
@@ -85,7 +86,7 @@ TEST(DiffLines, StaysRightWhenTheWorkRunsOut) {
   EXPECT_GT(hurried, 0u);
 }
 
-TEST(DiffLines, ManyDifferencesKeepWhatIsCommon) {
+TEST(DiffLines, ManyDifferencesKeepCommonLines) {
   std::mt19937 random(3);
   std::vector<int> a(20'000);
   for (int& number : a) number = static_cast<int>(random() % 500);
@@ -99,7 +100,7 @@ TEST(DiffLines, ManyDifferencesKeepWhatIsCommon) {
   EXPECT_LT(diff->added, 6'000u);
 }
 
-TEST(DiffLines, WholeTextsOfOneSide) {
+TEST(DiffLines, ComparesWithAnEmptyText) {
   for (const auto& [old_text, new_text, removed, added] :
        std::vector<std::tuple<std::string, std::string, size_t, size_t>>{
            {"", "", 0, 0},
@@ -126,7 +127,7 @@ TEST(DiffLines, InsertedFunctionBeginsAtItsFirstLine) {
   EXPECT_EQ(diff->blocks, (std::vector<Block>{{4, 0, 4, 4}}));
   const auto back = DiffLines(new_text, old_text);
   EXPECT_EQ(back->blocks, (std::vector<Block>{{4, 4, 4, 0}}));
-  // The first line of both comments is the same: it belongs to the new one.
+  // Both comments begin with the same line: it belongs to the new one.
   const std::string commented = "/**\n * x\n */\nx();\n";
   const std::string two = "/**\n * w\n */\nw();\n" + commented;
   EXPECT_EQ(DiffLines(commented, two)->blocks, (std::vector<Block>{{0, 0, 0, 4}}));

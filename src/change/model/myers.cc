@@ -6,7 +6,7 @@
 namespace cloche::change {
 namespace {
 
-// Edits after which a search stops to look for the best way and takes a good one.
+// After this many edits, the search settles for a good path instead of the best.
 constexpr int64_t kManyEdits = 256;
 
 struct Box {
@@ -31,7 +31,7 @@ class Search {
         backward_(a.size() + b.size() + 3) {}
 
   bool Run() {
-    // Not by recursion: a split that is only good may leave nearly everything on one side.
+    // Not recursive: a split that is merely good may leave nearly everything on one side.
     std::vector<Box> open = {
         {0, static_cast<int64_t>(a_.size()), 0, static_cast<int64_t>(b_.size())}};
     while (!open.empty()) {
@@ -84,8 +84,8 @@ class Search {
     hurried_ = hurried_ || exhausted_;
   }
 
-  // A point on a shortest path through the trimmed box, both halves smaller than it. Searches from
-  // both ends until the two meet.
+  // A point on a shortest path through the trimmed box that leaves two smaller boxes. Searches from
+  // both ends until they meet.
   Point Split(const Box& box) {
     const int64_t low = box.a_begin - box.b_end;  // diagonals of the box: [low, high]
     const int64_t high = box.a_end - box.b_begin;
@@ -98,8 +98,8 @@ class Search {
     Backward(backward_mid) = static_cast<int32_t>(box.a_end);
 
     for (int64_t edits = 1;; ++edits) {
-      // One more edit from the start. Diagonals outside the box cannot be reached; they count as
-      // never reached, so that their neighbours do not read what was there before.
+      // One more edit from the start. Diagonals outside the box are marked as never reached, so
+      // that their neighbours do not read stale values.
       forward_low > low ? Forward(--forward_low - 1) = -1 : ++forward_low;
       forward_high < high ? Forward(++forward_high + 1) = -1 : --forward_high;
       for (int64_t k = forward_high; k >= forward_low; k -= 2) {
@@ -134,7 +134,7 @@ class Search {
     }
   }
 
-  // Where the search from the start got furthest.
+  // The point where the search from the start got furthest.
   Point Furthest(const Box& box, int64_t forward_low, int64_t forward_high) {
     Point best{box.a_begin, box.b_begin};
     for (int64_t k = forward_high; k >= forward_low; k -= 2) {

@@ -120,7 +120,7 @@ bool HasComponents(std::string_view path, std::string_view components) {
   return false;
 }
 
-// Made again by the next build, which would take a newer one for its own.
+// The next build makes these again, and would link a newer one as its own.
 bool IsObject(std::string_view rest) {
   const std::string_view name = rest.substr(rest.rfind('/') + 1);
   for (const std::string_view ending : {".o", ".a", ".lo", ".obj"})
@@ -128,17 +128,17 @@ bool IsObject(std::string_view rest) {
   return false;
 }
 
-// `path` as seen from `top`, which it is within: "" or "/...".
+// `path` relative to `top`, which contains it: "" or "/...".
 std::string_view Below(std::string_view path, std::string_view top) {
   return top == "/" ? path : path.substr(top.size());
 }
 
-// Whether `rest`, as Below gives it, is `relative` or below it.
+// Whether `rest`, as returned by Below, is `relative` or below it.
 bool StartsWith(std::string_view rest, std::string_view relative) {
   return rest.starts_with('/') && IsWithin(rest.substr(1), relative);
 }
 
-// Length of what `row` names when `path` is within it, else 0.
+// The length of the path that `row` names if it contains `path`, otherwise 0.
 size_t MatchedLength(const NoiseRow& row, std::string_view path, std::string_view home) {
   if (row.place == kRoot) return IsWithin(path, row.path) ? row.path.size() : 0;
   const std::string_view rest = Below(path, home);
@@ -160,19 +160,19 @@ std::span<const NoiseRow> NoiseTable() { return kTable; }
 Group Classify(std::string_view path, std::string_view project, std::string_view home) {
   const bool in_project = IsWithin(path, project);
   const bool in_home = IsWithin(path, home);
-  // What the components of a row of any place may be looked for in: a project is not a cache
-  // because of where it lies.
+  // kAnywhere rows match only below the project: a project is not a cache just because of where it
+  // lies.
   const std::string_view inner = in_project ? Below(path, project) : path;
   for (const NoiseRow& row : kTable) {
     if (row.place == kAnywhere) {
       if (HasComponents(inner, row.path)) return row.group;
       continue;
     }
-    // In the home only its own rows hold: a home in /tmp is a home.
+    // In the home directory only its own rows apply: a home in /tmp is still a home.
     if (in_home != (row.place == kHome) && !(row.place == kRoot && home == "/")) continue;
     const size_t length = MatchedLength(row, path, home);
     if (length == 0) continue;
-    // Below the project, not the project itself and not above it.
+    // Only below the project, not the project itself or above it.
     if (in_project && length <= (project == "/" ? 0 : project.size())) continue;
     return row.group;
   }

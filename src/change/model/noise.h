@@ -8,16 +8,16 @@
 
 namespace cloche::change {
 
-// Where a change belongs when people look at it. What is in another group than kReal is not shown
-// unless asked for, and not promoted unless named; in the digest of a diff it is.
+// The group under which a change is shown. Groups other than kReal are shown only on request and
+// promoted only by name, but they are part of a diff's digest.
 enum class Group : uint8_t {
-  kReal,      // the project, and whatever of the home is not in the table
-  kPackages,  // what package managers keep for themselves
+  kReal,      // the project, and anything in the home that is not in the table
+  kPackages,  // kept by package managers
   kCaches,    // can be made again
   kLogs,
   kTemporary,
-  kHistory,  // what was typed
-  kSystem,   // outside of project and home, and not in the table
+  kHistory,  // typed commands
+  kSystem,   // outside project and home, and not in the table
 };
 
 std::string_view GroupName(Group group);  // "" for kReal, else "packages", ...
@@ -37,12 +37,12 @@ struct NoiseRow {
   std::string_view why;
 };
 
-// A row that names part of what another row names comes before it.
+// If two rows overlap, the more specific one comes first.
 std::span<const NoiseRow> NoiseTable();
 
-// All three are clean absolute paths; `project` and `home` may be "" (there is none). The project
-// wins: objects of its builds (*.o, *.a) are caches, and in it a row holds only when it is of any
-// place, or names something below the project (a home's caches when the whole home is the project).
+// All three are clean absolute paths; `project` and `home` may be "" (none). The project wins: its
+// build objects (*.o, *.a) are caches, and otherwise only kAnywhere rows and rows that name
+// something below the project apply in it (a home's caches if the whole home is the project).
 Group Classify(std::string_view path, std::string_view project, std::string_view home);
 
 }  // namespace cloche::change

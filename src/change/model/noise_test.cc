@@ -44,7 +44,7 @@ TEST(Noise, EachPlaceHasItsGroup) {
   EXPECT_EQ(Of("/"), Group::kSystem);
 }
 
-TEST(Noise, ProjectWinsButForItsOwnCaches) {
+TEST(Noise, ProjectWinsExceptForItsOwnCaches) {
   for (const char* project : {"/tmp/app", "/var/cache/app", "/home/u/.cache/app", "/var/log/app",
                               "/home/u/x/__pycache__/app", "/tmp"}) {
     const std::string inside = project;
@@ -60,7 +60,7 @@ TEST(Noise, ProjectWinsButForItsOwnCaches) {
   EXPECT_EQ(Classify("/tmp/appendix", "/tmp/app", kHomeOfU), Group::kTemporary);
 }
 
-TEST(Noise, RowsBelowTheProjectHold) {
+TEST(Noise, RowsBelowTheProjectApply) {
   EXPECT_EQ(Classify("/home/u/.cache/x", kHomeOfU, kHomeOfU), Group::kCaches);
   EXPECT_EQ(Classify("/home/u/notes", kHomeOfU, kHomeOfU), Group::kReal);
   EXPECT_EQ(Classify("/var/log/x", "/", kHomeOfU), Group::kLogs);
@@ -76,7 +76,7 @@ TEST(Noise, HomeMayLieAnywhereOrBeMissing) {
   EXPECT_EQ(Classify("/tmp/x", "", "/"), Group::kTemporary);
 }
 
-TEST(Noise, ObjectsOfABuildAreMadeAgain) {
+TEST(Noise, BuildObjectsAreCaches) {
   for (const char* path : {"/p/a.o", "/p/src/lib.a", "/p/a.lo", "/p/x/a.obj"})
     EXPECT_EQ(Classify(path, "/p", "/h"), Group::kCaches) << path;
   EXPECT_EQ(Classify("/p/a.c", "/p", "/h"), Group::kReal);
@@ -94,7 +94,7 @@ TEST(NoiseTable, EveryRowIsReachedAndSaysWhy) {
                                                          : "/srv/deep/" + path;
     EXPECT_TRUE(IsCleanPath(full)) << full;
     for (const std::string& one : {full, full + "/x"}) EXPECT_EQ(Of(one), row.group) << one;
-    // No other row would have said so without it: each is needed.
+    // No other row covers it: each row is needed.
     for (const NoiseRow& other : NoiseTable()) {
       if (&other == &row || other.place != row.place || other.group != row.group) continue;
       EXPECT_FALSE(path.starts_with(std::string(other.path) + "/")) << path << " " << other.path;

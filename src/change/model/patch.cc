@@ -21,14 +21,14 @@ struct Blob {
   std::string_view Mode() const { return symlink ? "120000" : executable ? "100755" : "100644"; }
 };
 
-constexpr size_t kMostLiteral = 64 << 20;  // of a binary file that is held whole
+constexpr size_t kMostLiteral = 64 << 20;  // of a binary file that is included whole
 
 bool IsGitDirectory(std::string_view component) {
   return component.size() == 4 && component[0] == '.' && (component[1] | 0x20) == 'g' &&
          (component[2] | 0x20) == 'i' && (component[3] | 0x20) == 't';
 }
 
-// git apply refuses the whole patch for one name in a .git.
+// git apply refuses the whole patch if one name is in a .git.
 bool HasGitDirectory(std::string_view name) {
   for (size_t start = 0; start <= name.size();) {
     const size_t end = std::min(name.find('/', start), name.size());
@@ -53,14 +53,14 @@ std::optional<Blob> BlobOf(const std::string& path, const std::optional<Side>& s
   return blob;
 }
 
-// In the lines of --- and +++ a name with a space ends with a tab: patch would cut it otherwise.
+// In --- and +++ lines, a name with a space ends with a tab; otherwise patch would cut it.
 std::string LabelLine(std::string_view marker, std::string_view label) {
   const bool bare_space = !label.starts_with('"') && label.find(' ') != std::string_view::npos;
   return fmt::format("{} {}{}\n", marker, label, bare_space ? "\t" : "");
 }
 
-// patch reads a name with spaces from --- and +++ only, and not when a space is its last character.
-// In quotes it reads it anywhere, and git does too, though it never writes them for a space.
+// patch reads a name with spaces only from --- and +++, and not if its last character is a space.
+// In quotes it reads it anywhere; so does git, though it never writes quotes for a space.
 std::string QuoteForPatch(std::string_view name, bool spaces_too) {
   std::string quoted = GitQuote(name);
   if (spaces_too && !quoted.starts_with('"') && quoted.find(' ') != std::string::npos)
@@ -69,12 +69,12 @@ std::string QuoteForPatch(std::string_view name, bool spaces_too) {
 }
 
 std::string RangeText(size_t first, size_t count) {
-  // A range without lines is named by the line before it.
+  // An empty range is named by the line before it.
   const size_t start = count == 0 ? first : first + 1;
   return count == 1 ? fmt::format("{}", start) : fmt::format("{},{}", start, count);
 }
 
-// Collects small pieces and hands on large ones, so that a patch of any size takes little memory.
+// Collects small pieces and passes on large ones, so that a patch of any size takes little memory.
 class Output {
  public:
   explicit Output(const PatchSink& sink) : sink_(sink) {}
@@ -110,7 +110,7 @@ void PutLines(Output& out, std::string_view mark, const LineIndex& lines, size_t
   }
 }
 
-// The blocks of one hunk, with the equal lines between and around them.
+// Writes the blocks of one hunk, with the equal lines between and around them.
 void PutHunk(Output& out, const LineDiff& diff, std::span<const Block> blocks, size_t context) {
   const Block& front = blocks.front();
   const Block& back = blocks.back();
@@ -145,7 +145,7 @@ void PutHunks(Output& out, const LineDiff& diff, size_t context) {
   }
 }
 
-// Percent of the larger content that both have.
+// How much of the larger content both share, in percent.
 unsigned Similarity(const std::optional<LineDiff>& diff, const Blob& from, const Blob& to) {
   if (from.content == to.content) return 100;
   if (!diff) return 0;
@@ -156,7 +156,7 @@ unsigned Similarity(const std::optional<LineDiff>& diff, const Blob& from, const
   return std::min(99u, static_cast<unsigned>((from.content.size() - removed) * 100 / larger));
 }
 
-// From one blob to another, or from or to nothing. Both are of one type.
+// From one blob to another, or from or to nothing. Both have the same type.
 void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& options) {
   const std::string& old_name = (from != nullptr ? from : to)->name;
   const std::string& new_name = (to != nullptr ? to : from)->name;
@@ -187,7 +187,7 @@ void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& 
   const bool literal =
       !same && !diff && old_content.size() <= kMostLiteral && new_content.size() <= kMostLiteral;
   const std::string nothing(GitBlobName("").size(), '0');
-  // From this line alone patch knows that it may touch a symlink, and delete an empty file.
+  // Without this line, patch neither touches a symlink nor deletes an empty file.
   if (from != nullptr && to != nullptr && from->symlink && !same) {
     head += fmt::format("index {}..{} {}\n", GitBlobName(old_content), GitBlobName(new_content),
                         from->Mode());
@@ -204,7 +204,7 @@ void PutPair(Output& out, const Blob* from, const Blob* to, const PatchOptions& 
   else if (!same)
     head += LabelLine("---", from_side) + LabelLine("+++", to_side);
   out.Put(head);
-  // Both ways, as git writes it.
+  // Both directions, as git writes it.
   if (literal)
     for (const std::string_view content : {new_content, old_content})
       WriteLiteral(content, [&](std::string_view piece) {
@@ -244,8 +244,8 @@ PatchResult WritePatch(const Change& change, std::string_view old_content,
   if (from && to && from->name == to->name && from->Mode() == to->Mode() &&
       from->content == to->content)
     return PatchResult::kNotHeld;
-  // git writes another type as one file deleted and one made. It would write a symlink that moved
-  // as a rename, but patch takes that for files only.
+  // git writes a type change as a deletion and an addition. It would write a moved symlink as a
+  // rename, but patch accepts those only for files.
   const bool apart =
       from && to && (from->symlink != to->symlink || (from->symlink && from->name != to->name));
   const Blob* const old_blob = from ? &*from : nullptr;

@@ -38,7 +38,7 @@ Change Modified(std::string path, std::string_view from, std::string_view to) {
   return change;
 }
 
-// Applies the hunks of one patch, believing nothing: every number and context line is checked.
+// Applies the hunks of one patch and checks every number and context line.
 class Applier {
  public:
   Applier(std::string_view patch, std::string_view old_text) : patch_(patch), old_(old_text) {}
@@ -122,7 +122,7 @@ class Applier {
   size_t new_line_ = 0;
 };
 
-TEST(Patch, AppliedItGivesTheNewText) {
+TEST(Patch, ApplyingItGivesTheNewText) {
   std::mt19937 random(4);
   const std::vector<std::string> kinds = {"a",
                                           "b",
@@ -224,7 +224,7 @@ TEST(Patch, NamesAreQuotedAsGitDoes) {
                   .starts_with("diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\n"));
 }
 
-TEST(Patch, WhatGitHasNoWordsForIsNotHeld) {
+TEST(Patch, ChangesThatGitCannotExpressAreLeftOut) {
   Change owner = Modified("/a", "x", "x");
   owner.new_side->uid = 5;
   EXPECT_EQ(PatchOf(owner, "x", "x"), "");
@@ -240,7 +240,7 @@ TEST(Patch, WhatGitHasNoWordsForIsNotHeld) {
   EXPECT_EQ(PatchOf(root, "", "", {.root = "/project"}), "");
 }
 
-TEST(Patch, RenameAcrossTheRootIsHalfOfOne) {
+TEST(Patch, RenameAcrossTheRootIsAnAdditionOrADeletion) {
   Change change{.path = "/p/new",
                 .kind = ChangeKind::kRenamed,
                 .old_path = "/tmp/old",
@@ -252,7 +252,7 @@ TEST(Patch, RenameAcrossTheRootIsHalfOfOne) {
             "diff --git a/old b/old\ndeleted file mod");
 }
 
-TEST(Patch, IsStreamedAndStopsWhenNobodyWantsMore) {
+TEST(Patch, IsStreamedAndStopsWhenTheSinkDoes) {
   std::string old_text;
   std::string new_text;
   for (int i = 0; i < 100'000; ++i) {

@@ -1,4 +1,4 @@
-// The patches of patch.cc in the hands of the programs people apply them with.
+// Applies the patches of patch.cc with the programs people use.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -149,14 +149,14 @@ void ExpectApplies(std::span<const std::pair<std::string_view, std::string_view>
     SCOPED_TRACE(std::string(tool) + "\n" + patch);
     const fs::path top = folder.path() / tool;
     Write(top, from);
-    // A repository of its own, or git apply would look for one above.
+    // Its own repository, or git apply would look for one above.
     const std::string enter = "cd '" + top.string() + "' && umask 022 && git init -q . && ";
     ASSERT_EQ(std::system((enter + std::string(command) + " 2>&1").c_str()), 0);
     EXPECT_EQ(Read(top), to);
   }
 }
 
-// Both programs go both ways.
+// Both programs apply the patch in both directions.
 void ExpectBothApply(const Tree& from, const Tree& to, const Renames& renames = {}) {
   ExpectApplies(kTools, from, to, renames);
   Renames back;
@@ -242,7 +242,7 @@ TEST(PatchTools, SymlinksAreTheirTargets) {
                   {{"moved2", "moved"}});
 }
 
-TEST(PatchTools, UnusualNamesArrive) {
+TEST(PatchTools, UnusualNamesAreKept) {
   const std::string names[] = {"with space",    "\"quoted\"", "back\\slash", "tab\there",
                                "uml\xc3\xa4ut", "\xff\xfe",   "-dash",       "a b/c d",
                                "\x01",          "it's",       "trailing ",   " leading",
@@ -264,7 +264,7 @@ TEST(PatchTools, UnusualNamesArrive) {
   ExpectBothApply(from, to, renames);
 }
 
-TEST(PatchTools, NewlineInANameIsForGitOnly) {
+TEST(PatchTools, OnlyGitAppliesANameWithANewline) {
   const std::span git = std::span(kTools).first(1);
   ExpectApplies(git, {{"a\nb", {"1\n"}}, {"old\n", {"x"}}},
                 {{"a\nb", {"2\n"}}, {"\n", {"2\n"}}, {"new\n+++ b/x", {"x"}}},

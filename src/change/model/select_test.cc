@@ -24,7 +24,7 @@ TEST(ApplyChosen, OneBlockLeavesTheOthersOld) {
   EXPECT_EQ(Chosen({false, false, true}), "one\ntwo\nthree\nfour\nfive\nlast\n");
 }
 
-TEST(ApplyChosen, AChoiceMissingOrTooManyIsRefused) {
+TEST(ApplyChosen, TooFewOrTooManyChoicesAreRefused) {
   EXPECT_EQ(Chosen({true, true}), "refused");
   EXPECT_EQ(Chosen({true, true, true, true}), "refused");
 }

@@ -1,5 +1,5 @@
-// OpenSSL's EVP functions read openssl.cnf, allocate and lock when first used. These do none of it,
-// so they also work in a process that may do nothing but read and write.
+// OpenSSL's EVP functions read openssl.cnf, allocate and lock when first used. These do not, so
+// they also work in a process that may only read and write.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "change/model/sha256.h"
 

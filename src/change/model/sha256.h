@@ -11,7 +11,7 @@ namespace cloche::change {
 
 using Sha256 = std::array<unsigned char, 32>;
 
-// SHA-256 of what is fed to it piece by piece.
+// SHA-256 of data fed piece by piece.
 class Sha256Stream {
  public:
   Sha256Stream();
@@ -19,7 +19,7 @@ class Sha256Stream {
   Sha256 Finish();  // once
 
  private:
-  // OpenSSL's SHA256_CTX, without its header here; sha256.cc checks that it fits.
+  // OpenSSL's SHA256_CTX, without including its header; sha256.cc checks that it fits.
   alignas(8) std::array<unsigned char, 128> state_;
 };
 
@@ -29,7 +29,7 @@ std::string BytesToHex(std::span<const unsigned char> bytes);
 std::string ToHex(const Sha256& hash);                      // 64 of [0-9a-f]
 std::optional<Sha256> Sha256FromHex(std::string_view hex);  // exactly that form
 
-// The name git has for a file with this content, in hex.
+// git's name for a file with this content, in hex.
 std::string GitBlobName(std::string_view content);
 
 }  // namespace cloche::change

@@ -17,9 +17,9 @@ uint64_t Sum(uint64_t a, uint64_t b) {
                                                       : a + b;
 }
 
-// The end of an escaped name, in at most `width` columns; at the start of a component if it can be.
+// The end of an escaped name, in at most `width` columns; starts at a component if possible.
 std::string ShortName(const std::string& name, size_t width) {
-  // Nobody reads further back than this, whatever the width of the characters is.
+  // No suffix that fits is longer than this, whatever the width of its characters.
   std::string_view end = name;
   const bool far = end.size() > 16 * width;
   if (far) end.remove_prefix(end.size() - 16 * width);
@@ -43,7 +43,7 @@ std::string ShortName(const std::string& name, size_t width) {
 
 std::string ModeText(const Side& side) { return fmt::format("{:04o}", side.mode); }
 
-// What lines do not tell.
+// Says what line counts do not.
 std::string NoteOf(const Change& change) {
   const auto typed = [](std::string_view word, const Side& side) {
     return side.type == FileType::kFile ? fmt::format("({})", word)
@@ -71,7 +71,7 @@ std::string NoteOf(const Change& change) {
   return note.empty() ? note : note + ")";
 }
 
-// In place of a number of lines; "" = there is one.
+// Shown instead of a line count; "" = there is one.
 std::string TextOf(const Change& change) {
   if (change.lines) return "";
   if (change.new_side && change.new_side->type == FileType::kSymlink)
@@ -88,7 +88,7 @@ std::string TextOf(const Change& change) {
                      is_file(change.new_side) ? change.new_side->size : 0);
 }
 
-// At least 1 for what is not 0. Counts may be as large as numbers get, so not in integers.
+// At least 1 for a nonzero count. Uses doubles, because counts may be as large as integers get.
 size_t Scaled(uint64_t count, size_t width, uint64_t largest) {
   if (count == 0) return 0;
   return 1 + static_cast<size_t>(static_cast<double>(count) * static_cast<double>(width - 1) /
@@ -159,7 +159,7 @@ void Counts::Add(const Counts& other) {
 }
 
 void Summary::Add(const Change& change) {
-  // A group nobody knows hides nothing.
+  // An unknown group hides nothing.
   const Group group = GroupFromName(change.noise).value_or(Group::kReal);
   counts_[static_cast<size_t>(group)].Add(change);
 }
@@ -207,7 +207,7 @@ std::string StatTable::Render() const {
     largest = std::max(largest, Sum(row.added, row.removed));
   }
   number_width = fmt::formatted_size("{}", largest);
-  // As git divides a line: the graph gets three eighths at most when the names need the room.
+  // Divided as in git: the graph gets at most three eighths if the names need the room.
   const size_t frame = number_width + 6;
   const size_t width = std::max(options_.width, frame + 12);
   auto graph_width = static_cast<size_t>(std::min<uint64_t>(largest, width));

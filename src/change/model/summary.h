@@ -26,7 +26,7 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
-// What a change set amounts to, per group. Sums stop at the largest number instead of passing it.
+// Counts per group. Sums saturate instead of wrapping.
 class Summary {
  public:
   void Add(const Change& change);
@@ -40,17 +40,17 @@ class Summary {
 struct StatOptions {
   std::string root = "/";  // names below it are shown relative to it
   size_t width = 80;
-  size_t rows = 100'000;  // of more only the number is shown
+  size_t rows = 100'000;  // beyond that, only a count is shown
   bool colour = false;
 };
 
-// The text of `--stat`: a line per change, with a graph of added and removed lines, as git's
+// The text of `--stat`: a line per change, with a graph of added and removed lines, like git's
 // --compact-summary. Names are escaped for a terminal. Changes must have passed CheckChange.
 class StatTable {
  public:
   explicit StatTable(StatOptions options);
   void Add(const Change& change);
-  std::string Render() const;  // "" when there was no change
+  std::string Render() const;  // "" if there was no change
 
  private:
   struct Row {

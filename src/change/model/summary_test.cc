@@ -113,7 +113,7 @@ TEST(StatTable, FitsItsWidth) {
   }
 }
 
-TEST(StatTable, EverySmallPartIsSeen) {
+TEST(StatTable, EveryNonzeroPartIsVisible) {
   StatTable table({.width = 40, .colour = true});
   table.Add(Lines("/a", 1'000'000, 1));
   const std::string text = table.Render();

@@ -78,7 +78,7 @@ class Reader : public TomlReader {
       const auto parsed = ParseLimitText(name, Written(value));
       if (!parsed)
         return Complain(value, name + ": " + parsed.error().message, parsed.error().cure);
-      // Alone, so that what is out of range is told with its line.
+      // Parsed alone, so that an error names the line.
       if (const auto one = ParseLimits({{name, *parsed}}); !one)
         return Complain(value, one.error().message, one.error().cure);
       all[name] = *parsed;
@@ -109,7 +109,7 @@ class Reader : public TomlReader {
     if (const auto* number = node->as_floating_point()) seconds = number->get();
     if (const auto* text = node->as_string())
       if (const auto parsed = ParseDuration(text->get())) seconds = *parsed;
-    // Not a number is in no range.
+    // Negated, so that NaN fails, too.
     if (!seconds || !(*seconds >= least && *seconds <= kMostSeconds))
       return Complain(*node,
                       fmt::format("{} is not a number of seconds from {} to {}", key, least,
@@ -202,8 +202,8 @@ class Reader : public TomlReader {
     return {};
   }
 
-  // What nobody has judged needs a person: a stage without a tier, and an environment that is not
-  // known, whatever tier it was given.
+  // Two stages always need a person: one without a tier, and one for an unknown environment,
+  // whatever its tier says.
   Status Tier(const toml::table& table, Stage& stage) const {
     std::string tier;
     CLOCHE_TRY(Text(table, "approval", tier));
@@ -214,7 +214,7 @@ class Reader : public TomlReader {
     else if (!tier.empty() && tier != "approve")
       return Complain(*table.get("approval"), fmt::format("approval = '{}' is unknown", tier),
                       "known here: auto, notify, approve");
-    if (!stage.ChangesReality()) stage.approval = Approval::kAuto;  // there is nothing to approve
+    if (!stage.ChangesReality()) stage.approval = Approval::kAuto;  // nothing to approve
     if (!stage.deploy.empty() && !IsKnownEnvironment(stage.environment))
       stage.approval = Approval::kApprove;
     return {};

@@ -18,7 +18,7 @@ inline constexpr size_t kMostCommands = 64;  // of one key
 inline constexpr size_t kMostPatterns = 1024;
 inline constexpr double kMostSeconds = 7 * 24 * 3600;
 
-// As written: src/change/rules/globs.h reads them.
+// As written; src/change/rules/globs.h parses them.
 struct PathPatterns {
   std::vector<std::string> allow;
   std::vector<std::string> deny;
@@ -31,10 +31,10 @@ const char* ApprovalName(Approval approval);
 struct Stage {
   std::string name;
   std::vector<std::string> verify;   // in a copy of the sandbox
-  std::optional<std::string> apply;  // a directory; "" = the project; none: nothing is applied
+  std::optional<std::string> apply;  // a directory; "" = the project; none: apply nothing
   std::vector<std::string> check;    // in a fresh sandbox, or on the host
   bool on_host = false;
-  std::string deploy;  // on the host; "" = nothing
+  std::string deploy;  // on the host; "" = none
   std::string environment;
   Approval approval = Approval::kApprove;
   double cancel_window = 5;
@@ -42,15 +42,15 @@ struct Stage {
   double health_for = 600;
   double health_every = 10;
   std::string rollback;  // of the deployment
-  std::string affects;   // who notices, for the one who approves
+  std::string affects;   // who notices, shown to the approver
 
   bool ChangesReality() const { return apply.has_value() || !deploy.empty(); }
-  // About what runs outside, and so can only be asked there.
+  // It checks something that runs on the host, so it must run there.
   bool HealthOnHost() const { return on_host || !deploy.empty(); }
 };
 
-// [sandbox]: what sandboxes are made with. Of a person's own file it is what they get; of a
-// project's it is a wish, which can only make that less.
+// [sandbox]: defaults for new sandboxes. In a person's own file they are granted; in a project's
+// file they are a request, which can only reduce them.
 struct SandboxDefaults {
   std::optional<std::vector<std::string>> allow;    // rules of docs/network.md
   std::optional<std::vector<std::string>> secrets;  // NAME or NAME:VARIABLE
@@ -66,10 +66,10 @@ struct ProjectFile {
 
 bool IsKnownEnvironment(std::string_view environment);
 
-// Strict: what is not known is an error, which names its line. `file` is what it is called there.
+// Strict: an unknown key is an error that names its line. `file` is the name used in messages.
 Result<ProjectFile> ReadProjectFile(std::string_view toml, const std::string& file = kFileName);
 
-// A person's own settings, ~/.config/cloche/config.toml.
+// A user's own settings, ~/.config/cloche/config.toml.
 Result<SandboxDefaults> ReadSettings(std::string_view toml, const std::string& file);
 
 }  // namespace cloche::project

@@ -66,7 +66,7 @@ affects = "everybody"
   EXPECT_TRUE(live.HealthOnHost());
 }
 
-TEST(ProjectFile, WhatIsNotSaidHasItsDefault) {
+TEST(ProjectFile, MissingKeysHaveDefaults) {
   const auto file = ReadProjectFile("[[stage]]\nname='a'\napply='src'\nhealth='true'\n");
   ASSERT_TRUE(file);
   EXPECT_EQ(file->stages[0].cancel_window, 5);
@@ -89,7 +89,7 @@ TEST(ProjectFile, AnUnknownEnvironmentNeedsAPersonWhateverItsTier) {
   }
 }
 
-TEST(ProjectFile, AStageThatOnlyVerifiesNeedsNobody) {
+TEST(ProjectFile, AStageThatOnlyVerifiesNeedsNoApproval) {
   const auto file = ReadProjectFile("[[stage]]\nname='a'\nverify='true'\n");
   ASSERT_TRUE(file);
   EXPECT_EQ(file->stages[0].approval, Approval::kAuto);
@@ -126,7 +126,7 @@ TEST(ProjectFile, EveryMistakeNamesItsLine) {
   EXPECT_THAT(Refusal(std::string(kMostFileBytes + 1, '#')), HasSubstr("longer than 64 KiB"));
 }
 
-TEST(ProjectFile, WhatSandboxesAreMadeWithIsRead) {
+TEST(ProjectFile, SandboxDefaultsAreRead) {
   const auto file = ReadProjectFile(R"([sandbox]
 allow = ["packages.example.com:443"]
 secrets = []
@@ -150,7 +150,7 @@ limits = { memory = "1.5G", wall = "1h30m", pids = 50 }
   }
 }
 
-TEST(Settings, HoldNothingButWhatSandboxesAreMadeWith) {
+TEST(Settings, HoldOnlySandboxDefaults) {
   EXPECT_EQ(ReadSettings("[sandbox]\nhide = '~/x'", "c.toml")->hide,
             std::vector<std::string>{"~/x"});
   EXPECT_FALSE(ReadSettings("[promote]\nallow = ['x']", "c.toml"));
@@ -162,7 +162,7 @@ TEST(ProjectFile, TimesMayHaveUnits) {
   EXPECT_EQ(file->stages[0].cancel_window, 90);
 }
 
-TEST(ProjectFile, ItsOwnWordsCannotReachATerminalRaw) {
+TEST(ProjectFile, ItsTextIsEscapedForTheTerminal) {
   EXPECT_EQ(Refusal("\"\\u001b[31m\" = 1\n").find('\x1b'), std::string::npos);
 }
 

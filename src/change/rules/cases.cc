@@ -324,7 +324,7 @@ constexpr std::array<Case, (kIncomings * kReals)> kTable = {
     Case{kSpecial, kAsSeen, "P-SPECIAL-AS-SEEN", kRefuse, kNeverPromoted},
 };
 
-// So a pair is found by its place, and none is missing.
+// Every pair is at its place in the table, and none is missing.
 constexpr bool IsComplete() {
   for (size_t i = 0; i < kTable.size(); ++i)
     if (static_cast<size_t>(kTable[i].incoming) != i / kReals ||

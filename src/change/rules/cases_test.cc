@@ -17,7 +17,7 @@ using enum Real;
 using enum Verdict;
 using enum Reason;
 
-// Each pair is written out below, so that a verdict changes only together with its line here;
+// Every pair is written out below, so that a verdict changes only together with its line here;
 // tools/lint/promote_cases.py looks for the tags.
 void Expect(Incoming incoming, Real real, std::string_view tag, Verdict verdict,
             Reason reason = kNone) {
@@ -367,7 +367,7 @@ TEST(PromoteCases, Special) {
   Expect(kSpecial, kAsSeen, "P-SPECIAL-AS-SEEN", kRefuse, kNeverPromoted);
 }
 
-TEST(PromoteCases, TheWholeProductIsThereWithATagOfItsOwn) {
+TEST(PromoteCases, EveryPairHasItsOwnTag) {
   EXPECT_EQ(AllCases().size(), kIncomings * kReals);
   std::set<std::string_view> tags;
   std::set<std::string> sentences;
@@ -379,7 +379,7 @@ TEST(PromoteCases, TheWholeProductIsThereWithATagOfItsOwn) {
     }
 }
 
-TEST(PromoteCases, ItIsAppliedOnlyWhereRealityIsAsTheSandboxSawIt) {
+TEST(PromoteCases, AppliedOnlyIfRealityIsAsTheSandboxSawIt) {
   for (const Case& found : AllCases())
     if (found.verdict == kApply) {
       EXPECT_TRUE(found.real == kAsSeen || found.real == kLinked) << found.tag;
@@ -392,7 +392,7 @@ TEST(PromoteCases, OnlyTextThatBothSidesEditedIsMerged) {
         << found.tag;
 }
 
-TEST(PromoteCases, WhatIsNotDoneHasAReasonAndACure) {
+TEST(PromoteCases, EveryRefusalHasAReasonAndACure) {
   for (const Case& found : AllCases()) {
     const bool stopped = found.verdict == kConflict || found.verdict == kRefuse;
     EXPECT_EQ(stopped, found.reason != kNone) << found.tag;
@@ -405,7 +405,7 @@ TEST(PromoteCases, ASentenceNamesBothSides) {
   EXPECT_EQ(Sentence(Decide(kEdit, kAbsent)), "the sandbox edited it; it is gone in reality");
 }
 
-// The table of the document, as it has to be.
+// The document's table, as it should be.
 std::string Document() {
   std::ostringstream text;
   for (size_t i = 0; i < kIncomings; ++i) {
@@ -427,7 +427,7 @@ bool HasRow(const std::string& text, std::string_view first, std::string_view la
   return text.substr(at + 1, text.find('\n', at + 1) - at - 1).ends_with(std::string(last) + " |");
 }
 
-TEST(PromoteCases, TheDocumentHasTheTableOfTheCode) {
+TEST(PromoteCases, TheDocumentMatchesTheCode) {
   const std::string path = CLOCHE_SOURCE_DIR "/docs/promotion-cases.md";
   std::ostringstream content;
   content << std::ifstream(path, std::ios::binary).rdbuf();

@@ -12,7 +12,7 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kMark = "\xef\xbb\xbf";
 
-// A character of UTF-8 beyond ASCII; length 0: the bytes are not UTF-8.
+// A non-ASCII UTF-8 character; length 0: not valid UTF-8.
 struct Decoded {
   char32_t value = 0;
   size_t length = 0;
@@ -38,7 +38,7 @@ bool IsControl(char c) {
   return (byte < 0x20 && c != '\t' && c != '\n') || byte == 0x7f;
 }
 
-// "" = this control character is read by all tools alike.
+// "" = all tools treat this control character alike.
 std::string_view ControlDoubt(std::string_view text, size_t at) {
   const auto next_is_end = [&](size_t i) {
     return i == text.size() || text[i] == '\n' || text.substr(i).starts_with("\r\n");

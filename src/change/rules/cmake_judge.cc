@@ -16,23 +16,23 @@ constexpr auto kRuns =
     "ctest_build ctest_test ctest_update include find_program load_command build_command "
     "ctest_start include_external_msproject "
     "define_property variable_watch"sv;
-// Part of the arguments of set(), option(), set_property() and so on.
+// Found in arguments of set(), option(), set_property() and so on.
 constexpr auto kSteers =
     "_launcher rule_launch _compiler toolchain_file project_include rule_messages emulator "
     "cmake_make_program cmake_ar cmake_linker ld_preload _clang_tidy _cppcheck _cpplint "
     "_include_what_you_use _pvs_studio automoc_executable autouic_executable autorcc_executable "
     "_link_executable _compile_object _create_shared _create_static _archive_ "
     "make_rules_override imported_location"sv;
-// Wherever they stand, a compiler loads or starts what they name.
+// A compiler loads or starts what these name, wherever they occur.
 constexpr auto kLoads =
     "-fplugin -fpass-plugin -wrapper -specs= -fuse-ld=/ -load -plugin -xclang --ld-path "
     "--gcc-toolchain --gcc-install-dir"sv;
-// file() writes with these.
+// file() subcommands that write.
 constexpr auto kWrites =
     "write append touch touch_nocreate configure copy copy_file install rename remove "
     "remove_recurse make_directory create_link archive_extract chmod chmod_recurse"sv;
 constexpr auto kVersions = "git_tag url_hash url_md5 version"sv;
-// What follows these in a custom command is data, up to the next word in capitals.
+// Sections of a custom command that hold data, up to the next word in capitals.
 constexpr auto kDataSections = "depends byproducts comment sources main_dependency"sv;
 
 bool IsCapital(std::string_view text) {
@@ -56,12 +56,12 @@ struct Call {
   std::vector<std::string> arguments;
 };
 
-// Reads `name(arguments)` after `name(`; stands after the closing parenthesis in the end.
+// Reads the arguments of `name(`; ends after the closing parenthesis.
 class Arguments {
  public:
   Arguments(std::string_view text, size_t at) : text_(text), at_(at) {}
 
-  // The values: quotes and brackets are taken off, escaped characters stand for themselves.
+  // The values, without quotes and brackets, with escapes resolved.
   std::vector<std::string> Read() {
     std::vector<std::string> arguments;
     size_t depth = 1;
@@ -89,7 +89,7 @@ class Arguments {
       } else {
         depth += c == '(' ? 1 : 0;
         depth -= c == ')' ? 1 : 0;
-        // ';' divides what is not quoted.
+        // ';' separates unquoted text.
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')' || c == ';') {
           flush();
         } else {
@@ -104,7 +104,7 @@ class Arguments {
     return arguments;
   }
   size_t at() const { return at_; }
-  bool ended() const { return ended_; }  // false: the end of the text came first
+  bool ended() const { return ended_; }  // false: the text ended first
 
   void SkipComment() {
     ++at_;
@@ -124,7 +124,7 @@ class Arguments {
     ++at_;
     while (at_ < text_.size() && text_[at_] != '"') {
       if (text_[at_] == '\\') {
-        // A line that goes on.
+        // A continued line.
         if (text_.substr(at_).starts_with("\\\n"))
           at_ += 2;
         else
@@ -136,7 +136,7 @@ class Arguments {
     if (at_ >= text_.size()) ended_ = false;
     at_ = std::min(at_ + 1, text_.size());
   }
-  // Of `[==[`: 2; npos when it is no such bracket.
+  // For `[==[`: 2; npos if it is not such a bracket.
   size_t BracketLevel() const {
     const size_t end = text_.find_first_not_of('=', at_ + 1);
     return end != text_.npos && text_[end] == '[' ? end - at_ - 1 : text_.npos;
@@ -200,7 +200,7 @@ Calls CallsIn(std::string_view text) {
   return all;
 }
 
-// Of -B the compiler takes its parts.
+// With -B the compiler takes its own parts from elsewhere.
 bool NamesParts(std::string_view argument) {
   if (argument.starts_with("SHELL:")) argument.remove_prefix(6);
   std::string spaced(argument);
@@ -208,7 +208,7 @@ bool NamesParts(std::string_view argument) {
   return AnyWord(spaced, [](auto word) { return word.starts_with("-B"); });
 }
 
-// `CMAKE_C_COMPILER_LAUN${E}CHER`, `CMAKE_${X}`: which name this becomes is not known.
+// `CMAKE_C_COMPILER_LAUN${E}CHER`, `CMAKE_${X}`: the final name is unknown.
 bool IsHalfName(std::string_view name) {
   const size_t begin = name.find("${");
   if (begin == name.npos) return false;
@@ -218,7 +218,7 @@ bool IsHalfName(std::string_view name) {
          IsHalfName(name.substr(end + 1));
 }
 
-// The name of a property that is only known when it runs.
+// The property's name is known only at run time.
 bool SetsSomeProperty(const Call& call) {
   const bool sets_one = call.name == "set_property";
   if (!sets_one && (!call.name.starts_with("set_") || !call.name.ends_with("_properties")))
@@ -235,7 +235,7 @@ bool SetsSomeProperty(const Call& call) {
   return false;
 }
 
-// What a call starts: the words after COMMAND, or all of an old add_test().
+// The commands a call starts: the words after COMMAND, or all of an old add_test().
 std::vector<std::vector<std::string>> CommandsOf(const Call& call) {
   std::vector<std::vector<std::string>> commands;
   const bool old_test = call.name == "add_test" && !call.arguments.empty() &&
@@ -265,10 +265,10 @@ std::set<std::string> VariablesIn(std::string_view text) {
   return names;
 }
 
-// What else in the file decides whether a call runs something.
+// Context in the file that decides whether a call runs something.
 struct Surroundings {
   std::set<std::string> targets;            // programs that this file builds
-  std::set<std::string> command_variables;  // lower case; they stand for a command
+  std::set<std::string> command_variables;  // lower case; used as a command
 };
 
 Surroundings Look(const std::vector<Call>& calls) {
@@ -281,7 +281,7 @@ Surroundings Look(const std::vector<Call>& calls) {
     for (const auto& command : CommandsOf(call)) {
       if (command.empty()) continue;
       found.command_variables.merge(VariablesIn(command.front()));
-      // A shell or an interpreter: what it is given is a command, too.
+      // A shell or an interpreter: its arguments are commands, too.
       const std::string first = Lowered(command.front().substr(command.front().rfind('/') + 1));
       const bool interprets = AnyWord(
           "sh bash dash zsh env python python3 perl ruby node cmd powershell pwsh xargs "
@@ -295,7 +295,7 @@ Surroundings Look(const std::vector<Call>& calls) {
   return found;
 }
 
-// ctest starts it: a program that the file builds is edited elsewhere, any other is a command.
+// ctest starts it. A program that the file builds is edited elsewhere; any other is a command.
 bool TestRuns(const Call& call, const Surroundings& around) {
   if (call.name != "add_test") return false;
   const auto commands = CommandsOf(call);
@@ -307,7 +307,7 @@ bool TestRuns(const Call& call, const Surroundings& around) {
   });
 }
 
-// Most commands write to a variable that they are given; these do not.
+// Most commands can write to a variable passed to them; these do not.
 bool MaySet(std::string_view name) {
   return !AnyWord(
       "if elseif else endif while endwhile message return project unset mark_as_advanced "
@@ -315,12 +315,12 @@ bool MaySet(std::string_view name) {
       [&](auto each) { return each == name; });
 }
 
-// A module of CMake, or a file that is judged itself.
+// A CMake module, or a file that is itself judged.
 bool IsJudged(const std::string& included) {
   if (included.starts_with('/') || included.find("..") != included.npos ||
       included.find("$env") != included.npos)
     return false;
-  // What a build made is not judged.
+  // Build output is not judged.
   if (!VariablesIn(included).empty() &&
       !AnyWord(
           "${cmake_current_source_dir}/ ${cmake_source_dir}/ ${project_source_dir}/ "
@@ -338,7 +338,7 @@ bool IsCode(const std::string& path) {
          plain.ends_with('/');
 }
 
-// Where a build has nothing to write.
+// A place where a build should not write.
 bool IsElsewhere(const std::string& path) {
   return path.starts_with('/') || path.starts_with('~') || path.find("..") != path.npos ||
          path.find("$env") != path.npos || path.find(".git") != path.npos;
@@ -355,7 +355,7 @@ bool Runs(const Call& call, const Surroundings& around) {
         return around.command_variables.contains(Lowered(each));
       }))
     return true;
-  // A variable whose name is only known when it runs may be any of those below.
+  // If the variable's name is known only at run time, it may be any of those below.
   if (call.name == "set" && !first.empty() && WithoutVariables(first).empty() &&
       call.arguments.size() > 1)
     return true;

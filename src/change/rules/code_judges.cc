@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Code that a tool runs whenever it is used is edited every day; these make it reach out of itself.
-// No list is complete: the change itself is shown in any case.
+// People edit tool code every day; these words make it reach out of itself. No such list is
+// complete, so the change is shown in any case.
 constexpr std::array kReachingOut = {"subprocess"sv,
                                      "os.system"sv,
                                      "popen"sv,
@@ -157,13 +157,13 @@ constexpr std::array kReachingOut = {"subprocess"sv,
                                      "script_phases"sv,
                                      "`"sv};
 
-// A URL beside one of these says where code is taken from.
+// A URL beside one of these says where code comes from.
 constexpr std::array kTakesFrom = {"url"sv,    "uri"sv, "maven"sv,      "source"sv,
                                    "remote"sv, "git"sv, "repository"sv, "registry"sv};
 
 bool ReachesOut(std::string_view line) {
   std::string lower = Lowered(line);
-  // A word that is written in escapes, or in two lines, is not seen.
+  // A word written in escapes, or across two lines, would go unnoticed.
   for (const std::string_view escape : {"\\u"sv, "\\x"sv})
     if (lower.find(escape) != lower.npos) return true;
   for (size_t at = lower.find("\\\n"); at != lower.npos; at = lower.find("\\\n", at))
@@ -174,7 +174,7 @@ bool ReachesOut(std::string_view line) {
          std::ranges::any_of(kTakesFrom, [&](auto word) { return ContainsWord(lower, word); });
 }
 
-// Assigned to one of these, a string is a command or the place one is taken from.
+// A string assigned to one of these is a command, or the place a command comes from.
 constexpr auto kCommandNames =
     "cmd cmd_bash command commands cmdclass entry_points scripts script source url urls remote "
     "executable distclass ext_modules setup_requires dependency_links git path branch ref "
@@ -203,7 +203,7 @@ bool LooksLikeEntryPoint(std::string_view text) {
          text.find_first_of("<>!~") == text.npos && text.find(':', equals) != text.npos;
 }
 
-// `gem "rails", "~> 7.1"` and the like: a name and versions, and nothing that says from where.
+// `gem "rails", "~> 7.1"` and the like: a name and versions, but no source.
 bool IsDependencyLine(std::string_view line) {
   if (!line.starts_with("gem ") && !line.starts_with("gem(") && !line.starts_with("pod "))
     return false;
@@ -229,7 +229,7 @@ bool IsLiteralLine(std::string_view line) {
       }))
     return false;
   const std::string lower = Lowered(name);
-  // `url=` of a setup.py is its home page; where a package comes from is not written there.
+  // In a setup.py, `url=` is the home page, not where the package comes from.
   if (AnyWord(kCommandNames, [&](auto word) { return word == lower && word != "url"; }))
     return false;
   const std::string_view value = TrimLine(line.substr(equals + 1));
@@ -248,7 +248,7 @@ bool IsLiteralLine(std::string_view line) {
          }());
 }
 
-// What brackets are open: a literal among the arguments of a call is what the call acts upon.
+// Tracks open brackets: a literal among the arguments of a call is something the call acts on.
 class Brackets {
  public:
   bool Plain() const { return plain_.empty() || plain_.back(); }
@@ -340,7 +340,7 @@ Parts ToolCodeParts(std::string_view text, Comments comments) {
 }
 
 Parts GitAttributeParts(std::string_view text) {
-  // Drivers that git has itself, and the one of git-lfs, which most people have.
+  // git's built-in drivers, and that of git-lfs, which most people have.
   constexpr auto kKnown =
       "diff=ada diff=bash diff=bibtex diff=cpp diff=csharp diff=css diff=dts diff=elixir "
       "diff=fortran diff=fountain diff=golang diff=html diff=ini diff=java diff=kotlin diff=lfs "
@@ -349,7 +349,7 @@ Parts GitAttributeParts(std::string_view text) {
       "merge=union"sv;
   Parts parts;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  std::set<std::string, std::less<>> macros;  // `[attr]name filter=x`: the name stands for it
+  std::set<std::string, std::less<>> macros;  // `[attr]name filter=x`: a name that stands for it
   for (const std::string_view raw : Lines(text)) {
     const std::string_view line = TrimLine(raw);
     if (line.empty() || line.starts_with('#')) continue;
@@ -374,7 +374,7 @@ Parts PathFileParts(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   Parts parts;
   for (const std::string_view line : Lines(text)) {
-    // Only the first character makes a comment.
+    // Only a '#' in the first column starts a comment.
     if (line.starts_with('#') || TrimLine(line).empty()) continue;
     // Python executes such lines at every start.
     const bool code = line.starts_with("import ") || line.starts_with("import\t");
@@ -383,15 +383,15 @@ Parts PathFileParts(std::string_view text) {
   return parts;
 }
 
-// Between two lines of "---" keys may name hooks, servers and tools; an agent runs !`command` and
-// blocks of "```!" before it reads the rest.
+// Keys between two "---" lines may name hooks, servers and tools; an agent runs !`command` and
+// "```!" blocks before it reads the rest.
 Parts AgentTextParts(std::string_view text) {
   constexpr auto kPlainKeys =
       "name description argument-hint model color globs alwaysapply paths version license tags "
       "title author applyto metadata"sv;
   Parts parts;
   enum { kStart, kKeys, kText } place = kStart;
-  bool plain = false;  // the key that is open
+  bool plain = false;  // of the current key
   bool block = false;
   ForEachLine(text, [&](std::string_view line) {
     const std::string_view trimmed = TrimLine(line);

@@ -12,7 +12,7 @@ bool EndsWithAny(std::string_view name, std::string_view endings) {
   return AnyWord(endings, [&](auto ending) { return name.ends_with(ending); });
 }
 
-// Whether a line of a shell or Ruby surely leaves no string, here-document or substitution open.
+// Whether a line of shell or Ruby certainly leaves no string, here-document or substitution open.
 bool HashLineIsWhole(std::string_view line) {
   const bool substitutes =
       line.find("$(") != line.npos || line.find("${") != line.npos || line.find('`') != line.npos;
@@ -55,11 +55,11 @@ bool IsSpacedHashComment(std::string_view trimmed) {
 }
 
 bool IsComment(std::string_view trimmed, Comments comments) {
-  // Templates are filled in before anybody looks for comments.
+  // Templates are expanded before comments are recognized.
   if (trimmed.find("<%") != trimmed.npos || trimmed.find("?>") != trimmed.npos) return false;
   if (comments == Comments::kHash) return IsHashComment(trimmed);
   if (comments == Comments::kSpacedHash) return IsSpacedHashComment(trimmed);
-  // Within a block comment "*/" ends it, and code may follow.
+  // Within a block comment, "*/" ends it, and code may follow.
   return trimmed.starts_with("//") && trimmed.find("*/") == trimmed.npos;
 }
 
@@ -69,7 +69,7 @@ std::vector<CodeLine> LinesByMarks(std::string_view text, Comments comments) {
   bool sure = true;
   bool continues = false;
   ForEachLine(text, [&](std::string_view raw) {
-    // To a shell a carriage return is a letter.
+    // To a shell, a carriage return is an ordinary character.
     if (hash && raw.data() + raw.size() < text.data() + text.size() &&
         raw.data()[raw.size()] == '\r')
       raw = {raw.data(), raw.size() + 1};
@@ -82,7 +82,7 @@ std::vector<CodeLine> LinesByMarks(std::string_view text, Comments comments) {
     }
     const std::string_view trimmed = TrimLine(raw);
     if (sure && (trimmed.empty() || IsComment(trimmed, comments))) return;
-    // A blank after the last backslash decides what the backslash does.
+    // A blank after the last backslash changes what the backslash does.
     out.push_back({std::string(sure && !trimmed.ends_with('\\') ? trimmed : raw)});
     if (raw.ends_with('\r') && !out.back().text.ends_with('\r')) out.back().text.push_back('\r');
     continues = joins;
@@ -103,7 +103,7 @@ std::vector<CodeLine> AllLines(std::string_view text) {
   return out;
 }
 
-// Finds the strings of Python, and with them the comments.
+// Finds Python strings, and thereby comments.
 class PythonLines {
  public:
   explicit PythonLines(std::string_view text) : text_(text) {}
@@ -117,7 +117,7 @@ class PythonLines {
   void Take(std::string_view line) {
     const bool fresh = quote_.empty() && !continues_;
     const std::string_view trimmed = TrimLine(line);
-    // A block of comments from `# /// script` to `# ///` says what is installed before it runs.
+    // A comment block from `# /// script` to `# ///` lists packages to install before it runs.
     const bool was_metadata = metadata_;
     if (trimmed.starts_with("# ///")) metadata_ = !metadata_;
     const bool comment = trimmed.starts_with('#') && !metadata_ && !was_metadata;
@@ -126,14 +126,14 @@ class PythonLines {
     code.odd = metadata_ || was_metadata;
     continues_ = false;
     const bool begins_in_string = !quote_.empty();
-    bool field = false;  // of an f-string
+    bool field = false;  // inside an f-string field
     for (size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
       if (!quote_.empty()) {
         if (formatted_ && c == '{') field = !line.substr(i).starts_with("{{");
         if (formatted_ && c == '}') field = false;
         const bool ends = line.substr(i).starts_with(quote_);
-        // What this means depends on the version of Python.
+        // The meaning depends on the version of Python.
         if (field && (ends || c == '#' || c == '\\')) sure_ = false;
         if (c == '\\') {
           ++i;
@@ -158,7 +158,7 @@ class PythonLines {
       i += quote_.size() - 1;
     }
     if (field) sure_ = false;
-    // Python does not allow it; whatever reads on is not Python.
+    // Python does not allow it, so whatever accepts it is not Python.
     if (quote_.size() == 1 && !continues_) {
       quote_ = {};
       sure_ = false;
@@ -175,7 +175,7 @@ class PythonLines {
   static bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
   std::string_view text_;
-  std::string_view quote_;  // of the string that is open
+  std::string_view quote_;  // of the open string
   bool formatted_ = false;
   bool continues_ = false;
   bool sure_ = true;

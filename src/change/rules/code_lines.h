@@ -7,33 +7,32 @@
 
 namespace cloche::rules {
 
-// Which lines of a language are comments.
+// How a language marks comment lines.
 enum class Comments : uint8_t {
-  kNone,        // none that we know
+  kNone,        // none we know of
   kHash,        // shells, Ruby and the like: '#', but not "#!"
   kSpacedHash,  // "# text" only: `#include` and `#1000 ALL=...` mean something
   kSlashes,     // JavaScript, Rust, Go: "//"
-  kGroovy,      // "//", and strings over several lines in slashes
-  kPython,      // '#', found by reading the strings
+  kGroovy,      // "//", and multi-line strings in slashes
+  kPython,      // '#', found by parsing strings
 };
 
-// By the name of the file; kHash for every name that says nothing.
+// By file name; kHash if the name says nothing.
 Comments CommentsOf(std::string_view name);
 // Whether the name says that '#' begins a comment.
 bool IsHashLanguage(std::string_view name);
 
 struct CodeLine {
   std::string text;
-  bool odd = false;  // characters that may spell a word that is not seen
+  bool odd = false;  // has characters that may hide a word
 };
 
-// The lines that hold something and are no comment. A line is left out only where it is sure that
-// no string, here-document or continued line includes it; from the first place on where that is not
-// sure, all lines are code. Lines that a backslash joins are one. Layout is left out where the
-// language does.
+// The lines that are neither empty nor comments. A line is left out only if no string,
+// here-document or continued line can include it; from the first doubt on, all lines are code.
+// Lines joined by a backslash are one line. Layout is ignored where the language ignores it.
 std::vector<CodeLine> CodeLines(std::string_view text, Comments comments);
 
-// "# text", not "#!", "#{", "#=" and whatever else has a meaning somewhere.
+// "# text", but not "#!", "#{", "#=" or anything else that has a meaning somewhere.
 bool IsHashComment(std::string_view trimmed);
 
 }  // namespace cloche::rules

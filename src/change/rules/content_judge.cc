@@ -25,10 +25,10 @@ void Append(std::vector<std::string>& to, std::vector<std::string> from) {
 
 Comments CommentsIn(const TriggerClass& rule, std::string_view name) {
   const Comments comments = CommentsOf(name);
-  // sudoers and apt have directives that begin with '#'.
+  // sudoers and apt have directives that start with '#'.
   if (comments == Comments::kHash && (rule.id == "access" || rule.id == "package-manager"))
     return Comments::kSpacedHash;
-  // Files of every language: '#' is a comment only where that is known.
+  // Files of any language: '#' is a comment only if that is known.
   const bool mixed = AnyWord(
       "tool-code project-startup dotnet-files language-startup named-script agent-scripts "
       "package-hooks other-tools",
@@ -64,7 +64,7 @@ Parts PartsOf(const TriggerClass& rule, std::string_view name, std::string_view 
   }
 }
 
-// A key pattern holds for the key and everything below it.
+// A key pattern covers the key and everything below it.
 bool KeyHolds(std::string_view pattern, const KeyValue& each) {
   const size_t equals = pattern.find('=');
   const std::string_view name = pattern.substr(0, equals);
@@ -73,7 +73,7 @@ bool KeyHolds(std::string_view pattern, const KeyValue& each) {
          StarMatches(std::string(name) + "[]*", each.key);
 }
 
-// A key and a value with what the class's keys say of it.
+// A key and a value, and which of the class's keys match.
 struct Setting {
   std::string_view key;
   std::string same;
@@ -107,8 +107,8 @@ std::vector<Setting> SettingsOf(const TriggerClass& rule, const KeyValues& value
 
 using Sequences = std::map<std::string_view, std::vector<std::string_view>>;
 
-// Which of several values of one key wins depends on their order. Items of lists have no such
-// rivals.
+// If a key has several values, their order decides which one wins. List items do not compete like
+// that.
 Sequences RivalsOf(const std::vector<Setting>& settings,
                    const std::set<std::string_view>& command_keys) {
   Sequences rivals;
@@ -118,7 +118,7 @@ Sequences RivalsOf(const std::vector<Setting>& settings,
   return rivals;
 }
 
-// The lines of the earlier values of each key, looked up when they are first needed.
+// The lines of each key's earlier values, computed on first use.
 class EarlierLines {
  public:
   explicit EarlierLines(const std::vector<Setting>& settings) {
@@ -138,7 +138,8 @@ class EarlierLines {
   std::map<std::string_view, std::set<std::string_view>> lines_;
 };
 
-// The lines of a long value that no earlier value of this key has; all of it, if there are none.
+// The lines of a long value that no earlier value of this key has; the whole value if there are
+// none.
 void Show(const Setting& setting, EarlierLines& earlier, std::vector<std::string>& out) {
   const std::string key = ShownKey(setting.key) + " = ";
   if (setting.value.find('\n') == std::string::npos) {
@@ -222,7 +223,7 @@ Judgement JudgeKeys(const TriggerClass& rule, std::optional<std::string_view> be
   for (size_t reading = 0; reading < ReadingsOf(rule.format); ++reading) {
     auto now = ReadKeyValues(rule.format, after, reading);
     auto then = ReadKeyValues(rule.format, before.value_or(""), reading);
-    if (!then && (!before || reading > 0)) then.emplace();  // nothing is not JSON
+    if (!then && (!before || reading > 0)) then.emplace();  // empty text is not JSON
     if (!now && reading > 0) now.emplace();
     if (!now || !then)
       return NotUnderstood("could not be read with certainty: every new line may be what runs",
@@ -254,7 +255,7 @@ bool IsAssignment(std::string_view line) {
   return rest.empty() || rest.starts_with('#');
 }
 
-// A shell that reads a list of variables runs every line that is something else.
+// A shell that sources a list of variables runs every line that is something else.
 std::vector<Part> ShellLines(std::string_view text) {
   std::vector<Part> lines;
   ForEachLine(text, [&](std::string_view raw) {
@@ -265,8 +266,8 @@ std::vector<Part> ShellLines(std::string_view text) {
   return lines;
 }
 
-// Some tools fill in templates before they read a file, in comments, too: ERB, and Go templates
-// with a function that starts programs.
+// Some tools expand templates before they read a file, even in comments: ERB, and Go templates with
+// a function that starts programs.
 std::vector<Part> TemplateLines(std::string_view text) {
   std::vector<Part> lines;
   ForEachLine(text, [&](std::string_view line) {
@@ -313,7 +314,7 @@ Judgement JudgeContent(const TriggerClass& rule, std::string_view name,
     return NotUnderstood("could not be read with certainty: " +
                              (now_doubt.empty() ? then_doubt + " before the change" : now_doubt),
                          before, after);
-  // To some tools this mark is part of the first word, to others it is nothing.
+  // Some tools make this mark part of the first word, others ignore it.
   const bool mark_changed =
       after.starts_with(kByteOrderMark) != before.value_or("").starts_with(kByteOrderMark);
   if (mark_changed && rule.format != Format::kJson && rule.format != Format::kXml)

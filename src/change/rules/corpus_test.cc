@@ -55,7 +55,7 @@ TEST(Corpus, NothingInItIsACredential) {
             << commit.name;
 }
 
-TEST(Corpus, UnchangedContentIsNoAlarm) {
+TEST(Corpus, UnchangedContentDoesNotAlarm) {
   for (const char* kind : {"ordinary", "hostile"})
     for (const auto& commit : corpus::Read(kind))
       for (const auto& file : commit.files) {

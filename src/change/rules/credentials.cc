@@ -20,7 +20,7 @@ enum class Letters { kAny, kPlain, kCapitals };  // with _ - ., without, capital
 struct Shape {
   std::string_view prefix;
   std::string_view kind;
-  size_t rest;  // at least so many characters follow
+  size_t rest;  // at least this many characters follow
   Letters letters = Letters::kAny;
 };
 
@@ -70,7 +70,7 @@ constexpr std::array kShapes = {
 };
 
 bool IsAlphanumeric(char c) { return IsDigit(c) || IsLower(c) || IsUpper(c); }
-// Asked for every byte that is added.
+// Consulted for every added byte.
 constexpr std::array<bool, 256> kTokenCharacters = [] {
   std::array<bool, 256> table{};
   for (const char c : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."sv)
@@ -87,7 +87,7 @@ bool IsOf(Letters letters, std::string_view text) {
   });
 }
 
-// Bits per character: about 3 for words, above 3.5 for what a machine drew.
+// Bits per character: about 3 for words, above 3.5 for random text.
 double Entropy(std::string_view text) {
   std::array<size_t, 256> counts{};
   for (const char c : text) ++counts[static_cast<unsigned char>(c)];
@@ -123,7 +123,8 @@ std::string_view TokenKind(std::string_view token) {
     if (!std::ranges::any_of(rest, IsDigit) || Entropy(rest) < 3) continue;
     return shape.kind;
   }
-  // A JSON web token: header and claims are base64 of '{"'. The one everybody shows is John Doe's.
+  // A JSON web token: header and claims are base64 of '{"'. Skips the well-known example of John
+  // Doe.
   const size_t dot = token.find(".eyJ");
   if (token.starts_with("eyJ") && dot != token.npos && token.find('.', dot + 1) != token.npos &&
       token.size() > 60 && token.find("IxMjM0NTY3ODkwI") == token.npos)
@@ -131,7 +132,7 @@ std::string_view TokenKind(std::string_view token) {
   return {};
 }
 
-// user:password@host in a URL. Passwords of a developer's own machine are no secret.
+// user:password@host in a URL. Passwords for a developer's own machine are not secrets.
 std::optional<std::string_view> UrlPassword(std::string_view line) {
   for (size_t at = line.find("://"); at != line.npos; at = line.find("://", at + 3)) {
     const std::string_view rest = line.substr(at + 3);
@@ -186,12 +187,12 @@ bool ValueIsDrawn(std::string_view value, bool quoted) {
   const bool upper = std::ranges::any_of(value, IsUpper);
   if (!digit || (!lower && !upper)) return false;
   if (value.find('/') != value.npos && !(lower && upper && value.front() != '/')) return false;
-  // The usual beginnings of a public key.
+  // Common beginnings of public keys.
   for (const std::string_view begin : {"MFkwEwYH"sv, "MIIBIjAN"sv, "MIGfMA0G"sv, "MCowBQYD"sv})
     if (value.starts_with(begin)) return false;
-  // A UUID names things.
+  // A UUID is a name.
   if (value.size() == 36 && std::ranges::count(value, '-') == 4) return false;
-  // Words with separators: a name, however long.
+  // Words with separators are a name, however long.
   const auto separators = std::ranges::count_if(
       value, [](char c) { return c == '-' || c == '_' || c == '.' || c == '/'; });
   if (static_cast<size_t>(separators) * 8 > value.size()) return false;
@@ -207,11 +208,11 @@ bool IsSettings(std::string_view path) {
                                          [&](auto end) { return name.ends_with(end); });
 }
 
-// `name = "value"`, `"name": "value"`, and without quotes where settings are written so.
+// `name = "value"`, `"name": "value"`, and without quotes in settings files.
 std::optional<std::string_view> AssignedSecret(std::string_view line, bool settings) {
   for (size_t at = line.find_first_of("=:"); at != line.npos;
        at = line.find_first_of("=:", at + 1)) {
-    // No further than this in either direction: a line may hold a million of these signs.
+    // Bounded in both directions: a line may hold a million of these characters.
     const size_t earliest = at - std::min<size_t>(at, 120);
     size_t name_end = at;
     while (name_end > earliest && (line[name_end - 1] == ' ' || line[name_end - 1] == '"' ||
@@ -234,7 +235,7 @@ std::optional<std::string_view> AssignedSecret(std::string_view line, bool setti
   return std::nullopt;
 }
 
-// The header of a key counts only with a key behind it: programs that read keys name the header.
+// A key header counts only if a key follows: programs that read keys mention the header.
 bool KeyFollows(std::string_view text) {
   text = text.substr(0, 400);
   size_t run = 0;
@@ -307,7 +308,7 @@ class Scanner {
 std::vector<Credential> FindCredentials(std::string_view path,
                                         std::optional<std::string_view> before,
                                         std::string_view after) {
-  // UTF-16: every credential is ASCII.
+  // UTF-16: credentials are always ASCII.
   std::string narrow;
   std::string narrow_before;
   if (after.starts_with("\xff\xfe") || after.starts_with("\xfe\xff")) {

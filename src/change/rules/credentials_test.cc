@@ -5,7 +5,7 @@
 namespace cloche::rules {
 namespace {
 
-// Put together here, so that no scanner finds them in this file.
+// Assembled here, so that no scanner finds them in this file.
 const std::string kDrawn = "q7Zt2Lw9Xc4Vb8Nm1Kj6Hg3Fd5Sa0PoIuYtReWqLkJh";
 std::string Token(const std::string& prefix, size_t rest) {
   return prefix + kDrawn.substr(0, rest);
@@ -50,7 +50,7 @@ TEST(Credentials, AreFoundInUtf16) {
   EXPECT_EQ(found[0].line, 2u);
 }
 
-TEST(Credentials, PrivateKeysWithAKeyInThem) {
+TEST(Credentials, PrivateKeysCountOnlyWithKeyMaterial) {
   const std::string header = std::string("-----BEGIN RSA PRIVATE") + " KEY-----\n";
   const auto found = In(header + kDrawn + kDrawn + "\n");
   ASSERT_EQ(found.size(), 1u);
@@ -62,7 +62,7 @@ TEST(Credentials, PrivateKeysWithAKeyInThem) {
   EXPECT_EQ(google[0].kind, "Google service-account key");
 }
 
-TEST(Credentials, PasswordsInUrls) {
+TEST(Credentials, PasswordsInUrlsAreFound) {
   EXPECT_EQ(In("db = 'postgres://app:h7Gf2kQz@db.prod.acme.io/x'").size(), 1u);
   EXPECT_EQ(In("db = 'postgres://app:h7Gf2kQz@db.prod.acme.io/x'")[0].masked, "h7........");
   for (const char* calm :
@@ -72,18 +72,18 @@ TEST(Credentials, PasswordsInUrls) {
     EXPECT_TRUE(In(calm).empty()) << calm;
 }
 
-TEST(Credentials, DrawnValuesOfSecretNames) {
+TEST(Credentials, RandomValuesOfSecretNamesAreFound) {
   const std::string value = kDrawn.substr(0, 32);
   EXPECT_EQ(In("api_key = \"" + value + "\"").size(), 1u);
   EXPECT_EQ(In("const clientSecret = '" + value + "';").size(), 1u);
   EXPECT_EQ(In("{\"password\": \"" + value + "\"}").size(), 1u);
   EXPECT_EQ(In("AWS_SECRET_ACCESS_KEY=" + value, "/p/.env").size(), 1u);
   EXPECT_EQ(In("  token: " + value, "/p/a.yaml").size(), 1u);
-  // Elsewhere a word without quotes is a variable.
+  // Elsewhere an unquoted word is a variable.
   EXPECT_TRUE(In("token = " + value).empty());
 }
 
-TEST(Credentials, EverydayLinesAreNone) {
+TEST(Credentials, EverydayLinesAreNotCredentials) {
   for (const char* line :
        {"token = get_token()", "password = os.environ['PASSWORD']", "key: ${{ hashFiles('a') }}",
         "cache_key = \"build-linux-2024-01-31-v17\"", "API_KEY=your-api-key-goes-here-1234",
@@ -105,7 +105,7 @@ TEST(Credentials, OnlyAddedLinesCount) {
   EXPECT_EQ(FindCredentials("/p/a", "", "a\n" + line).size(), 1u);
 }
 
-TEST(Credentials, BinaryContentAndManyFindings) {
+TEST(Credentials, BinaryContentIsIgnoredAndFindingsAreBounded) {
   EXPECT_TRUE(In(std::string(1, '\0') + Token("ghp_", 36)).empty());
   std::string many;
   for (int i = 0; i < 500; ++i) many += "x" + std::to_string(i) + " '" + Token("ghp_", 36) + "'\n";

@@ -9,8 +9,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// `# syntax=image`, `# escape=...`, `# check=...`: the builder obeys these, though they look like
-// comments.
+// `# syntax=image`, `# escape=...`, `# check=...`: look like comments, but the builder obeys them.
 bool IsDirective(std::string_view comment) {
   comment = TrimLine(comment.substr(1));
   const size_t end =
@@ -21,7 +20,7 @@ bool IsDirective(std::string_view comment) {
          (name == "syntax" || name == "escape" || name == "check");
 }
 
-// Whether the next line belongs to this one. Absent: versions of the builder disagree.
+// Whether the next line belongs to this one. nullopt: versions of the builder disagree.
 std::optional<bool> Continues(std::string_view line, char escape) {
   const size_t last = line.find_last_not_of(" \t");
   if (last == line.npos || line[last] != escape) return false;
@@ -31,7 +30,7 @@ std::optional<bool> Continues(std::string_view line, char escape) {
 
 struct Instruction {
   std::string text;
-  bool sure = true;  // false: counts, whatever its first word is
+  bool sure = true;  // false: counts whatever its first word is
 };
 
 std::vector<Instruction> Instructions(std::string_view text) {
@@ -42,7 +41,7 @@ std::vector<Instruction> Instructions(std::string_view text) {
   ForEachLine(text, [&](std::string_view line) {
     const std::string_view trimmed = TrimLine(line);
     if (trimmed.starts_with('#') && sure) {
-      // Within an instruction, too, such a line is left out.
+      // Such lines are left out even within an instruction.
       if (!IsDirective(trimmed)) return;
       out.push_back({std::string(trimmed), false});
       if (Lowered(trimmed).find("escape") != std::string::npos && trimmed.ends_with('`'))
@@ -58,7 +57,8 @@ std::vector<Instruction> Instructions(std::string_view text) {
     else
       out.push_back({std::string(kept), sure});
     more = continues.value_or(false);
-    // From a here-document on, a line may be anything; so may what an unclear end of a line joins.
+    // After a here-document starts, or a line whose continuation is unclear, any line may be a
+    // command.
     if (!continues || line.find("<<") != line.npos) {
       sure = false;
       out.back().sure = false;
@@ -67,7 +67,7 @@ std::vector<Instruction> Instructions(std::string_view text) {
   return out;
 }
 
-// `COPY --from=stage` is everyday; from an image it brings foreign files.
+// `COPY --from=stage` is common; from an image it brings in foreign files.
 bool CopiesFromImage(std::string_view instruction) {
   const size_t from = instruction.find("--from=");
   if (from == instruction.npos) return false;

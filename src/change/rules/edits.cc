@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::span<const uint32_t>;
 
-// A line and whether it was changed; the group below walks over these.
+// The lines of a text and which of them changed; Group walks over these.
 struct Side {
   Lines lines;
   std::vector<bool> changed;
@@ -20,10 +20,10 @@ struct Side {
   bool Changed(size_t line) const { return line < changed.size() && changed[line]; }
 };
 
-// How often the other text has a line.
+// How often a line occurs in the other text.
 enum class Matches : uint8_t { kNone, kSome, kMany };
 
-// From here on a line counts as frequent: about the square root of its own text's length.
+// Lines at least this frequent count as frequent: about the square root of the text's length.
 size_t FrequentFrom(size_t lines) {
   size_t root = 1;
   for (; lines > 0; lines /= 4) root *= 2;
@@ -31,8 +31,7 @@ size_t FrequentFrom(size_t lines) {
 }
 
 std::vector<Matches> CountMatches(Lines lines, size_t first, size_t end, Lines other) {
-  // Sorted, and not a table by number: of a short stretch of long texts the cost is that of the
-  // stretch.
+  // Sorted rather than indexed by number, so that a short stretch of a long text costs little.
   std::vector<uint32_t> sorted(other.begin(), other.end());
   std::ranges::sort(sorted);
   const size_t frequent = FrequentFrom(lines.size());
@@ -46,7 +45,7 @@ std::vector<Matches> CountMatches(Lines lines, size_t first, size_t end, Lines o
   return matches;
 }
 
-// The run of lines without a single good match that begins next to a line.
+// The run of lines, next to a given line, that have no single good match.
 struct Run {
   size_t none = 0;
   size_t many = 0;
@@ -58,8 +57,8 @@ struct Run {
   }
 };
 
-// A frequent line (a lone brace, an empty line) amid lines that the other text does not have would
-// only tear one change into many.
+// A frequent line (a lone brace, an empty line) amid lines that the other text lacks would only
+// split one change into many.
 bool IsStray(const std::vector<Matches>& matches, size_t at) {
   constexpr size_t kWindow = 100;
   constexpr size_t kShare = 4;
@@ -70,11 +69,12 @@ bool IsStray(const std::vector<Matches>& matches, size_t at) {
   for (size_t i = 1; i <= std::min(matches.size() - 1 - at, kWindow); ++i)
     if (!behind.Take(matches[at + i])) break;
   if (before.none == 0 || behind.none == 0) return false;
-  const size_t many = before.many + behind.many + 2;  // the line itself, seen from either side
+  const size_t many = before.many + behind.many + 2;  // the line itself, counted from both sides
   return many * kShare < many + before.none + behind.none;
 }
 
-// What the search looks at: the lines of [first, end) that may be common. The others are marked.
+// Input of the search: the lines of [first, end) that may be common. The others are marked as
+// changed.
 struct Candidates {
   std::vector<uint32_t> lines;
   std::vector<size_t> places;
@@ -115,8 +115,8 @@ void MarkEdits(Side& old_side, Side& new_side, uint64_t& work) {
   new_part.MarkIn(new_side);
 }
 
-// The n-th group of a side is the changed lines between its n-th and its n+1-th unchanged line; it
-// may be empty. The n-th groups of both sides belong together.
+// The n-th group of a side consists of the changed lines between its n-th and n+1-th unchanged
+// line; it may be empty. The n-th groups of both sides belong together.
 class Group {
  public:
   explicit Group(Side& side) : side_(side) { Grow(); }
@@ -136,7 +136,7 @@ class Group {
     while (first_ > 0 && side_.Changed(first_ - 1)) --first_;
   }
 
-  // Moves by one line where that says the same, and takes in the group it then touches.
+  // Moves by one line if the result means the same, and absorbs the group it then touches.
   bool SlideUp() {
     if (first_ == 0 || side_.lines[first_ - 1] != side_.lines[end_ - 1]) return false;
     side_.changed[--first_] = true;
@@ -162,8 +162,8 @@ class Group {
   size_t end_ = 0;
 };
 
-// Moves each group of `side` to where it meets a group of the other side, so that both make one
-// block; else as far down as it goes. Groups that touch on the way become one.
+// Moves each group of `side` to where it meets a group of the other side, so that they form one
+// block; otherwise as far down as possible. Groups that touch on the way are joined.
 void Settle(Side& side, Side& other, uint64_t& work) {
   const auto spend = [&work] { return work > 0 && work-- > 0; };
   Group group(side);
@@ -200,7 +200,7 @@ std::vector<change::Block> BlocksOf(const Side& old_side, const Side& new_side) 
     if (i > old_first || j > new_first)
       blocks.push_back({static_cast<uint32_t>(old_first), static_cast<uint32_t>(i - old_first),
                         static_cast<uint32_t>(new_first), static_cast<uint32_t>(j - new_first)});
-    // What is not changed is equal on both sides, line by line.
+    // Unchanged lines are equal on both sides, one by one.
     if (i < old_side.lines.size()) ++i;
     if (j < new_side.lines.size()) ++j;
   }

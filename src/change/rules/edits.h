@@ -8,12 +8,13 @@
 
 namespace cloche::rules {
 
-// The differences of two texts whose lines are numbers: equal lines have equal numbers. Where
-// several shortest answers exist this is the one git takes, because a merge of three texts depends
-// on it. change::DiffLines places blocks where people like to read them instead.
+// The differences between two texts whose lines are numbers: equal lines have equal numbers. If
+// several shortest answers exist, this returns git's, because a three-way merge depends on it.
+// (change::DiffLines places blocks where people like to read them instead.)
 //
-// `work` is what it may still do. When it is used up, or a change is so large that the search takes
-// a good way instead of the best (diff/myers.h), the blocks are right but others than git's.
+// `work` is the number of steps left. If it runs out, or a change is so large that the search
+// settles for a good path instead of the best (model/myers.h), the blocks are correct but may
+// differ from git's.
 std::vector<change::Block> EditsLikeGit(std::span<const uint32_t> old_lines,
                                         std::span<const uint32_t> new_lines, uint64_t& work);
 

@@ -45,8 +45,8 @@ std::vector<Token> Tokens(std::string_view glob) {
   return tokens;
 }
 
-// All places of the glob that the text so far may have come to, followed side by side: no input
-// makes this try again from an earlier one.
+// Follows all positions in the glob that the text so far may have reached, in parallel, so no input
+// causes backtracking.
 class Places {
  public:
   explicit Places(const std::vector<Token>& tokens)
@@ -83,7 +83,7 @@ class Places {
   bool AtEnd() const { return now_.back() != 0; }
 
  private:
-  // Also enters what can be had without a character.
+  // Also enters positions reachable without consuming a character.
   void Enter(size_t i, std::vector<char>& into) {
     for (;; ++i) {
       into[i] = 1;
@@ -108,7 +108,7 @@ PathGlob::PathGlob(std::string_view text) : text_(text) {
   const size_t last = text.find_last_of("*?");
   tail_ = text.substr(last + 1);
   if (tail_.starts_with('/') && text.substr(0, last + 1).ends_with("**"))
-    tail_.remove_prefix(1);  // `**/` may be nothing
+    tail_.remove_prefix(1);  // `**/` may match nothing
   if (text.starts_with("**/")) {
     const std::string_view rest = text.substr(3);
     part_ = rest.substr(0, rest.find_first_of("*?"));
@@ -117,7 +117,7 @@ PathGlob::PathGlob(std::string_view text) : text_(text) {
 
 bool PathGlob::Matches(std::string_view path) const {
   if (literal_) return SameLetters(text_, path);
-  // Most globs fail here, without a closer look.
+  // Most globs already fail here.
   if (path.size() < head_.size() || path.size() < tail_.size() ||
       !SameLetters(tail_, path.substr(path.size() - tail_.size())) ||
       !SameLetters(head_, path.substr(0, head_.size())))

@@ -4,12 +4,12 @@
 
 namespace cloche::rules {
 
-// `*` and `?` stay within a component, `**/` is any number of components (none, too), `**`
-// anything. Letters match without regard to case (ASCII): where the file system does not care,
-// neither may a rule. Takes time of the product of the lengths at most.
+// `*` and `?` stay within a component, `**/` is any number of components including none, `**`
+// anything. Ignores ASCII case: a rule must hold on filesystems that do, too. Takes time
+// proportional to the product of the lengths at most.
 bool GlobMatches(std::string_view glob, std::string_view path);
 
-// The same, for a glob that many paths are compared with. It points into the glob's text.
+// The same for a glob that is matched against many paths. Points into the glob's text.
 class PathGlob {
  public:
   explicit PathGlob(std::string_view text);
@@ -24,7 +24,7 @@ class PathGlob {
   std::string_view part_;  // after a leading `**/`, up to the next wildcard
 };
 
-// For names that are no paths: `*` is anything, there is nothing else.
+// For names other than paths: `*` matches anything, and is the only wildcard.
 bool StarMatches(std::string_view pattern, std::string_view text);
 
 // Calls visit(word) for each of the words between spaces until one returns true.

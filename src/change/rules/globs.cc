@@ -19,14 +19,14 @@ std::unexpected<Error> BadGlob(std::string_view pattern, std::string_view why) {
 
 size_t Byte(char c) { return static_cast<unsigned char>(c); }
 
-// Whether a row of things matches a row of patterns, some of which take any number of things. Only
-// the last of those is ever taken back: what an earlier one could take, a later one can too.
+// Matches a sequence against patterns, some of which (stars) take any number of elements. Only the
+// last star is ever extended: whatever an earlier one could take, a later one can, too.
 template <typename IsStar, typename Fits>
 bool MatchRow(size_t patterns, size_t things, IsStar is_star, Fits fits) {
   size_t pattern = 0;
   size_t thing = 0;
   std::optional<size_t> star;
-  size_t star_end = 0;  // of what the star took
+  size_t star_end = 0;  // end of what the star took
   while (thing < things) {
     if (pattern < patterns && is_star(pattern)) {
       star = pattern++;
@@ -57,7 +57,7 @@ std::vector<std::string_view> Names(std::string_view path) {
 
 }  // namespace
 
-// At `at` is the byte behind "[". Returns where the one behind "]" is.
+// `at` is the byte after "["; returns the position after "]".
 Result<size_t> Glob::ParseSet(std::string_view name, size_t at, Token& token) {
   const bool negated = at < name.size() && (name[at] == '!' || name[at] == '^');
   if (negated) ++at;
@@ -128,7 +128,7 @@ Result<Glob> Glob::Parse(std::string_view pattern) {
     const bool repeated = step.any_depth && !glob.exact_.empty() && glob.exact_.back().any_depth;
     if (!repeated) glob.exact_.push_back(std::move(step));
   }
-  // "a/**" is what is in a, and not a.
+  // "a/**" is everything in a, but not a itself.
   if (glob.exact_.back().any_depth) glob.exact_.push_back(AnyName());
   glob.below_ = glob.exact_;
   glob.below_.push_back(AnyName());

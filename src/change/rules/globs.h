@@ -13,9 +13,9 @@ namespace cloche::rules {
 inline constexpr size_t kMaxGlob = 4096;  // bytes of a pattern
 
 // A pattern for paths below a project, as in .gitignore: `*` and `?` do not cross a slash, `**`
-// stands for any number of directories, `[a-z]` and `[!a-z]` for one byte, `\` takes the next byte
-// as it is. With a slash at its start or within it, it begins at the project; else it holds at any
-// depth. With a slash at its end it means a directory and everything below.
+// stands for any number of directories, `[a-z]` and `[!a-z]` for one byte, `\` quotes the next
+// byte. With a slash at its start or within it, it starts at the project; otherwise it matches at
+// any depth. With a slash at its end it means a directory and everything below.
 //
 // Names are bytes; no locale, no case folding. A match costs at most the product of the two
 // lengths. Paths are relative to the project and clean: "lib/a.py".
@@ -25,12 +25,12 @@ class Glob {
 
   const std::string& pattern() const { return pattern_; }
 
-  // For what is allowed, narrow: `x.py` is not what is below a directory x.py, and `lib/` not a
-  // file or symlink lib.
+  // Narrow, for allowing: `x.py` does not match anything below a directory x.py, nor `lib/` a file
+  // or symlink lib.
   bool Allows(std::string_view path, bool is_directory) const;
 
-  // For what is forbidden, wide: what is below a match is forbidden, too, and with `.git/` so is a
-  // file or symlink .git.
+  // Wide, for forbidding: everything below a match matches, too, and `.git/` also matches a file or
+  // symlink .git.
   bool Forbids(std::string_view path) const;
 
  private:
@@ -54,7 +54,7 @@ class Glob {
 
   std::string pattern_;
   std::vector<Step> exact_;  // the path itself
-  std::vector<Step> below_;  // what is below it
+  std::vector<Step> below_;  // anything below it
   bool directory_ = false;   // a slash at the end
 };
 
@@ -69,12 +69,12 @@ enum class PathRule { kFree, kDenied, kReadOnly, kNotAllowed };
 
 struct PathAnswer {
   PathRule rule = PathRule::kFree;
-  std::string_view pattern;  // that forbids it; of the rules
+  std::string_view pattern;  // the one that forbids it; points into the rules
 };
 
-// Whether the rules let a promotion touch a path, in the order of PathRule: no allow undoes a deny.
-// A path that is not clean is not allowed.
-// A new directory on the way to something allowed is the caller's to allow.
+// Whether the rules let a promotion touch a path, in the order of PathRule: an allow never
+// overrides a deny. A path that is not clean is not allowed. Callers must allow new directories on
+// the way to something allowed themselves.
 PathAnswer CheckPath(const PathRules& rules, std::string_view path, bool is_directory);
 
 }  // namespace cloche::rules

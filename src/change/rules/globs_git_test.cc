@@ -1,4 +1,4 @@
-// What Glob forbids, compared with what git ignores.
+// Compares what Glob forbids with what git ignores.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Folder {
 
 constexpr const char* kBelow = "/below";
 
-// For each pattern the paths that git ignores. The paths are files that do not exist.
+// For each pattern, the paths that git ignores. The paths are files that do not exist.
 std::vector<std::set<std::string>> AskGit(const std::vector<std::string>& patterns,
                                           const std::vector<std::string>& paths) {
   const Folder folder;
@@ -55,7 +55,7 @@ std::vector<std::set<std::string>> AskGit(const std::vector<std::string>& patter
   return answers;
 }
 
-TEST(GlobsAsGit, WhatGitIgnoresIsForbidden) {
+TEST(GlobsAsGit, ForbidsExactlyWhatGitIgnores) {
   std::mt19937 random(1);
   const auto pick = [&](const std::vector<std::string>& words) {
     return words[random() % words.size()];
@@ -82,8 +82,8 @@ TEST(GlobsAsGit, WhatGitIgnoresIsForbidden) {
     const Result<Glob> glob = Glob::Parse(patterns[i]);
     ASSERT_TRUE(glob) << patterns[i];
     for (const std::string& path : paths) {
-      // Git lets a file pass where the pattern means a directory, we do not: so for these git is
-      // asked about something in it.
+      // If a pattern means a directory, git ignores no file of that name, but we forbid it. So ask
+      // git about something in it.
       const bool directory = patterns[i].ends_with('/');
       const bool expected = ignored[i].contains(directory ? path + kBelow : path);
       if (expected) ++matched;

@@ -24,7 +24,7 @@ bool Forbids(std::string_view pattern, std::string_view path) {
 
 bool Refused(std::string_view pattern) { return !Glob::Parse(pattern); }
 
-TEST(Globs, APlainNameHoldsAtAnyDepth) {
+TEST(Globs, APlainNameMatchesAtAnyDepth) {
   EXPECT_TRUE(Allows("pyproject.toml", "pyproject.toml"));
   EXPECT_TRUE(Allows("pyproject.toml", "a/b/pyproject.toml"));
   EXPECT_FALSE(Allows("pyproject.toml", "pyproject.tomlx"));
@@ -84,14 +84,14 @@ TEST(Globs, AQuestionMarkAndASetAreOneByte) {
   EXPECT_TRUE(Allows("[\x80-\xff]*", "\xc3\xa4"));
 }
 
-TEST(Globs, ABackslashTakesTheNextByteAsItIs) {
+TEST(Globs, ABackslashQuotesTheNextByte) {
   EXPECT_TRUE(Allows("\\*", "*"));
   EXPECT_FALSE(Allows("\\*", "a"));
   EXPECT_TRUE(Allows("\\!a", "!a"));
   EXPECT_TRUE(Allows("a\\[b", "a[b"));
 }
 
-TEST(Globs, WhatIsAllowedIsNarrow) {
+TEST(Globs, AllowingIsNarrow) {
   EXPECT_FALSE(Allows("*.py", "x.py/evil.sh"));
   EXPECT_FALSE(Allows("lib", "lib/a"));
   EXPECT_TRUE(Allows("lib/", "lib/a/b"));
@@ -99,7 +99,7 @@ TEST(Globs, WhatIsAllowedIsNarrow) {
   EXPECT_FALSE(Allows("lib/", "lib", false));  // a symlink to anywhere
 }
 
-TEST(Globs, WhatIsForbiddenIsWide) {
+TEST(Globs, ForbiddingIsWide) {
   EXPECT_TRUE(Forbids(".git/", ".git/hooks/pre-commit"));
   EXPECT_TRUE(Forbids(".git/", "sub/.git/config"));
   EXPECT_TRUE(Forbids(".git/", ".git"));  // a file that names another repository
@@ -108,7 +108,7 @@ TEST(Globs, WhatIsForbiddenIsWide) {
   EXPECT_FALSE(Forbids("/secrets", "lib/secrets"));
 }
 
-TEST(Globs, WhatMeansNothingIsRefused) {
+TEST(Globs, MeaninglessPatternsAreRefused) {
   for (const char* pattern : {"", "/", "//", "a//b", "./a", "a/../b", "..", "!a", "[", "[a", "[]",
                               "a[!", "[z-a]", "[a-", "[[:alpha:]]", "a\\", "a\\/b", "[a/b]"})
     EXPECT_TRUE(Refused(pattern)) << pattern;
@@ -123,7 +123,7 @@ TEST(Globs, AnErrorIsSafeToShow) {
   EXPECT_EQ(glob.error().message.find('\x1b'), std::string::npos);
 }
 
-// Each would take longer than the universe is old if stars were tried one within the other.
+// Each would take longer than the age of the universe if stars backtracked within each other.
 TEST(Globs, HostilePatternsEnd) {
   std::string stars, steps, deep;
   for (int i = 0; i < 1000; ++i) {
@@ -139,7 +139,7 @@ TEST(Globs, HostilePatternsEnd) {
   EXPECT_FALSE(Allows("**/*a*a*a*a*a*b/**/*a*a*a*b", deep + name));
 }
 
-// The plain definition, which may take long: `pattern` has only letters, ?, * and **.
+// The plain definition, possibly slow: `pattern` has only letters, ?, * and **.
 bool Slowly(std::string_view pattern, std::string_view path) {
   if (pattern.empty()) return path.empty();
   if (pattern.starts_with("**/")) {
@@ -159,7 +159,7 @@ bool Slowly(std::string_view pattern, std::string_view path) {
   return fits && Slowly(pattern.substr(1), path.substr(1));
 }
 
-TEST(Globs, RandomPatternsMatchWhatTheirDefinitionSays) {
+TEST(Globs, RandomPatternsMatchAsDefined) {
   std::mt19937 random(1);
   const auto pick = [&](std::initializer_list<const char*> words) {
     return std::string(words.begin()[random() % words.size()]);
@@ -181,7 +181,7 @@ TEST(Globs, RandomPatternsMatchWhatTheirDefinitionSays) {
   EXPECT_GT(matched, 2000u);
 }
 
-TEST(PathRules, ADenyIsStrongerThanAnAllow) {
+TEST(PathRules, ADenyOverridesAnAllow) {
   const PathRules rules{.allow = {Make("lib/"), Make("*.md")},
                         .deny = {Make("lib/secret/")},
                         .read_only = {Make("pyproject.toml")}};

@@ -22,7 +22,7 @@ bool Add(KeyValues& out, std::string key, std::string_view value) {
   return true;
 }
 
-// What follows the first word is its value: .tool-versions.
+// The rest of the line after the first word is its value: .tool-versions.
 std::optional<KeyValues> ReadWords(std::string_view text) {
   KeyValues out;
   for (const std::string_view raw : Lines(text)) {

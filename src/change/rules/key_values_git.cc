@@ -9,7 +9,7 @@ namespace {
 
 bool IsKeyCharacter(char c) { return IsLetter(c) || (c >= '0' && c <= '9') || c == '-'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-// Reads as git does (config.c), character by character. Whatever git refuses is refused.
+// Reads character by character, like git (config.c), and refuses everything git refuses.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {
@@ -36,7 +36,7 @@ class Reader {
   }
 
  private:
-  // The end of the text is the end of a line.
+  // The end of the text ends a line.
   char Next() {
     if (at_ >= text_.size()) {
       eof_ = true;
@@ -78,14 +78,14 @@ class Reader {
     char c = Next();
     for (; !eof_ && IsKeyCharacter(c); c = Next()) key.push_back(Lower(c));
     while (c == ' ' || c == '\t') c = Next();
-    std::string value = "true";  // a name alone
+    std::string value = "true";  // a name without a value
     if (c != '\n') {
       value.clear();
       if (c != '=' || !Value(value)) return false;
     }
     if (key.size() > kMaxKey || out_.size() >= kMaxKeyValues) return false;
     out_.push_back({std::move(key), std::move(value)});
-    // The end of the text was read as the end of this line; it will be found again.
+    // The end of the text counted as this line's end; it will be found again.
     return true;
   }
 

@@ -9,16 +9,16 @@ namespace {
 
 bool IsComment(std::string_view line) { return line.starts_with('#') || line.starts_with(';'); }
 
-// What pip, npm, systemd, the JVM, tox and dotenv have in common. Where a name can be told in two
-// ways, both are given.
+// The common ground of pip, npm, systemd, the JVM, tox and dotenv. If a name can be read in two
+// ways, both are reported.
 class Reader {
  public:
-  // A section that has nothing of its own is something where there are values for all sections.
+  // `inherits`: some values apply to all sections, so even an empty section means something.
   Reader(IniReading reading, bool inherits) : reading_(reading), inherits_(inherits) {}
 
   bool Take(std::string_view raw) {
     const std::string_view trimmed = TrimLine(raw);
-    // No tool continues a comment, and systemd leaves one out within a line that continues.
+    // No tool continues a comment, and systemd skips comments within a continued line.
     if (IsComment(trimmed)) return true;
     if (!carried_.empty()) {
       carried_.append(trimmed);
@@ -36,7 +36,7 @@ class Reader {
     return Whole(TrimLine(line));
   }
 
-  // An end that never came.
+  // A continued line that never ended.
   bool Finish() { return carried_.empty() || Add(std::string(kDoubtful), carried_); }
 
   KeyValues out;
@@ -69,7 +69,7 @@ class Reader {
     for (const char c : TrimLine(line.substr(1, end - 1)))
       if (c != '"' && c != '\'') section_.push_back(c == ' ' || c == '\t' ? '.' : c);
     last_.clear();
-    // Of configparser, the values of every other section.
+    // configparser applies the values of this section to all others.
     everywhere_ = Lowered(section_) == "default";
     if (inherits_ && !Add(std::string(kDoubtful), line)) return false;
     if (rest.empty() || IsComment(rest)) return section_.size() <= kMaxKey;
@@ -80,7 +80,7 @@ class Reader {
   std::string Key(std::string_view name) const {
     std::string key = everywhere_ ? std::string(kDoubtful) : section_;
     if (!key.empty()) key.push_back('.');
-    // What is escaped in a name spells another one.
+    // Escapes in a name spell another name.
     if (name.find('\\') != name.npos) return key.append(kDoubtful);
     for (const char c : name)
       if (c != '"' && c != '\'') key.push_back(c);
@@ -101,7 +101,7 @@ class Reader {
       return Add(Key(line), line);
     }
     last_ = Key(TrimLine(line.substr(0, sign)));
-    // `name: a=b` and `@scope:name=b`: which of the two it is, only the reader knows.
+    // `name: a=b` and `@scope:name=b`: only the tool knows which it is.
     if (colon < equals && !Pair(line.substr(0, colon), line.substr(colon + 1))) return false;
     return equals == line.size() || Pair(line.substr(0, equals), line.substr(equals + 1));
   }
@@ -112,7 +112,7 @@ class Reader {
     const size_t bracket = name.ends_with(']') ? name.find('[') : name.npos;
     if (bracket != name.npos && bracket > 0 && !Add(Key(name.substr(0, bracket)), Unquoted(value)))
       return false;
-    // Some tools take quotes off a name, to others they are part of it.
+    // Some tools strip quotes from a name, others keep them.
     if (name.find_first_of("\"'") != name.npos &&
         !Add(section_ + "." + std::string(name), Unquoted(value)))
       return false;
@@ -123,7 +123,7 @@ class Reader {
   bool inherits_;
   std::string section_;
   std::string last_;     // the key that an indented line continues
-  std::string carried_;  // a line that goes on
+  std::string carried_;  // a continued line
   size_t indent_ = 0;
   size_t last_indent_ = 0;
   bool everywhere_ = false;

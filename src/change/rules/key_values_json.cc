@@ -9,13 +9,13 @@
 namespace cloche::rules {
 namespace {
 
-// What editors allow and JSON does not: comments, and a comma before a closing bracket. Absent:
-// nested too deeply.
+// Removes what editors allow but JSON does not: comments, and a comma before a closing bracket.
+// nullopt: nested too deeply.
 std::optional<std::string> Strict(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   size_t depth = 0;
-  size_t comma = std::string::npos;  // of `out`, when only blanks came after it
+  size_t comma = std::string::npos;  // position in `out`, while only blanks follow it
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"') {
@@ -53,8 +53,8 @@ std::optional<std::string> Strict(std::string_view text) {
   return out;
 }
 
-// Follows the events of the parser, so that no tree is built. A key that is there twice is seen
-// twice, or once: the last one, as JSON.parse has it.
+// Handles parser events, so that no tree is built. Reports a duplicate key twice or, like
+// JSON.parse, only its last value.
 class Flattener : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Flattener(bool last_wins) : last_wins_(last_wins) {}
@@ -105,7 +105,7 @@ class Flattener : public nlohmann::json_sax<nlohmann::json> {
   using Range = std::pair<size_t, size_t>;
   static constexpr size_t kMaxTwice = 1000;
   struct Level {
-    size_t path = 0;   // its length where the bracket opened
+    size_t path = 0;   // its length when the bracket opened
     size_t first = 0;  // of its values
     std::map<std::string, Range> keys;
     Range* open = nullptr;
@@ -142,7 +142,7 @@ class Flattener : public nlohmann::json_sax<nlohmann::json> {
 
 std::optional<KeyValues> ReadJson(std::string_view text, bool lenient) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  Flattener flattener(/*last_wins=*/!lenient);  // has the limit of depth, too
+  Flattener flattener(/*last_wins=*/!lenient);  // also limits the depth
   if (!lenient) {
     if (!nlohmann::json::sax_parse(text, &flattener)) return std::nullopt;
     return flattener.Take();

@@ -14,7 +14,7 @@ std::string Told(const std::optional<KeyValues>& values) {
   return text;
 }
 
-TEST(Json, KeysThatAreThereTwiceCommentsAndTrailingCommas) {
+TEST(Json, ReadsDuplicateKeysCommentsAndTrailingCommas) {
   EXPECT_EQ(Told(ReadJson(R"({"a": {"b": 1, "b": [2, {"c": null}],}, // x
                               /* y */ "d": true})")),
             "a.b=1\na.b[]=2\na.b[].c=null\nd=true\n");
@@ -23,7 +23,7 @@ TEST(Json, KeysThatAreThereTwiceCommentsAndTrailingCommas) {
   EXPECT_EQ(ReadJson(std::string(100, '[') + std::string(100, ']')), std::nullopt);
 }
 
-TEST(Yaml, ListsBlocksAndFlow) {
+TEST(Yaml, ReadsListsBlocksAndFlow) {
   EXPECT_EQ(Told(ReadYaml("a:\n- b: 1\n  c: |\n    x: y\n    # z\n  d: 2\ne: 3\n")),
             "a[].b=1\na[].c=x: y\na[].d=2\ne=3\n");
   EXPECT_EQ(Told(ReadYaml("s:\n  - |\n    [ -f x ] || {\n    y: z\n  - w\n")),
@@ -34,11 +34,11 @@ TEST(Yaml, ListsBlocksAndFlow) {
   EXPECT_EQ(Told(ReadYaml("\"r\\u0075n\": \"a\\\n  b\n\n  c\"\n")), "run=ab\nc\n");
 }
 
-TEST(Yaml, AnchorsMergeKeysAndDocuments) {
+TEST(Yaml, ReadsAnchorsMergeKeysAndDocuments) {
   EXPECT_EQ(Told(ReadYaml("a: &x {b: 1}\nc: *x\nd:\n  <<: *x\n  e: 2\n")),
             "a.b=1\nc.b=1\nd.b=1\nd.e=2\n");
   EXPECT_EQ(Told(ReadYaml("a: &x\n- b\nc:\n  - *x\n---\nd:\n...\n")), "a[]=b\nc[][]=b\nd=\n");
-  // Aliases of aliases: the limit is one of size, not of patience.
+  // Aliases of aliases: the limit is on size.
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string last = "*a" + std::to_string(i - 1);
@@ -49,7 +49,7 @@ TEST(Yaml, AnchorsMergeKeysAndDocuments) {
   EXPECT_EQ(ReadYaml(laughs), std::nullopt);
 }
 
-TEST(Yaml, RefusesWhatParsersDisagreeAbout) {
+TEST(Yaml, RefusesTextThatParsersDisagreeAbout) {
   for (const char* text : {"? run\n: x",
                            "%TAG ! x",
                            "\trun: x",
@@ -85,9 +85,9 @@ TEST(GitConfig, ReadsLikeGit) {
     EXPECT_EQ(ReadGitConfig(text), std::nullopt) << text;
 }
 
-TEST(Ini, EachKindOfTool) {
+TEST(Ini, ReadsLikeEachKindOfTool) {
   EXPECT_EQ(Told(ReadIni("export LD_PRELOAD=x\n")), "LD_PRELOAD=x\n");
-  // Both readings of what has both signs.
+  // Lines with both separators are read both ways.
   EXPECT_EQ(Told(ReadIni("@s:registry=u\n")), "@s=registry=u\n@s:registry=u\n");
   EXPECT_EQ(Told(ReadIni("a =\n  b = c:d\n")), "a=\na=b = c:d\n");
   EXPECT_EQ(Told(ReadIni("a =\n  b = c\n", {.indent_continues = false})), "a=\nb=c\n");
@@ -99,7 +99,7 @@ TEST(Ini, EachKindOfTool) {
   EXPECT_EQ(ReadIni("[a\n"), std::nullopt);
 }
 
-TEST(Toml, TablesInlineTablesAndLongStrings) {
+TEST(Toml, ReadsTablesInlineTablesAndLongStrings) {
   EXPECT_EQ(Told(ReadToml("[[a.b]]\nc = { d = \"e\", f = [1, 2] }\n\"g\" . h = '''\ni\n'''\n")),
             "a.b.c.d=e\na.b.c.f[]=1\na.b.c.f[]=2\na.b.g.h=i\n\n");
   for (const std::string& text :
@@ -112,7 +112,7 @@ TEST(Toml, TablesInlineTablesAndLongStrings) {
     EXPECT_EQ(ReadToml(text), std::nullopt);
 }
 
-TEST(Xml, TextAttributesAndComments) {
+TEST(Xml, ReadsTextAttributesAndComments) {
   EXPECT_EQ(Told(ReadXml("<a x='1>'><!-- <b>no</b> --><b>yes</b><c/></a>")),
             "a@=x='1>'\na.b=yes\na.c=\n");
   EXPECT_NE(Told(ReadXml("<!ENTITY a 'b'>")).find(kDoubtful), std::string::npos);
@@ -126,7 +126,7 @@ TEST(Make, LinesOfADefinitionAreCommands) {
   EXPECT_EQ(parts.commands[1].shown, "curl x");
 }
 
-TEST(Sources, HostsRegistriesAndRepositories) {
+TEST(Sources, NamesHostsRegistriesAndRepositories) {
   EXPECT_EQ(SourceOf("registry+https://Index.example/crates"), "https://index.example");
   EXPECT_EQ(SourceOf("git+https://github.com/a/b.git#123"), "git+https://github.com/a/b");
   EXPECT_EQ(SourceOf("https://github.com/a/b/archive/v1.tgz"), "https://github.com/a/b");

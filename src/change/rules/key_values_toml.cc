@@ -6,7 +6,7 @@
 namespace cloche::rules {
 namespace {
 
-// `a.a.a.a = 1` nests as deeply as it has dots, and the parser has no limit for these.
+// `a.a.a.a = 1` nests as deeply as it has dots, and the parser does not limit these.
 bool DottedTooDeeply(std::string_view text) {
   size_t dots = 0;
   char quote = 0;
@@ -29,8 +29,8 @@ bool DottedTooDeeply(std::string_view text) {
   return false;
 }
 
-// Outside of strings and comments TOML is ASCII, and the parser's behaviour is undefined for other
-// letters there: it gets "(c3)(a9)" instead, which only a string or a comment may hold.
+// Outside strings and comments TOML is ASCII, and the parser's behaviour is undefined for other
+// characters there. It gets "(c3)(a9)" instead, which only a string or a comment may contain.
 std::string InAscii(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
@@ -49,7 +49,7 @@ class Flattener {
   KeyValues out;
 
   bool Table(const std::string& path, const toml::table& table) {
-    // A list of packages begins each with its name.
+    // In a list of packages, each entry must start with its name.
     if (const toml::node* name = table.get("name"))
       if (!Node(Below(path, "name"), *name)) return false;
     for (const auto& [key, node] : table)

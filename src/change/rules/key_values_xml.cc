@@ -53,7 +53,7 @@ class Reader {
     return true;
   }
 
-  // Stands behind `closing`, with what was before it in `inside`.
+  // Advances past `closing`; `inside` gets the text before it.
   bool Until(size_t from, std::string_view closing, std::string_view& inside) {
     const size_t end = text_.find(closing, from);
     if (end == text_.npos) return false;
@@ -69,7 +69,7 @@ class Reader {
     if (text_.starts_with("<![CDATA["))
       return Until(9, "]]>", inside) && Add(stack_.back().path, inside);
     if (text_.starts_with("<!")) {
-      // Entities: what the text says is decided here.
+      // Entities: they decide what the text says.
       const size_t end = std::min(text_.find('>'), text_.size());
       if (!Add(std::string(kDoubtful), text_.substr(0, end))) return false;
       text_.remove_prefix(std::min(end + 1, text_.size()));

@@ -8,9 +8,9 @@
 namespace cloche::rules {
 namespace {
 
-// What all parsers of YAML agree about: block and flow style, scalars of all kinds, anchors, merge
-// keys, several documents. Everything else (directives, complex keys, tabs where they matter)
-// fails, so that nobody relies on one parser's answer.
+// Accepts what all YAML parsers agree on: block and flow style, scalars of all kinds, anchors,
+// merge keys, several documents. Everything else (directives, complex keys, tabs where they matter)
+// fails, so that no answer depends on one parser.
 class Reader : private YamlScanner {
  public:
   explicit Reader(std::string_view text) : YamlScanner(text) {}
@@ -30,7 +30,7 @@ class Reader : private YamlScanner {
     bool open = true;
   };
 
-  // --- what is found
+  // --- results
 
   bool Add(const std::string& key, std::string value) {
     if (out_.size() >= kMaxKeyValues || key.size() > kMaxKey) return Fail();
@@ -62,8 +62,8 @@ class Reader : private YamlScanner {
 
   // --- nodes
 
-  // A node in a block. `parent` is the column that its lines must go beyond; `lists` the column a
-  // list may stand at nevertheless. Stands at its first character.
+  // A node in a block. Its lines must be indented beyond column `parent`; a list may still stand at
+  // column `lists`. Starts at its first character.
   bool Node(const std::string& path, int parent, int lists) {
     if (++depth_ > kMaxDepth) return Fail();
     const bool fine = Inner(path, parent, lists);
@@ -92,7 +92,7 @@ class Reader : private YamlScanner {
   template <typename Read>
   bool Named(const std::string& anchor, const std::string& path, Read read) {
     if (anchor.empty()) return read();
-    if (anchors_.contains(anchor)) return Fail();  // refused, or the last one counts
+    if (anchors_.contains(anchor)) return Fail();  // parsers refuse it, or take the last one
     anchors_[anchor] = {.first = out_.size(), .path = path};
     if (!read()) return false;
     Anchor& made = anchors_[anchor];
@@ -101,7 +101,7 @@ class Reader : private YamlScanner {
     return true;
   }
 
-  // `&name` and `!tag`; how many there were.
+  // Reads `&name` and `!tag`; returns how many there were.
   int Marks(std::string& anchor) {
     int count = 0;
     while (Peek() == '&' || Peek() == '!') {
@@ -169,7 +169,7 @@ class Reader : private YamlScanner {
       constexpr std::string_view kNoKeys = "&!*{}[],|>%@`#?";
       if (kNoKeys.find(Peek()) != kNoKeys.npos || AtDash()) return Fail();
       std::string key;
-      // Of two equal keys the last one counts, or the file is refused.
+      // Duplicate keys: parsers take the last one, or refuse the file.
       if (!Key(key) || !keys.insert(key).second) return Fail();
       if (!Value(path, key, column)) return false;
       if (!Skip(false) || failed_ || AtMarker() || Column() < column) return !failed_;
@@ -192,7 +192,7 @@ class Reader : private YamlScanner {
     return true;
   }
 
-  // What follows a colon on its line: no mapping and no list without brackets.
+  // The node after a colon on the same line: a mapping or list only in brackets.
   bool InlineNode(const std::string& path, int column) {
     if (++depth_ > kMaxDepth) return Fail();
     std::string anchor;
@@ -215,7 +215,7 @@ class Reader : private YamlScanner {
     return fine;
   }
 
-  // `<<: *base` gives the mapping the keys of another one.
+  // `<<: *base` copies the keys of another mapping.
   void Merge(const std::string& path, const std::string& below, size_t first) {
     for (size_t i = first; i < out_.size(); ++i) {
       std::string_view rest = std::string_view(out_[i].key).substr(below.size());
@@ -279,7 +279,7 @@ class Reader : private YamlScanner {
     if (!list && !keys.insert(key).second) return Fail();
     const bool pair = Peek() == ':' && (BlankAt(1) || quoted || IsFlowMark(Peek(1)));
     if (!pair) return Add(list ? item : Below(path, key), list ? std::move(key) : "");
-    if (line != line_) return Fail();  // a key ends within its line
+    if (line != line_) return Fail();  // a key must end on its line
     ++at_;
     if (!Skip(true) || failed_) return Fail();
     const std::string below = Below(item, key);
@@ -301,7 +301,7 @@ class Reader : private YamlScanner {
       if (Peek() == ',' || Peek() == ']' || Peek() == '}') return Add(path, "");
       std::string text;
       if (!Scalar(text, kNoIndent, /*flow=*/true)) return false;
-      // `[a: b]` with marks before it: which of the two do they name?
+      // `[a: b]` with marks before it: it is unclear which of the two they name.
       if (!Skip(true) || failed_ || Peek() == ':') return Fail();
       return Add(path, std::move(text));
     });

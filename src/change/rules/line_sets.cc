@@ -34,7 +34,7 @@ std::vector<std::string> More(const std::vector<Part>& now, const std::vector<Pa
   std::vector<std::string_view> left;
   for (const Part& each : before) left.emplace_back(each.same);
   std::ranges::sort(left);
-  std::vector<size_t> used(left.size());  // at the first of equal ones: how many are taken
+  std::vector<size_t> used(left.size());  // at the first of equal elements: how many are used
   std::vector<std::string> more;
   for (const Part& each : now) {
     const auto [first, end] = std::ranges::equal_range(left, std::string_view(each.same));

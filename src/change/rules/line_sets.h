@@ -8,12 +8,12 @@
 
 namespace cloche::rules {
 
-// Of the blanks around it; a line break counts as content.
+// Trims surrounding blanks; a line break counts as content.
 inline std::string_view TrimLine(std::string_view text) { return Trim(text, " \t\r\f\v"); }
 
-bool ContainsWord(std::string_view text, std::string_view word);  // not within a longer word
+bool ContainsWord(std::string_view text, std::string_view word);  // as a whole word
 
-// Calls visit(line) for each line, without its end, a CR before it included.
+// Calls visit(line) for each line, without its line end (LF or CRLF).
 template <typename Visit>
 void ForEachLine(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -26,13 +26,13 @@ void ForEachLine(std::string_view text, Visit visit) {
 }
 std::vector<std::string_view> Lines(std::string_view text);
 
-// Something of a file that is compared with the other state of it.
+// A part of a file, compared with the file's other state.
 struct Part {
-  std::string same;   // what it is compared by
-  std::string shown;  // what a person sees; "" = `same`
+  std::string same;   // compared by this
+  std::string shown;  // shown to people; "" = `same`
 };
 
-// What is in `now` more often than in `before`, as it is shown, in the order of `now`.
+// The parts that `now` has more often than `before`, as shown, in the order of `now`.
 std::vector<std::string> More(const std::vector<Part>& now, const std::vector<Part>& before);
 
 }  // namespace cloche::rules

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// One host with the repositories of everybody: there the owner's and the repository's name count.
+// Hosts with everybody's repositories: there the owner and the repository name count, too.
 constexpr auto kForges =
     "github.com codeload.github.com raw.githubusercontent.com gist.github.com gitlab.com "
     "bitbucket.org codeberg.org git.sr.ht"sv;
@@ -53,7 +53,7 @@ Field FieldOf(std::string_view key) {
   return Field::kNone;
 }
 
-// A package that is a file beside this one, or further down the disk.
+// A package that is a local file.
 bool IsLocalPackage(std::string_view value) {
   value = Unquoted(value);
   if (value.starts_with("file:") || value.starts_with("./") || value.starts_with("../") ||
@@ -87,7 +87,7 @@ class Collector {
     ++lock_.sources[source];
     lock_.entries.back().sources.push_back(std::move(source));
   }
-  void Bare(std::string_view value) {  // a source that is no URL: the target of a replacement
+  void Bare(std::string_view value) {  // a source that is not a URL: the target of a replacement
     ++lock_.sources[std::string(value)];
   }
   Lock Take() { return std::move(lock_); }
@@ -96,7 +96,7 @@ class Collector {
   Lock lock_;
 };
 
-// Entries are what has one key but for its last component; in a list, a name begins the next.
+// Keys that differ only in their last component form one entry; in a list, a name starts the next.
 Lock FromKeyValues(const KeyValues& values) {
   Collector collector;
   std::string_view open = kDoubtful;
@@ -120,7 +120,7 @@ Lock FromKeyValues(const KeyValues& values) {
   return collector.Take();
 }
 
-// `https\://` of .properties is read; other escapes are not.
+// `https\://` in .properties is understood; other escapes are not.
 bool HasEscapes(std::string_view line) {
   for (size_t at = line.find('\\'); at != line.npos; at = line.find('\\', at + 1))
     if (at + 1 == line.size() || ":=#! "sv.find(line[at + 1]) == std::string_view::npos)
@@ -128,7 +128,7 @@ bool HasEscapes(std::string_view line) {
   return false;
 }
 
-// pip joins a line that ends with a backslash with the next one; no tool does so with a comment.
+// pip joins a line that ends with a backslash to the next; no tool does so with a comment.
 std::vector<std::string> WholeLines(std::string_view text) {
   std::vector<std::string> whole;
   bool more = false;
@@ -145,7 +145,7 @@ std::vector<std::string> WholeLines(std::string_view text) {
   return whole;
 }
 
-// `-r other.txt` of pip: one that is named as such lists are is judged itself.
+// pip's `-r other.txt`. If the other file is named like such a list, it is judged itself.
 bool IncludesAnother(std::string_view line) {
   for (const std::string_view option :
        {"-r"sv, "requirement "sv, "requirement="sv, "-c"sv, "constraint "sv, "constraint="sv,
@@ -167,7 +167,7 @@ Lock FromLines(std::string_view text, bool module_sums) {
   for (const std::string& raw : WholeLines(text)) {
     std::string_view line = TrimLine(raw);
     if (line.empty() || line.starts_with('#') || line.starts_with("//")) continue;
-    // What is written in escapes may be a URL.
+    // Text written in escapes may be a URL.
     if (HasEscapes(line)) collector.Bare(line);
     const size_t word_end = std::min(line.find_first_of(" \t=:"), line.size());
     std::string_view rest = TrimLine(line.substr(word_end));
@@ -183,7 +183,7 @@ Lock FromLines(std::string_view text, bool module_sums) {
       collector.Bare(line);
       continue;
     }
-    // A package begins with its name and a colon: `foo@^1.0.0:`, `/foo@1.0.0:`.
+    // A package starts with its name and a colon: `foo@^1.0.0:`, `/foo@1.0.0:`.
     if (line.ends_with(':') && line.find('@') != line.npos) {
       const std::string_view name = Unquoted(line.substr(0, line.size() - 1));
       const size_t at = name.find('@', 1);
@@ -219,7 +219,7 @@ Lock FromLines(std::string_view text, bool module_sums) {
   return collector.Take();
 }
 
-// pip takes names for the same that differ in case, or by - _ and . in a row.
+// pip treats names as equal that differ only in case, or in runs of - _ and .
 std::string PipName(std::string_view written) {
   std::string name;
   for (const char c : Lowered(written.substr(0, written.find_first_of("[=<>!~;@ \t")))) {
@@ -230,7 +230,7 @@ std::string PipName(std::string_view written) {
   return name;
 }
 
-// requirements.txt: the hashes of each line, and the demand that all have some.
+// requirements.txt: the hashes of each line, and the option that requires them for all.
 void AddHashes(std::string_view text, Lock& lock) {
   Entry all;
   all.name = "all packages (--require-hashes)";
@@ -338,7 +338,7 @@ std::string SourceOf(std::string_view url) {
   rest = rest.substr(0, rest.find_first_of(" \t\"'#?<>,)}]"));
   const size_t slash = rest.find('/');
   std::string host = Lowered(rest.substr(0, slash));
-  // Everything up to the @ is a user and a password; a host with one is not the host without.
+  // Everything up to the @ is user and password; a host with them is not the same as one without.
   const std::string bare = host.substr(host.rfind('@') + 1);
   std::string_view path = slash == rest.npos ? std::string_view() : rest.substr(slash);
   const bool forge = AnyWord(kForges, [&](auto each) { return each == bare; });
@@ -371,7 +371,7 @@ LockChange CompareLocks(std::string_view name, std::optional<std::string_view> b
         change.notices.push_back(entry.name + " " + entry.version);
     return change;
   }
-  // Without an earlier state the host that most packages come from is the ordinary one.
+  // Without an earlier state, the host that most packages come from is taken as the usual one.
   const auto most = std::ranges::max_element(
       now->sources, [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& [source, count] : now->sources) {

@@ -17,7 +17,7 @@ constexpr auto kToolVariables =
     ".shellflags .recipeprefix makeflags makefiles path ld_preload ld_library_path ld_audit "
     "gcc_exec_prefix compiler_path pythonpath node_options perl5lib perl5opt bash_env"sv;
 
-// Programs take these from the environment and start or load what they name; patterns.
+// Environment variables from which programs start or load what they name; patterns.
 constexpr auto kEnvironment =
     "git_config* git_exec_path git_ssh* git_proxy_command git_external_diff git_pager git_editor "
     "git_sequence_editor git_askpass git_dir git_common_dir git_work_tree git_template_dir "
@@ -34,13 +34,13 @@ constexpr auto kEnvironment =
     "wgetrc gem_home gem_path bundle_* r_profile* r_environ* julia_* ghcrts msbuild* dotnet_* "
     "coreclr_* nuget_*"sv;
 
-// Options by which a compiler, a linker or an interpreter loads or starts something.
+// Options that make a compiler, linker or interpreter load or start something.
 constexpr auto kLoadingOptions =
     "-fplugin -plugin -wrapper -specs -load -toolexec -fpass-plugin -fuse-ld= --ld-path "
     "--gcc-toolchain --gcc-install-dir -ccc- -iplugindir -Clinker linker= -javaagent -agentlib "
     "-agentpath --require --import --loader --config"sv;
 
-// A shell still expects a command after these.
+// After these, a shell still expects a command.
 constexpr auto kBeforeCommands =
     "! { if then else elif do while until env exec command eval builtin sudo doas time nice ionice "
     "nohup setsid xargs"sv;
@@ -62,7 +62,7 @@ bool IsOneOf(std::string_view words, std::string_view word) {
   return AnyWord(words, [&](auto each) { return each == word; });
 }
 
-// An odd number of backslashes at the end of a line joins it with the next one, in a comment, too.
+// An odd number of backslashes at the end joins a line to the next, even in a comment.
 bool Continues(std::string_view line) {
   const size_t last = line.find_last_not_of('\\');
   return (line.size() - (last == line.npos ? 0 : last + 1)) % 2 == 1;
@@ -88,7 +88,7 @@ std::vector<Logical> LogicalLines(std::string_view text) {
   return logical;
 }
 
-// As make reads it outside of recipes: a blank where lines were joined.
+// As make reads it outside recipes: a blank where lines were joined.
 std::string Plain(const Logical& line) {
   if (!line.joined) return line.text;
   std::string out;
@@ -102,7 +102,7 @@ std::string Plain(const Logical& line) {
   return out;
 }
 
-// The variables that stand where a command is expected: `$(TOOL) x && A=1 $(OTHER) y`.
+// The variables in command position: `$(TOOL) x && A=1 $(OTHER) y`.
 class CommandVariables {
  public:
   CommandVariables(std::string_view text, std::set<std::string>& names)
@@ -147,7 +147,7 @@ class CommandVariables {
       return;
     }
     names_.insert(name);
-    // `$(Q)$(CC)`, `$Q $(CC)`: what is there to be quiet stands before the command.
+    // `$(Q)$(CC)`, `$Q $(CC)`: a variable for quiet output precedes the command.
     expects_ = name.size() == 1 || text_.substr(at_).starts_with('$');
   }
 
@@ -184,7 +184,7 @@ std::string_view WithoutModifiers(std::string_view line) {
 }
 
 struct Assignment {
-  std::string name;  // lower case; "*" for what only make can compute
+  std::string name;  // lower case; "*" for parts that only make can compute
   std::string_view value;
   bool shell = false;  // !=
 };
@@ -221,7 +221,7 @@ std::optional<Assignment> AssignmentOf(std::string_view line) {
     name.remove_suffix(1);
   }
   name = TrimLine(name);
-  // `target: VARIABLE = value` holds for the target.
+  // `target: VARIABLE = value` applies to the target.
   if (const size_t colon = name.rfind(':'); colon != name.npos)
     name = TrimLine(name.substr(colon + 1));
   name = WithoutModifiers(name);
@@ -253,7 +253,7 @@ bool Loads(std::string_view value) {
   return AnyWord(spaced, [](auto word) { return word.starts_with("-B") || word.starts_with('@'); });
 }
 
-// `SHELL := /bin/bash`: a comment of such a shell is one.
+// `SHELL := /bin/bash`: such a shell knows '#' comments.
 bool SetsAShell(const Logical& line) {
   const std::string plain = Plain(line);
   const auto assignment = AssignmentOf(TrimLine(plain));
@@ -271,7 +271,7 @@ class Makefile {
     });
     FindCommandVariables();
     for (const Logical& line : lines_) {
-      // Another first character of recipes, or another shell: then '#' may begin a command.
+      // Another recipe prefix, or another shell: '#' may then start a command.
       all_recipe_ = all_recipe_ || line.text.find("RECIPEPREFIX") != line.text.npos;
       own_shell_ = own_shell_ || (line.text.find("SHELL") != line.text.npos && !SetsAShell(line));
     }
@@ -295,7 +295,7 @@ class Makefile {
  private:
   void FindCommandVariables() {
     std::multimap<std::string, std::string> values;
-    bool within = false;  // a define
+    bool within = false;  // in a define
     for (const Logical& line : lines_) {
       const std::string plain = Plain(line);
       const std::string_view text = TrimLine(plain);
@@ -308,7 +308,7 @@ class Makefile {
       if (auto assignment = AssignmentOf(text))
         values.emplace(std::move(assignment->name), assignment->value);
     }
-    // The first word of such a variable is a command, too.
+    // The first word of such a variable's value is a command, too.
     std::vector<std::string> fresh(command_variables_.begin(), command_variables_.end());
     while (!fresh.empty()) {
       const auto [first, end] = values.equal_range(fresh.back());
@@ -345,11 +345,11 @@ class Makefile {
   }
 
   void Recipe(const Logical& line, std::string_view whole) {
-    // The shell's comment ends with the line though make's continues, and make expands it first.
+    // A shell comment ends with its line, even if make continues it, and make expands it first.
     const bool comment =
         whole.starts_with('#') && !line.joined && !own_shell_ && whole.find('$') == whole.npos;
     if (comment) return;
-    // Without a target before it this is no recipe; then nobody follows what it defines.
+    // Without a target before it, this is not a recipe; then its definitions cannot be tracked.
     if (WithoutModifiers(whole).starts_with("define")) all_recipe_ = true;
     if (OnlySays(whole))
       parts_.data.push_back({std::string(whole)});
@@ -364,7 +364,8 @@ class Makefile {
     if (word == "define") ++defines_;
     if (RunsInMake(text) || IsOneOf("include -include sinclude load -load define .ONESHELL:", word))
       return Command(whole, "statement");
-    // `target: prerequisite ; recipe`, and what a shell acts upon when a list is part of a recipe.
+    // `target: prerequisite ; recipe`, and characters that a shell acts on if a list becomes part
+    // of a recipe.
     if (text.find(';') != text.npos) return Command(whole, "statement");
     if (const auto assignment = AssignmentOf(text)) {
       const auto matches = [&](std::string_view name) {
@@ -378,7 +379,8 @@ class Makefile {
       const bool names_tool = looked_ > kMostLooks || steers || AnyWord(kToolVariables, matches) ||
                               (computed ? std::ranges::any_of(command_variables_, matches)
                                         : command_variables_.contains(assignment->name));
-      // What a list of files does not have, a shell acts upon when the list is part of a recipe.
+      // Characters that a list of files does not contain, but a shell acts on if the list becomes
+      // part of a recipe.
       if (names_tool || assignment->shell || Loads(assignment->value) ||
           assignment->value.find_first_of("|&<>") != std::string_view::npos)
         return Command(whole, "statement");
@@ -395,8 +397,8 @@ class Makefile {
 
   std::vector<Logical> lines_;
   std::set<std::string> command_variables_;
-  size_t defines_ = 0;  // nested ones that are open: their lines are used for anything
-  // Beyond this computed names are not compared with others any more; they count.
+  size_t defines_ = 0;  // open nested defines; their lines can be used for anything
+  // Beyond this, computed names are no longer compared with others; they count as matching.
   static constexpr size_t kMostLooks = 20'000'000;
   size_t looked_ = 0;
   bool all_recipe_ = false;
@@ -412,21 +414,21 @@ Parts MakeParts(std::string_view text, std::string_view commands) {
 
 MakeUses MakeUsesOf(std::string_view text) { return Makefile(LogicalLines(text), {}).Uses(); }
 
-// Rules without recipes, as compilers write them. Sources in D have the same ending.
+// Rules without recipes, as compilers write them. D source files have the same extension.
 Parts DependencyParts(std::string_view text) {
   const bool is_source = text.starts_with("module ") || text.starts_with("import ") ||
                          text.find("\nmodule ") != text.npos || text.find("\nimport ") != text.npos;
   if (!is_source) return MakeParts(text);
   Parts parts;
   ForEachLine(text, [&](std::string_view line) {
-    // make would run these before it finds out that this is not for it.
+    // make would run these before it finds out that the file is not a makefile.
     const bool runs = line.find("$(") != line.npos || line.find("${") != line.npos;
     (runs ? parts.commands : parts.data).push_back({std::string(line)});
   });
   return parts;
 }
 
-// just joins no comments, and what a recipe's lines are its first line says.
+// just does not continue comments, and a recipe's first line decides how its lines run.
 Parts JustParts(std::string_view text) {
   Parts parts;
   ForEachLine(text, [&](std::string_view line) {

@@ -16,7 +16,7 @@ namespace {
 using change::Block;
 using change::LineIndex;
 
-// A text as lines and as numbers: equal lines of any of the three texts have the same.
+// A text as lines and as numbers: equal lines in any of the three texts share a number.
 struct Text {
   LineIndex lines;
   std::vector<uint32_t> numbers;
@@ -30,7 +30,7 @@ struct Text {
   }
 };
 
-// By sorting: no choice of lines makes that slow.
+// By sorting, so that no choice of lines makes it slow.
 void NumberLines(std::span<Text* const> texts) {
   struct Place {
     std::string_view line;
@@ -61,7 +61,7 @@ struct Place {
   MergeConflict lines;
 };
 
-// The blocks of one side in the order of the base, and how far its lines are off from the base's.
+// The blocks of one side in base order, and the offset of its lines from the base's.
 class Walk {
  public:
   explicit Walk(const std::vector<Block>& blocks) : blocks_(blocks) {}
@@ -101,7 +101,7 @@ class Merge {
     return EditsLikeGit(from, to, work_);
   }
 
-  // Blocks of both sides that touch in the base, directly or through others, are one place.
+  // Blocks of both sides that touch in the base, directly or through others, form one place.
   void FindPlaces() {
     const std::vector<Block> our_edits = Edits(base_.numbers, ours_.numbers);
     const std::vector<Block> their_edits = Edits(base_.numbers, theirs_.numbers);
@@ -121,7 +121,7 @@ class Merge {
         end = std::max(end, OldEnd(walk.Next()));
         walk.Pass();
       }
-      if (same) continue;  // our text has it already
+      if (same) continue;  // our text already has it
       places_.push_back({we && they ? Take::kNeither
                          : we       ? Take::kOurs
                                     : Take::kTheirs,
@@ -140,7 +140,7 @@ class Merge {
                               theirs_.Of({b.new_first, b.new_count}));
   }
 
-  // Leaves of each conflict only the lines in which the sides differ.
+  // Reduces each conflict to the lines in which the sides differ.
   void Refine() {
     std::vector<Place> refined;
     for (const Place& place : places_) {
@@ -224,7 +224,7 @@ class Merge {
 
   enum class Newline : uint8_t { kPlain, kCarriageReturn, kUnknown };
 
-  // How a line ends. A last one without a newline is as the one before it.
+  // How a line ends. A last line without a newline counts like the one before it.
   static Newline NewlineOf(const Text& text, uint32_t line) {
     if (text.lines.size() == 0) return Newline::kUnknown;
     if (!text.lines[line].ends_with('\n')) {
@@ -234,7 +234,7 @@ class Merge {
     return text.lines[line].ends_with("\r\n") ? Newline::kCarriageReturn : Newline::kPlain;
   }
 
-  // Markers end with CRLF when the lines before the conflict, or else the first lines, do.
+  // Markers end with CRLF if the lines before the conflict, or else the first lines, do.
   std::string_view NewlineFor(const MergeConflict& lines) const {
     const auto before = [](LineRange range) { return range.first == 0 ? 0 : range.first - 1; };
     Newline newline = NewlineOf(ours_, before(lines.ours));

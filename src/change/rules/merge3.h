@@ -10,11 +10,12 @@
 
 namespace cloche::rules {
 
-// Of each of the three texts. At these bounds a merge takes about 100 MB beside them and its text.
+// For each of the three texts. At these limits a merge takes about 100 MB besides them and its
+// result.
 inline constexpr size_t kMaxMergeBytes = 32 << 20;
 inline constexpr size_t kMaxMergeLines = 500'000;
-// Steps of all searches of one merge together, a few nanoseconds each. Beyond them changes are
-// taken as larger than they are: there may be more conflicts, the text is right.
+// Steps of all searches of one merge together, a few nanoseconds each. Beyond that, changes are
+// taken as larger than they are: there may be more conflicts, but the text is correct.
 inline constexpr uint64_t kMergeWork = 300'000'000;
 
 // Lines [first, first + count), counted from 0.
@@ -24,8 +25,8 @@ struct LineRange {
   bool operator==(const LineRange&) const = default;
 };
 
-// What both sides changed in different ways. One such place may be shown as several conflicts, when
-// the sides agree on lines in it: then these have the base lines of the whole place.
+// A place that both sides changed differently. It may be shown as several conflicts if the sides
+// agree on some lines in it; each then has the base lines of the whole place.
 struct MergeConflict {
   LineRange base;
   LineRange ours;
@@ -34,21 +35,21 @@ struct MergeConflict {
 };
 
 struct Merged {
-  // Where there are conflicts, each is in it between lines of "<<<<<<<", "=======" and ">>>>>>>".
+  // Conflicts are between "<<<<<<<", "=======" and ">>>>>>>" lines.
   std::string text;
   std::vector<MergeConflict> conflicts;  // ascending
   bool Clean() const { return conflicts.empty(); }
 };
 
-// What stands behind the markers, escaped for a terminal.
+// The text after the markers, escaped for a terminal.
 struct MergeLabels {
   std::string ours = "ours";
   std::string theirs = "theirs";
 };
 
-// Merges what two sides made of one text, line by line, with the answers of `git merge-file`:
-// changes that touch conflict, the same change on both sides is one. Newlines are kept as they are:
-// CRLF and a missing last one are part of their line. Refuses what holds a NUL or is too large.
+// Merges two sides' changes to one text line by line, with the results of `git merge-file`:
+// adjacent changes conflict, and the same change on both sides counts once. CRLF and a missing last
+// newline are part of their line and stay. Refuses texts that contain a NUL or are too large.
 Result<Merged> MergeTexts(std::string_view base, std::string_view ours, std::string_view theirs,
                           const MergeLabels& labels = {});
 

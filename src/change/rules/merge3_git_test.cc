@@ -1,4 +1,4 @@
-// MergeTexts against `git merge-file`: the same text, and conflicts where git has them.
+// Compares MergeTexts with `git merge-file`: the same text, and conflicts in the same places.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -73,7 +73,7 @@ std::vector<Answer> AskGit(const std::vector<Texts>& cases) {
   return answers;
 }
 
-// Makes texts and changes them the way people and programs do.
+// Creates texts and changes them the way people and programs do.
 class Author {
  public:
   Author(unsigned seed, Lines words) : random_(seed), words_(std::move(words)) {}
@@ -139,7 +139,7 @@ class Author {
 };
 
 struct Profile {
-  Lines words;  // "#", or none at all: a line that hardly ever repeats
+  Lines words;  // "#", or none: a line that hardly ever repeats
   size_t lines;
   size_t edits;
   size_t cases;
@@ -185,20 +185,20 @@ void ExpectAsGit(const std::vector<Texts>& cases) {
                   << answers[i].text;
   }
   EXPECT_EQ(different, 0u) << "of " << cases.size();
-  // Both answers were asked for.
+  // The cases cover both outcomes.
   EXPECT_GT(clean, cases.size() / 20);
   EXPECT_LT(clean, cases.size());
 }
 
-TEST(MergeAsGit, LinesThatHardlyRepeat) { ExpectAsGit(MakeCases({{}, 40, 6, 1000}, 1)); }
+TEST(MergeAsGit, MergesLinesThatHardlyRepeat) { ExpectAsGit(MakeCases({{}, 40, 6, 1000}, 1)); }
 
-TEST(MergeAsGit, LinesThatRepeatAllTheTime) {
+TEST(MergeAsGit, MergesLinesThatRepeatAllTheTime) {
   ExpectAsGit(MakeCases({{"a", "b", "c"}, 20, 5, 1500}, 2));
 }
 
-TEST(MergeAsGit, OneLineOverAndOver) { ExpectAsGit(MakeCases({{"a", "a", "b"}, 12, 4, 500}, 3)); }
+TEST(MergeAsGit, MergesARepeatedLine) { ExpectAsGit(MakeCases({{"a", "a", "b"}, 12, 4, 500}, 3)); }
 
-TEST(MergeAsGit, WhatCodeLooksLike) {
+TEST(MergeAsGit, MergesTextsThatLookLikeCode) {
   const Lines code = {"",
                       "}",
                       "  }",
@@ -218,8 +218,8 @@ TEST(MergeAsGit, WhatCodeLooksLike) {
   ExpectAsGit(MakeCases({code, 120, 8, 1000}, 4));
 }
 
-// Frequent lines amid new ones are not taken for common.
-TEST(MergeAsGit, NewLinesWithEmptyOnesAmongThem) {
+// Frequent lines amid new ones do not count as common.
+TEST(MergeAsGit, MergesNewLinesWithEmptyOnesAmongThem) {
   Profile profile{{"", "#", "#", "#", "#", "#", "#"}, 30, 3, 600};
   std::vector<Texts> cases = MakeCases(profile, 8);
   Author author(9, profile.words);
@@ -231,14 +231,14 @@ TEST(MergeAsGit, NewLinesWithEmptyOnesAmongThem) {
   ExpectAsGit(cases);
 }
 
-TEST(MergeAsGit, LargeTextsWithManyEdits) { ExpectAsGit(MakeCases({{}, 2000, 60, 100}, 5)); }
+TEST(MergeAsGit, MergesLargeTextsWithManyEdits) { ExpectAsGit(MakeCases({{}, 2000, 60, 100}, 5)); }
 
-TEST(MergeAsGit, LargeTextsOfFewWords) {
+TEST(MergeAsGit, MergesLargeTextsOfFewWords) {
   ExpectAsGit(MakeCases({{"", "}", "a", "b", "c", "d", "e", "f", "g", "h"}, 600, 12, 200}, 6));
 }
 
-// More than 256 edits in one search: git and we then take a good way instead of the best, each its
-// own, and split a conflict in other places. Whether there is one is the same.
+// With more than 256 edits in one search, git and we each settle for a good path instead of the
+// best, and may split a conflict differently. Whether there is one is the same.
 TEST(MergeAsGit, RewrittenTextsConflictWhereGitSaysSo) {
   const Lines few = {"", "}", "a", "b", "c", "d", "e", "f", "g", "h"};
   const std::vector<Texts> cases = MakeCases({few, 600, 400, 200}, 7);

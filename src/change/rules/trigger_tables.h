@@ -10,8 +10,8 @@ namespace cloche::rules {
 std::span<const TriggerClass> ProjectTriggers();  // version control, build services, packages
 std::span<const TriggerClass> BuildTriggers();    // builds, tasks, tests, linters, containers
 std::span<const TriggerClass> EditorTriggers();   // editors and agents
-std::span<const TriggerClass> HomeTriggers();
-std::span<const TriggerClass> OtherTriggers();  // single tools     // shells, programs and desktops
-std::span<const TriggerClass> SystemTriggers();  // services, access, commands, and every file
+std::span<const TriggerClass> HomeTriggers();     // shells, programs and desktops
+std::span<const TriggerClass> OtherTriggers();    // single tools
+std::span<const TriggerClass> SystemTriggers();   // services, access, commands, and every file
 
 }  // namespace cloche::rules

@@ -15,10 +15,10 @@ namespace {
 using change::FileType;
 using namespace std::string_view_literals;
 
-// Where a path is, seen from each root it is below.
+// A path relative to each root that contains it.
 struct Location {
   std::string_view absolute;
-  std::string_view in_project;  // "" = not there
+  std::string_view in_project;  // "" = not in it
   std::string_view in_home;
   std::string_view nearest;  // relative to the project, else the home, else "/"
   std::string_view name;
@@ -41,14 +41,14 @@ Location Locate(std::string_view path, const Roots& roots) {
   return at;
 }
 
-// A glob of the table, and what most paths fail at without a closer look.
+// A glob of the table, with quick checks that rule out most paths.
 struct Pattern {
   PathGlob glob;
   enum { kNearest, kHome, kRoot } place = kNearest;
   bool takes_away = false;
   char first = 0;  // lower case; 0 = anything
   char last = 0;
-  std::vector<PathGlob> parents;  // of the directories that lead to a match
+  std::vector<PathGlob> parents;  // match directories above a match
 };
 
 struct Rule {
@@ -125,7 +125,7 @@ bool RuleHolds(const Rule& rule, const Location& at) {
   return holds;
 }
 
-// The glob that files below `at` would match; "" = there is none.
+// The glob that files below `at` would match; "" = none.
 std::string_view GlobBelow(const Rule& rule, const Location& at) {
   for (const Pattern& pattern : rule.patterns) {
     const std::string_view path = PathFor(pattern, at);
@@ -159,7 +159,7 @@ bool IsBinaryProgram(std::string_view content) {
          content.substr(0, 8000).find('\0') != content.npos;
 }
 
-// A name that a shell would rather find here than where it belongs, if this folder is on the PATH.
+// If this directory is in PATH, a shell may find this name here instead of the real command.
 bool NamesACommand(std::string_view name) {
   return AnyWord(
       "awk bash bun cargo cat cc chmod clang cmake composer cp curl cut deno docker env find g++ "
@@ -219,23 +219,22 @@ Judgement JudgeUnseen(const Location& at, const FileChange& change) {
   const std::string_view now = *change.after->content;
   const auto then = change.before ? change.before->content : std::nullopt;
   const auto nuls = std::ranges::count(now.substr(0, 8000), '\0');
-  // Compilers pass over a NUL byte; with one a text would be taken for binary, and not be looked
-  // at.
+  // Compilers ignore NUL bytes, but they make a text look binary, so it would not be examined.
   if (nuls > 0 && then && !then->empty() && then->find('\0') == then->npos)
     verdict.alarms.emplace_back("NUL bytes in what was text");
   constexpr int kStray = 8;
   if (nuls > kStray) return verdict;
-  // Instructions are read by agents, who see what people do not.
+  // Agents read instructions, and see what people do not.
   const bool prose = IsProse(at.name) && !Lowered(at.nearest).ends_with("agents.md") &&
                      !Lowered(at.nearest).ends_with("claude.md");
   std::ranges::move(UnseenLines(then, now, prose), std::back_inserter(verdict.alarms));
   return verdict;
 }
 
-// As git looks at a HEAD (setup.c, is_git_directory; refs.c): a link counts by its target, and what
-// follows the name of a branch or of a commit is not read.
+// Recognizes a HEAD as git does (setup.c, is_git_directory; refs.c): a link counts by its target,
+// and text after the name of a branch or commit is ignored.
 bool MakesARepository(const Version& head) {
-  if (!head.content) return true;  // nobody looked at it
+  if (!head.content) return true;  // not examined
   std::string_view text = *head.content;
   if (head.type == FileType::kSymlink) return text.starts_with("refs/");
   if (head.type != FileType::kFile) return false;
@@ -244,7 +243,7 @@ bool MakesARepository(const Version& head) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
     return text.starts_with("refs/");
   }
-  constexpr size_t kShortest = 40;  // digits of a name in SHA-1
+  constexpr size_t kShortest = 40;  // digits of a SHA-1 name
   return text.size() >= kShortest &&
          text.substr(0, kShortest).find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
@@ -262,7 +261,7 @@ Judgement JudgeGitLink(const Location& at, const FileChange& change) {
       verdict.alarms.emplace_back("a repository within the project");
     return verdict;
   }
-  // HEAD: what makes a folder a repository, .git or not.
+  // A HEAD makes a directory a repository, whether it is called .git or not.
   const bool own = at.nearest == ".git/HEAD" ||
                    AnyWord(
                        "**/.git/refs/remotes/*/HEAD **/.git/logs/** **/.git/modules/** "
@@ -274,7 +273,7 @@ Judgement JudgeGitLink(const Location& at, const FileChange& change) {
   return verdict;
 }
 
-// Replaced objects are read in the place of others; other refs move every day.
+// Replaced objects are read instead of others; other refs change every day.
 std::optional<Judgement> JudgePackedRefs(const FileChange& change) {
   const auto replaced = [](std::string_view text) {
     std::vector<Part> parts;
@@ -296,13 +295,13 @@ Judgement JudgeDeleted(const TriggerClass& rule) {
   return {{}, {"deleted"}};
 }
 
-// A file that may be the settings of a repository: whether a HEAD is beside it is not known here.
+// A file that may hold a repository's settings: whether a HEAD is beside it is unknown here.
 bool IsAnyConfig(const Location& at) {
   return Lowered(at.name).starts_with("config") && !GlobMatches("**/*.git/**", at.nearest) &&
          !at.absolute.ends_with("/git/config");
 }
 
-// What git refuses to read makes it do nothing.
+// If git refuses to read it, it has no effect.
 std::optional<Judgement> JudgeAnyConfig(const TriggerClass& rule, const Location& at,
                                         const FileChange& change) {
   const std::string_view after = *change.after->content;
@@ -334,7 +333,7 @@ std::optional<Judgement> JudgeChange(const TriggerClass& rule, const Location& a
     if (verdict.alarms.empty() && verdict.notices.empty()) return std::nullopt;
     return verdict;
   };
-  // These look at every file and have nothing to say about most.
+  // These examine every file and say nothing about most.
   if (rule.judge == Judge::kExecutable) return unless_empty(JudgeExecutable(at, change));
   if (rule.judge == Judge::kUnseen) return unless_empty(JudgeUnseen(at, change));
   if (rule.judge == Judge::kGitLink) return unless_empty(JudgeGitLink(at, change));
@@ -384,9 +383,9 @@ std::optional<Judgement> JudgeChange(const TriggerClass& rule, const Location& a
   }
   if (rule.judge == Judge::kPackedRefs) return JudgePackedRefs(change);
   if (rule.id == "git-config" && IsAnyConfig(at)) return JudgeAnyConfig(rule, at, change);
-  // git runs hooks by their exact names only.
+  // git runs hooks only by their exact names.
   if (rule.id == "git-hooks" && at.name.ends_with(".sample")) return Judgement{{}, {"a sample"}};
-  // Deep in a tree, a setup.py that never speaks of packages is anything.
+  // Deep in a tree, a setup.py that never mentions packages may be anything.
   if (rule.id == "python-setup" && at.nearest.find('/') != at.nearest.npos &&
       !SetsUpAPackage(*after.content))
     return Judgement{{}, {"sets up no package"}};
@@ -416,8 +415,8 @@ Trigger TriggerOf(const TriggerClass& rule, Judgement verdict) {
   return trigger;
 }
 
-// A link in place of a directory: every file behind it has the name of a trigger file, and none of
-// them has to change for that. One class says it for all.
+// A link in place of a directory gives every file behind it the name of a trigger file, without
+// changing any of them. One class reports it for all.
 void FindParentLink(const Location& at, const Version& link, std::vector<Trigger>& found) {
   if (std::ranges::find(found, Severity::kAlarm, &Trigger::severity) != found.end()) return;
   for (const Severity wanted : {Severity::kAlarm, Severity::kNotice})

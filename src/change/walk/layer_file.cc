@@ -16,7 +16,7 @@
 namespace cloche::walk {
 namespace {
 
-// Of overlayfs and of ours: they say how a layer is stored, not what is in it.
+// Attributes of overlayfs and of ours: they say how a layer is stored, not what it contains.
 bool IsBookkeeping(std::string_view name, bool user_xattr) {
   return name.starts_with("trusted.overlay.") || name.starts_with("trusted.cloche.") ||
          (user_xattr && name.starts_with("user.overlay."));
@@ -45,8 +45,8 @@ std::string ProcPath(const LayerFile& place) {
   return fmt::format("/proc/self/fd/{}/{}", place.directory->get(), place.name);
 }
 
-// Most files have no attribute that is told: listxattrat (Linux 6.13) finds that out without a way
-// through /proc.
+// Most files have no attributes worth reporting; listxattrat (Linux 6.13) finds that out without
+// going through /proc.
 ssize_t ListAttributes(const LayerFile& place, std::vector<char>& names) {
   const long size = syscall(sys::kListxattrat, place.directory->get(), place.name.c_str(),
                             AT_SYMLINK_NOFOLLOW, names.data(), names.size());
@@ -93,7 +93,7 @@ struct stat StatOf(const struct statx& info) {
 
 }  // namespace
 
-// One call tells all: a diff is made of little else.
+// A single call per file: a diff consists of little else.
 std::optional<LayerFile> FindFile(const SharedFd& directory, const std::string& name) {
   if (!directory) return std::nullopt;
   struct statx info {};
@@ -125,7 +125,7 @@ bool BornSince(const LayerFile& place, int64_t since_ns) {
   if (statx(place.directory->get(), place.name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &info) <
           0 ||
       (info.stx_mask & STATX_BTIME) == 0)
-    return true;  // cannot be told
+    return true;  // unknown
   return info.stx_btime.tv_sec * int64_t{1'000'000'000} + info.stx_btime.tv_nsec >= since_ns;
 }
 

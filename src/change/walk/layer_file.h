@@ -14,8 +14,8 @@ namespace cloche::walk {
 
 using SharedFd = std::shared_ptr<const sys::Fd>;
 
-// A file as it lies in one directory of one layer. Whoever wrote the layer may be an attacker: only
-// the last component is looked at, and no symlink is followed.
+// A file in one directory of one layer. An attacker may have written the layer: only the last
+// component is looked up, and no symlink is followed.
 struct LayerFile {
   SharedFd directory;
   std::string name;
@@ -24,17 +24,17 @@ struct LayerFile {
 
   bool IsDirectory() const { return S_ISDIR(info.st_mode); }
   bool IsFile() const { return S_ISREG(info.st_mode); }
-  // How overlayfs writes "deleted".
+  // overlayfs marks deletions like this.
   bool IsWhiteout() const { return S_ISCHR(info.st_mode) && info.st_rdev == 0; }
 };
 
 std::optional<LayerFile> FindFile(const SharedFd& directory, const std::string& name);
-SharedFd OpenDirectory(const LayerFile& place);  // null: it cannot be read
-sys::Fd OpenFile(const LayerFile& place);  // not valid: it cannot be read, or is none any more
+SharedFd OpenDirectory(const LayerFile& place);  // null: not readable
+sys::Fd OpenFile(const LayerFile& place);        // invalid: not readable, or no longer a file
 
-bool BornSince(const LayerFile& place, int64_t since_ns);  // true where it cannot be told
+bool BornSince(const LayerFile& place, int64_t since_ns);  // true if unknown
 
-// Everything but the content. `user_xattr`: overlayfs keeps its notes in attributes of the user.
+// Everything except the content. `user_xattr`: overlayfs keeps its notes in user attributes.
 Result<change::Side> Describe(const LayerFile& place, bool user_xattr);
 
 }  // namespace cloche::walk

@@ -1,8 +1,8 @@
-// cloche-diff: what a sandbox changed. Started by cloche-spawn with the rights of whoever asks, and
-// nothing but descriptors: it reads content that an attacker wrote.
-//   2  where it says why it failed
-//   3  where the answer goes: NDJSON of docs/formats/changes.md, or a patch
-//   4  what is asked, JSON from cloched
+// cloche-diff: reports what a sandbox changed. cloche-spawn starts it with the caller's rights and
+// only descriptors, because it reads content that an attacker wrote.
+//   2  for errors
+//   3  for the answer: NDJSON of docs/formats/changes.md, or a patch
+//   4  the question, JSON from cloched
 //   5  the layout, from cloche-spawn (src/base/state_layout.h)
 #include <errno.h>
 #include <fmt/core.h>
@@ -37,11 +37,11 @@ struct Question {
   std::string sandbox;
   bool patch = false;
   bool stale = false;
-  bool guard = false;  // with what both changed, all of it
+  bool guard = false;  // with the full list of what both sides changed
   int64_t since_ns = 0;
   CompareOptions compare;
-  std::string root = "/";          // of names in a patch
-  std::vector<std::string> paths;  // only these and what is below; none = all
+  std::string root = "/";          // for names in a patch
+  std::vector<std::string> paths;  // only these and what is below; empty = all
   std::vector<std::string> service_data;
 };
 
@@ -56,7 +56,7 @@ class Output {
     while (!rest.empty()) {
       const ssize_t size = write(kAnswerFd, rest.data(), rest.size());
       if (size < 0 && errno == EINTR) continue;
-      if (size < 0) return false;  // nobody reads any more
+      if (size < 0) return false;  // the reader has gone
       rest.remove_prefix(static_cast<size_t>(size));
     }
     pending_.clear();
@@ -99,7 +99,7 @@ bool Wanted(const Question& question, const std::string& path) {
   return false;
 }
 
-// What is wanted may be in there.
+// Whether a wanted path is, or may be, in this directory.
 bool Touches(const Question& question, const std::string& directory) {
   if (Wanted(question, directory)) return true;
   for (const std::string& each : question.paths)
@@ -136,7 +136,7 @@ Result<std::optional<Entry>> NextWanted(const Question& question, MergedWalk& wa
   }
 }
 
-// How many of what is asked for could not be read, and the first of them.
+// How many of the requested directories could not be read, and the first of them.
 struct Closed {
   uint64_t count = 0;
   std::string first;
@@ -175,7 +175,7 @@ Status AnswerChanges(const Question& question, const StateLayout& layout) {
   }
   unreadable += CountClosed(question, walk.unreadable()).count;
   nlohmann::ordered_json last = {{"summary", SummaryJson(summary)}};
-  // What nobody could read is bound by no digest.
+  // A digest must cover everything, so there is none if something could not be read.
   last["summary"]["unreadable"] = unreadable;
   last["summary"]["sandbox"] = question.sandbox;
   last["summary"]["digest"] = nullptr;
@@ -187,7 +187,8 @@ Status AnswerChanges(const Question& question, const StateLayout& layout) {
   return {};
 }
 
-// What goes, or what stays, comes and changes. What becomes something else goes and comes.
+// Reduces an entry to its deletion, or to its addition or change. A type change is both a deletion
+// and an addition.
 bool TakeHalf(Entry& entry, bool goes) {
   const auto type = [](const std::optional<LayerFile>& place) {
     return place ? place->info.st_mode & S_IFMT : 0;
@@ -207,7 +208,7 @@ bool TakeHalf(Entry& entry, bool goes) {
   return true;
 }
 
-// A patch is done from its beginning to its end: what goes makes room first.
+// A patch is applied from beginning to end, so deletions come first to make room.
 Status AnswerPatch(const Question& question, const StateLayout& layout) {
   Output output;
   change::PatchOptions options;
@@ -226,7 +227,8 @@ Status AnswerPatch(const Question& question, const StateLayout& layout) {
                              [&](std::string_view piece) { return output.Write(piece); });
       if (written == change::PatchResult::kStopped) return {};
     }
-    // A file that cannot be read is named in a patch. A directory would be missing from it.
+    // A patch can name an unreadable file, but the contents of an unreadable directory would be
+    // missing.
     const Closed closed = CountClosed(question, walk.unreadable());
     if (closed.count > 0)
       return Fail(
@@ -275,14 +277,15 @@ Status Main() {
 }  // namespace
 }  // namespace cloche::walk
 
-// Exit status 0: the answer is whole.
+// Exit status 0: the answer is complete.
 int main() {
   using namespace cloche;
-  // Whoever asks may not reach in for our descriptors; changing ids made us outlive spawn.
+  // The caller, whose uid we have, must not reach our descriptors. Changing ids also cleared the
+  // parent-death signal.
   sys::SetDumpable(false);
   sys::DieWithParent();
   sys::RaiseFileLimit();
-  // What it reads may try to use it. It starts nothing, writes nothing but its answer.
+  // The content may try to take us over: we start nothing and write only our answer.
   const sys::LandlockFailure refused = sys::EnterReadOnlyDomain();
   const Status status =
       refused.operation == nullptr

@@ -37,7 +37,7 @@ Unreadable MergedWalk::unreadable() const {
   return all;
 }
 
-// Between two states a rename is a deletion and an addition: each may have its own.
+// Between two states, a rename is a deletion and an addition: either side may have its own.
 MergedWalk::MergedWalk(const StateLayout& layout, Renames renames)
     : state_(layout, false, layout.against_other ? Renames::kExpand : renames) {
   if (layout.against_other) other_.emplace(layout, true, Renames::kExpand);
@@ -54,12 +54,12 @@ Result<std::optional<Entry>> MergedWalk::Next() {
     Entry entry = state_.Take();
     entry.before = other_->Take().after;
     if (entry.before || entry.after) return entry;
-    ASSIGN_OR_RETURN(here, state_.Peek());  // gone in both
+    ASSIGN_OR_RETURN(here, state_.Peek());  // deleted in both
     ASSIGN_OR_RETURN(there, other_->Peek());
   }
   if (!here && !there) return std::nullopt;
   if (!there || (here && here->path < there->path)) return state_.Take();
-  Entry entry = other_->Take();  // changed there, as it was here
+  Entry entry = other_->Take();  // changed there; here as in the base
   std::swap(entry.before, entry.after);
   return entry;
 }

@@ -7,8 +7,8 @@
 
 namespace cloche::walk {
 
-// All overlays of a state in one order of paths; with another state to compare with, what differs
-// between the two.
+// All overlays of a state, in path order; if compared with another state, the differences between
+// them.
 class MergedWalk {
  public:
   MergedWalk(const StateLayout& layout, Renames renames);
@@ -16,11 +16,11 @@ class MergedWalk {
   Unreadable unreadable() const;
 
  private:
-  // The walks of one state, the next entry of each at hand.
+  // The walks of one state, with the next entry of each at hand.
   class State {
    public:
     State(const StateLayout& layout, bool of_other, Renames renames);
-    Result<const Entry*> Peek();  // null: that was all
+    Result<const Entry*> Peek();  // null: no more
     Entry Take();
     Unreadable unreadable() const;
 

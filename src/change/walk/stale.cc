@@ -18,7 +18,7 @@ constexpr uint64_t kMostEntries = 1'000'000;
 constexpr size_t kMostMoved = 100'000;
 constexpr size_t kMostShown = 100;
 
-// The directory of the base that is at `path` inside, and what hides parts of it.
+// The base directory at `path`, and the mask that hides parts of it.
 struct BaseDirectory {
   SharedFd directory, mask;
 };
@@ -52,7 +52,7 @@ BaseDirectory FindBase(const StateLayout& layout, const std::string& path) {
     const auto masked = FindFile(base.mask, name);
     base.directory = place && place->IsDirectory() ? OpenDirectory(*place) : nullptr;
     base.mask = masked && masked->IsDirectory() ? OpenDirectory(*masked) : nullptr;
-    if (masked && !base.mask) base.directory = nullptr;  // hidden, or it would show what is
+    if (masked && !base.mask) base.directory = nullptr;  // otherwise hidden files would show
     at = end + 1;
   }
   return base;
@@ -72,15 +72,15 @@ SharedFd FindUpper(const StateLayout& layout, const std::string& path) {
   return directory;
 }
 
-// Reality has what the sandbox has: it was promoted from there. A promotion takes over size, mode
-// and time, so nothing has to be read.
+// Reality has the sandbox's version, which was promoted. A promotion keeps size, mode and time, so
+// the content need not be read.
 bool Agree(const LayerFile& real, const LayerFile& own) {
   const struct stat &a = real.info, &b = own.info;
   return !real.IsDirectory() && a.st_mode == b.st_mode && a.st_size == b.st_size &&
          sys::Nanos(a.st_mtim) == sys::Nanos(b.st_mtim);
 }
 
-// What came to or went from this directory of reality was made or deleted in the sandbox, too.
+// Whether the sandbox, too, created or deleted what changed in this real directory.
 bool DirectoryAgrees(const StateLayout& layout, const std::string& path, int64_t since_ns) {
   const SharedFd own = FindUpper(layout, path);
   const SharedFd real = FindBase(layout, path).directory;
@@ -116,8 +116,8 @@ class Search {
   bool complete = true;
 
  private:
-  // A directory to be opened when its turn comes: there may be more than descriptors. What is held
-  // open is the one above it, so no more than the tree is deep.
+  // A directory to open later: there may be more than we have descriptors. Only its parent stays
+  // open, so the depth of the tree is the limit.
   struct Pending {
     LayerFile place;
     std::optional<LayerFile> masked;
@@ -131,7 +131,7 @@ class Search {
       complete = false;
       return;
     }
-    bool explained = false;  // a name came; one that went leaves nothing but the directory's time
+    bool explained = false;  // a name came; a deleted one shows only in the directory's time
     sys::Directory list(base.directory->get(), ".");
     while (const dirent* entry = list.Next()) {
       ++seen_;
@@ -167,7 +167,8 @@ class Search {
   std::vector<Pending> pending_;
 };
 
-// What the sandbox changed, too. What both have alike leaves `moved`: nobody is behind there.
+// Finds the paths that the sandbox changed, too. Where both agree, the path leaves `moved`: the
+// sandbox is not behind there.
 Status FindBoth(const StateLayout& layout, int64_t since_ns, std::set<std::string>& moved,
                 Staleness& stale) {
   MergedWalk walk(layout, Renames::kBrief);

@@ -35,7 +35,7 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 }  // namespace
 
 void Unreadable::Add(std::string path) {
-  if (std::ranges::find(paths, path) != paths.end()) return;  // looked at twice
+  if (std::ranges::find(paths, path) != paths.end()) return;  // visited twice
   ++count;
   if (paths.size() < kMostPaths) paths.push_back(std::move(path));
 }
@@ -86,7 +86,7 @@ std::string SlotWalk::BasePathOf(const std::string& path) const {
 
 SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   Lower lower{Duplicate(slot_.base), Duplicate(slot_.mask), ""};
-  // Without its mask a base shows what is hidden: rather nothing of it.
+  // Without its mask, a base would show hidden files: show nothing of it.
   if (!lower.directory || (slot_.mask >= 0 && !lower.mask)) {
     unreadable_.Add(slot_.target);
     return {};
@@ -100,15 +100,15 @@ SlotWalk::Lower SlotWalk::LowerAt(const std::string& path) const {
   return lower;
 }
 
-// What hides a name is between the base and the upper; what it puts in the name's place counts.
+// A mask lies between the base and the upper; if it puts something in a name's place, that counts.
 SlotWalk::Shown SlotWalk::Child(const Lower& lower, const std::string& name) const {
   if (blank_ && lower.path.empty() && name == kRepairsName) return {};  // never copied
   auto mask = FindFile(lower.mask, name);
   if (mask && mask->IsWhiteout()) return {};
   if (mask && !mask->IsDirectory()) return {std::move(mask), std::nullopt};
   auto place = FindFile(lower.directory, name);
-  // An overlay does not see what is mounted in its base, but sees btrfs subvolumes: the device does
-  // not tell them apart.
+  // An overlay does not show mounts in its base, but does show btrfs subvolumes, so the device
+  // number cannot distinguish them.
   if (place && place->mount_root) return {std::nullopt, std::move(mask)};
   return {std::move(place), std::move(mask)};
 }
@@ -120,20 +120,21 @@ SlotWalk::Lower SlotWalk::Enter(const Lower& lower, const std::string& name,
   inside.directory = OpenDirectory(*child.place);
   inside.path = Join(lower.path, name);
   if (child.mask) inside.mask = OpenDirectory(*child.mask);
-  if (child.mask && !inside.mask) inside.directory = nullptr;  // it would show what is hidden
+  if (child.mask && !inside.mask) inside.directory = nullptr;  // otherwise hidden files would show
   if (!inside.directory) unreadable_.Add(Absolute(inside.path));
   return inside;
 }
 
-// A rename is told as one only if nothing of the base had to make way for it but what is told as a
-// rename itself, and if that of the directory it is in is told. So they hang on each other, in
-// rings too: all are told but those that cannot be, and those that hang on them.
+// A rename is reported as one only if nothing in the base had to make way for it, except for
+// something reported as a rename itself, and if the enclosing directory's rename is reported.
+// Renames depend on each other, even in cycles: report all except those that cannot be, and those
+// that depend on them.
 void SlotWalk::DecideRenames() {
   if (renames_ == Renames::kExpand) return;
   std::unordered_map<std::string, std::vector<std::string>> hang_on;
   std::vector<std::string> untold;
   for (const auto& [base_path, path] : moved_) {
-    // What was there before is what the directory above shows of the base, wherever that came from.
+    // The parent directory shows the old entry, wherever in the base that directory came from.
     const std::string place = Join(BasePathOf(ParentOf(path)), NameOf(path));
     const bool there = Child(LowerAt(ParentOf(place)), NameOf(path)).place.has_value();
     const auto made_way = moved_.find(place);
@@ -163,7 +164,7 @@ void SlotWalk::DecideRenames() {
   }
 }
 
-// One that was moved back is where it was.
+// A directory that was moved back is where it was.
 bool SlotWalk::Redirected(const std::string& path) const {
   const auto special = special_.find(path);
   return special != special_.end() && !special->second->redirect.empty() &&
@@ -223,7 +224,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
     entry.after = origin.place;
   }
   entry.unseen = (frame.upper || frame.unseen) && entry.before && !in_upper && !entry.after;
-  // The copy of a service's data has no sockets: that they are missing is no deletion.
+  // The copy of a service's data has no sockets, so a missing socket is not a deletion.
   const bool socket = entry.before && S_ISSOCK(entry.before->info.st_mode);
   if (socket && !entry.after && IsServiceData(path)) return std::nullopt;
   if (entry.before && MovedAway(Join(frame.before.path, name))) entry.before.reset();
@@ -239,7 +240,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   if (own_directory) child.upper = OpenDirectory(*entry.after);
   if (own_directory && !child.upper) unreadable_.Add(entry.path);
   if (redirected) child.origin = LowerAt(BasePathOf(path));
-  // The base does not have any more what it was: what is missing in it was not deleted inside.
+  // Its origin has gone from the base, so missing entries were not deleted inside.
   const bool origin_gone = redirected && (special->second->lost || !child.origin.valid());
   if (origin_gone) child.origin = {};
   child.lost = origin_gone || (frame.lost && !redirected && !opaque);
@@ -261,7 +262,7 @@ Result<std::optional<Entry>> SlotWalk::Visit(Frame& frame, const std::string& na
   const bool enter = child.upper ||
                      (!child.same && (child.before.valid() || child.origin.valid())) ||
                      (child.renamed && renames_ == Renames::kFiles);
-  // Of what is deeper cloche-spawn tells nothing.
+  // cloche-spawn reports nothing from deeper levels.
   const bool too_deep = enter && IsTooDeep(path);
   if (too_deep) unreadable_.Add(entry.path);
   if (enter && !too_deep) {

@@ -16,18 +16,18 @@
 
 namespace cloche::walk {
 
-// A path where an upper and its base may differ. One side may be missing, not both.
+// A path where an upper and its base may differ. At most one side is missing.
 struct Entry {
   std::string path;
-  std::string old_path;  // where the old side is, if it was moved
+  std::string old_path;  // where the old side is, if it moved
   std::optional<LayerFile> before;
   std::optional<LayerFile> after;
-  bool implied = false;  // that it moved is told by a directory above it
-  bool top = false;      // of an overlay
-  bool unseen = false;  // nothing says that it was deleted: its directory shows nothing of the base
+  bool implied = false;  // a directory above it already reports the move
+  bool top = false;      // top of an overlay
+  bool unseen = false;   // no sign of a deletion: its directory shows nothing of the base
 };
 
-// Directories that could not be read: the answer is not complete.
+// Directories that could not be read; the answer is then incomplete.
 struct Unreadable {
   static constexpr size_t kMostPaths = 1000;
   uint64_t count = 0;
@@ -37,24 +37,24 @@ struct Unreadable {
   void Add(const Unreadable& others);
 };
 
-// What becomes of a directory that was renamed as a whole.
+// How to report a directory that was renamed as a whole.
 enum class Renames {
-  kBrief,   // one entry for it, and one for what differs in it
-  kFiles,   // and one for every file in it; only where neither place is in anything else's way, so
-            // that nothing depends on the order in which they are done
+  kBrief,   // one entry for it, and one for each difference in it
+  kFiles,   // and one for every file in it; only if neither place is in the way of
+            // another, so that their order does not matter
   kExpand,  // deleted there, added here
 };
 
-// What the upper of one overlay changed, in ascending order of the bytes of the path. Walks the
-// upper, never the whole base: of that only what was deleted.
+// The changes of one overlay's upper, in ascending byte order of the path. Walks the upper, and of
+// the base only what was deleted.
 class SlotWalk {
  public:
   SlotWalk(const StateLayout& layout, uint32_t slot, bool of_other, Renames renames);
-  Result<std::optional<Entry>> Next();                          // nothing: that was all
+  Result<std::optional<Entry>> Next();                          // nullopt: no more
   const Unreadable& unreadable() const { return unreadable_; }  // so far
 
  private:
-  // A directory of the base, with what hides parts of it.
+  // A base directory, and the mask that hides parts of it.
   struct Lower {
     SharedFd directory, mask;
     std::string path;  // in the base, below the target
@@ -62,7 +62,7 @@ class SlotWalk {
   };
   // One name in such a directory.
   struct Shown {
-    std::optional<LayerFile> place;  // nothing: hidden, or not there
+    std::optional<LayerFile> place;  // nullopt: hidden, or not there
     std::optional<LayerFile> mask;   // hides parts of it
   };
   struct Frame {
@@ -72,10 +72,10 @@ class SlotWalk {
     Lower before;                               // what the base has at this path
     bool same = true;                           // both are the same directory
     bool renamed = false;                       // `before` is elsewhere in the base
-    bool lost = false;                          // nobody knows what `origin` was
-    bool unseen = false;                        // of its Entry
-    std::map<std::string, std::string> events;  // name to look at; with a slash: to go into
-    std::map<std::string, Frame> children;      // to go into
+    bool lost = false;                          // `origin` is unknown
+    bool unseen = false;                        // as in Entry
+    std::map<std::string, std::string> events;  // name to visit; with a slash: to enter
+    std::map<std::string, Frame> children;      // to enter
   };
 
   Result<std::optional<Entry>> Visit(Frame& frame, const std::string& name);
@@ -87,7 +87,7 @@ class SlotWalk {
   void DecideRenames();
   bool Redirected(const std::string& path) const;
   bool MovedAway(const std::string& base_path) const;
-  bool Taken(const std::string& path) const;              // is there something, or may it be?
+  bool Taken(const std::string& path) const;              // something is there, or may be
   std::string BasePathOf(const std::string& path) const;  // what shows through there
   bool Covered(const std::string& path) const;
   bool IsServiceData(const std::string& path) const;
@@ -97,11 +97,11 @@ class SlotWalk {
   const LayoutSlot& slot_;
   bool of_other_;
   Renames renames_;
-  bool blank_ = false;             // nothing of the base shows: the upper holds a copy of its own
+  bool blank_ = false;             // nothing of the base shows: the upper is a complete copy
   std::set<std::string> covered_;  // by other overlays, below the target
   SpecialDirectories special_;
   std::unordered_map<std::string, std::string> moved_;  // base path -> path
-  std::unordered_set<std::string> told_;                // as renames, of these
+  std::unordered_set<std::string> told_;                // those reported as renames
   bool begun_ = false;
   std::vector<Frame> stack_;
   mutable Unreadable unreadable_;
