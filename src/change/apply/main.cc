@@ -23,6 +23,7 @@
 #include "change/apply/clock_lag.h"
 #include "change/apply/confine.h"
 #include "change/apply/held_file.h"
+#include "change/apply/outline.h"
 #include "change/apply/promote.h"
 #include "change/apply/prune.h"
 #include "change/apply/rules.h"
@@ -131,13 +132,6 @@ Result<std::vector<rules::Glob>> ReadGlobs(const nlohmann::json& asked, const ch
   return globs;
 }
 
-// As JSON can hold them: a path that is not valid UTF-8 becomes the directory it is in.
-std::vector<std::string> Readable(std::vector<std::string> paths) {
-  for (std::string& path : paths)
-    while (!IsUtf8(path)) path.resize(std::max<size_t>(path.find_last_of('/'), 1));
-  return paths;
-}
-
 // What somebody wants, and what cloched knows of the sandbox.
 Result<Wish> ReadWish(const nlohmann::json& question, const nlohmann::json& asked) {
   Wish wish;
@@ -227,7 +221,7 @@ Result<Json> AnswerPromote(const nlohmann::json& question, const nlohmann::json&
   for (const SideStoreDirectory& each : side_stores) DropIfEmpty(each);
   if (!promoted) return std::unexpected(promoted.error());
   PromotionResult& outcome = *promoted;
-  if (!outcome.takes.empty()) return Json{{"takes", Readable(outcome.takes)}};
+  if (!outcome.takes.empty()) return Json{{"takes", Outline(outcome.takes)}};
   if (std::string note = ProjectFileNote(wish.project, pinned, question.value("sandbox", ""));
       !note.empty())
     outcome.notes.push_back(std::move(note));
