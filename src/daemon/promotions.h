@@ -33,6 +33,9 @@ class Promotions {
   // Reality was changed: the client's running sandboxes see it as it is now. Not `unless`, whose
   // own promotion it was.
   Task<Status> ShowReality(Client client, std::shared_ptr<Sandbox> unless = nullptr);
+  // An undo is about to take these directories of reality away: those of the client's sandboxes and
+  // snapshots that show what is in them, by a name of their own, get a copy of it.
+  Task<Status> FlattenBeforeUndo(std::vector<std::string> directories, Client client);
   // Another cloche.toml binds its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
 
@@ -64,12 +67,17 @@ class Promotions {
                             std::string state, Client client);
   Task<Status> FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
                           Client client);
-  Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> directories,
+  // Which states may show what a promotion or an undo takes away: all of the owner's but what
+  // `promoted` holds now.
+  struct Others {
+    uint32_t owner = 0;
+    const Sandbox* promoted = nullptr;
+  };
+  Task<Status> FlattenOthers(const char* verb, Others others, std::vector<std::string> directories,
                              Client client);
-  // Of other states of the owner's: what shows the content of directories that `promoted` takes
-  // away. Snapshots, and "" for what a sandbox holds now.
-  std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
-  bool HasOthers(const Sandbox& sandbox) const;
+  // Snapshots, and "" for what a sandbox holds now.
+  std::vector<std::string> StatesOf(const Sandbox& each, const Others& others) const;
+  bool HasAny(const Others& others) const;
 
   asio::io_context& io_;
   Machine& machine_;

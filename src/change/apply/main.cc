@@ -6,7 +6,9 @@
 //   or, when a sandbox was made, it is asked what git knows of its project
 //   started by cloche:
 //     list HOME       the user's promotions, JSON
-//     undo HOME ID PATH...  takes one back, at these paths whatever is there now
+//     undo [--flattened] HOME ID PATH...
+//                     takes one back, at these paths whatever is there now. If it takes directories
+//                     away, it only says which: --flattened if nobody else shows what is in them
 #include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
@@ -271,15 +273,17 @@ Result<Json> List(const std::string& home) {
 }
 
 Result<Json> UndoOne(const std::string& home, const std::string& id,
-                     const std::vector<std::string>& force) {
+                     const std::vector<std::string>& force, bool flattened) {
   SweepLater(home);
   TellProgress();
   CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
-  std::vector<std::string> moved;
-  ASSIGN_OR_RETURN(const Promotion promotion, Undo(store, id, geteuid() == 0, force, moved));
+  std::vector<std::string> moved, takes;
+  ASSIGN_OR_RETURN(const Promotion promotion,
+                   Undo(store, id, geteuid() == 0, force, moved, flattened ? nullptr : &takes));
   Json json = PromotionJson(promotion);
+  json["takes"] = Outline(std::move(takes));
   json["moved"] = moved;
   json["recovered"] = RecoveredJson(recovered);
   return json;
@@ -316,8 +320,10 @@ int Main(int argc, char** argv) {
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
   IgnoreLeaseBreaks();
   if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));
-  if (argc >= 4 && strcmp(argv[1], "undo") == 0)
-    return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3], {argv + 4, argv + argc}));
+  const bool flattened = argc >= 3 && strcmp(argv[2], "--flattened") == 0;
+  if (const int at = flattened ? 3 : 2; argc >= at + 2 && strcmp(argv[1], "undo") == 0)
+    return Say(STDOUT_FILENO,
+               UndoOne(argv[at], argv[at + 1], {argv + at + 2, argv + argc}, flattened));
   if (argc != 1) {
     (void)sys::WriteWhole(
         STDERR_FILENO, "cloche-promote is started by cloche; use cloche promote and cloche undo\n");

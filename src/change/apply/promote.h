@@ -40,9 +40,11 @@ Result<PromotionResult> Promote(Store& store, const StateLayout& layout, Wish wi
 
 // Takes a promotion back, byte for byte. `moved` gets the paths that reality has changed since; if
 // there are any besides those of `force`, nothing is done. What was there at those stays in the
-// store.
+// store. `takes` gets the directories of reality that it would take away; if there are any, nothing
+// is done either: other states may show what is in them.
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
-                       const std::vector<std::string>& force, std::vector<std::string>& moved);
+                       const std::vector<std::string>& force, std::vector<std::string>& moved,
+                       std::vector<std::string>* takes = nullptr);
 
 Result<std::vector<Promotion>> ListPromotions(const Store& store);
 
