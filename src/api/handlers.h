@@ -9,6 +9,7 @@ Task<Response> ShowStatus(Call& call);
 Task<Response> ShowDoctor(Call& call);
 Task<Response> Explain(Call& call);
 Task<Response> ShowReality(Call& call);
+Task<Response> FlattenStates(Call& call);
 
 // sandboxes.cc
 Task<Response> ListSandboxes(Call& call);

@@ -67,6 +67,7 @@ constexpr Route kRoutes[] = {
     {"DELETE", "snapshots/*",                    kEmpty,       kNone,    RemoveSnapshot},
     {"POST",   "snapshots/*/fork",               kSmall,       kNone,    ForkSnapshot},
     {"POST",   "reality",                        kSmall,       kNone,    ShowReality},
+    {"POST",   "reality/flatten",                kSmall,       kNone,    FlattenStates},
     {"GET",    "secrets",                        kEmpty,       kNone,    ListSecrets},
     {"GET",    "secrets/*",                      kEmpty,       kNone,    ShowSecret},
     {"PUT",    "secrets/*",                      kMiB,         kNone,    SetSecret},

@@ -1,4 +1,5 @@
 #include "api/handlers.h"
+#include "policy/change_request.h"
 #include "policy/request.h"
 
 // The daemon itself, and the plan of a sandbox.
@@ -18,6 +19,15 @@ Task<Response> Explain(Call& call) {
 Task<Response> ShowReality(Call& call) {
   const Status shown = co_await call.daemon.promotions.ShowReality(call.client);
   co_return shown ? JsonResponse(Json::object()) : ErrorResponse(shown.error());
+}
+
+// An undo is about to change it.
+Task<Response> FlattenStates(Call& call) {
+  auto parsed = ParseBody(call.request, ParseFlattenRequest);
+  if (!parsed) co_return ErrorResponse(parsed.error());
+  const Status copied =
+      co_await call.daemon.promotions.FlattenBeforeUndo(std::move(*parsed), call.client);
+  co_return copied ? JsonResponse(Json::object()) : ErrorResponse(copied.error());
 }
 
 }  // namespace cloche::api

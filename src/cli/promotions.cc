@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "cli/ask.h"
-#include "cli/client.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -13,6 +12,7 @@
 #include "cli/promote_show.h"
 #include "cli/sandbox_view.h"
 #include "cli/surroundings.h"
+#include "cli/take_back.h"
 
 namespace cloche::cli {
 namespace {
@@ -98,10 +98,9 @@ int Undo(Arguments arguments) {
     if (!last) return PrintError(last.error(), json);
     id = *last;
   }
-  std::vector<std::string> words = {"undo", around->home, id};
-  for (const std::string& path : force)
-    words.push_back(path.starts_with('/') ? path : around->cwd + "/" + path);
-  auto answer = AskPromoter(std::move(words));
+  for (std::string& path : force)
+    if (!path.starts_with('/')) path = around->cwd + "/" + path;
+  const auto answer = TakeBack(around->home, id, force);
   if (!answer) return PrintError(answer.error(), json);
   if (!json) TellRecovered(*answer);
   if (const Json& moved = Field(*answer, "moved"); !moved.empty()) {
@@ -116,19 +115,14 @@ int Undo(Arguments arguments) {
          "promotion"},
         json);
   }
-  // Without a daemon no sandbox runs.
-  if (ConnectToDaemon(StartDaemon::kNever)) {
-    const auto shown = Call("POST", "/v1/reality", Json::object(), StartDaemon::kNever);
-    if (!shown && json) (*answer)["not_shown"] = shown.error().message;
-    if (!shown && !json)
-      WriteAll(STDERR_FILENO,
-               fmt::format("cloche: running sandboxes may show what was there before: {}\n",
-                           shown.error().message));
-  }
-  if (json)
+  if (json) {
     PrintJson(*answer);
-  else
-    WriteAll(STDERR_FILENO, fmt::format("cloche: {} is taken back\n", EscapeForTerminal(id)));
+    return 0;
+  }
+  if (const std::string why = Text(*answer, "not_shown"); !why.empty())
+    WriteAll(STDERR_FILENO,
+             fmt::format("cloche: running sandboxes may show what was there before: {}\n", why));
+  WriteAll(STDERR_FILENO, fmt::format("cloche: {} is taken back\n", EscapeForTerminal(id)));
   return 0;
 }
 

@@ -6,7 +6,8 @@
 #include "daemon/promotions.h"
 #include "sys/process.h"
 
-// Before a promotion takes directories away, states that show their content get a copy of it.
+// Before a promotion or an undo takes directories away, states that show their content get a copy
+// of it.
 namespace cloche::daemon {
 
 sys::Fd PathsForSpawn(const std::vector<std::string>& paths) {
@@ -64,39 +65,42 @@ Task<Status> Promotions::FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionR
   co_return co_await Flatten(sandbox, std::move(request.paths), std::move(states), client);
 }
 
-// The promotion takes these directories away. Directories that other states renamed show their
-// content.
-Task<Status> Promotions::FlattenOthers(std::shared_ptr<Sandbox> sandbox,
+Task<Status> Promotions::FlattenBeforeUndo(std::vector<std::string> directories, Client client) {
+  const Others others{client.peer.uid, nullptr};
+  co_return co_await FlattenOthers("undo", others, std::move(directories), client);
+}
+
+// Directories that other states renamed show the content of these, which are about to go.
+Task<Status> Promotions::FlattenOthers(const char* verb, Others others,
                                        std::vector<std::string> directories, Client client) {
   const auto all = table_.all();
   for (const auto& [id, other] : all) {
-    std::vector<std::string> states = OtherStatesOf(*other, *sandbox);
+    std::vector<std::string> states = StatesOf(*other, others);
     if (states.empty()) continue;
     const Status copied = co_await Flatten(other, directories, std::move(states), client);
     if (copied || !table_.Contains(id)) continue;
     Error error = copied.error();
     error.message = fmt::format(
-        "promote: it takes away a directory that was renamed in {}, which could not be copied: {}",
+        "{}: it takes away a directory that was renamed in {}, which could not be copied: {}", verb,
         other->terms().name().empty() ? id : other->terms().name(), error.message);
     co_return std::unexpected(std::move(error));
   }
   co_return Status();
 }
 
-bool Promotions::HasOthers(const Sandbox& sandbox) const {
-  return std::ranges::any_of(table_.all(), [&](const auto& each) {
-    return !OtherStatesOf(*each.second, sandbox).empty();
-  });
+bool Promotions::HasAny(const Others& others) const {
+  return std::ranges::any_of(
+      table_.all(), [&](const auto& each) { return !StatesOf(*each.second, others).empty(); });
 }
 
-std::vector<std::string> Promotions::OtherStatesOf(const Sandbox& each,
-                                                   const Sandbox& promoted) const {
+// Rootless a rename of a directory is a copy.
+std::vector<std::string> Promotions::StatesOf(const Sandbox& each, const Others& others) const {
   std::vector<std::string> states;
-  if (each.owner != promoted.owner || !each.terms().keep() ||
+  if (machine_.mode() != Mode::kSystem || each.owner != others.owner || !each.terms().keep() ||
       !each.terms().request().base_directory.empty() || !CheckReadable(each))
     return states;
   const bool there = each.has_files();
-  if (there && &each != &promoted) states.emplace_back();
+  if (there && &each != others.promoted) states.emplace_back();
   for (const Snapshot& snapshot : snapshots_.Of(each))
     if (CheckReadable(snapshot)) states.push_back(snapshot.id);
   return states;

@@ -220,6 +220,22 @@ TEST_F(PartsTest, APromotionReportsThatAnotherSandboxMayNotShowIt) {
   EXPECT_NE(answer.value("not_shown", "").find("EIO"), std::string::npos) << said->text;
 }
 
+TEST_F(PartsTest, BeforeAnUndoEveryStateOfItsOwnerIsFlattened) {
+  const auto sandbox = Made("box");
+  ASSERT_TRUE(Run(daemon_->time_travel.Take(sandbox, SnapshotRequest(), SnapshotKind::kManual)));
+  Made("other");
+  ASSERT_TRUE(Run(daemon_->promotions.FlattenBeforeUndo({"/srv/d"}, client_)));
+  EXPECT_EQ(spawn_.Count(SpawnOp::kFlatten), 3u);
+  spawn_.FailNext(SpawnOp::kFlatten, EBUSY);
+  const Status failed = Run(daemon_->promotions.FlattenBeforeUndo({"/srv/d"}, client_));
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message.find("undo: "), std::string::npos) << failed.error().message;
+  Client stranger = client_;
+  ++stranger.peer.uid;
+  EXPECT_TRUE(Run(daemon_->promotions.FlattenBeforeUndo({"/srv/d"}, stranger)));
+  EXPECT_EQ(spawn_.Count(SpawnOp::kFlatten), 4u);
+}
+
 TEST_F(PartsTest, AnExitingDaemonRecordsWhatRan) {
   const auto sandbox = Made("box");
   EXPECT_EQ(registry_->All()->front().state, "running");

@@ -51,7 +51,9 @@ Task<Result<Promotions::Said>> Promotions::Promote(std::shared_ptr<Sandbox> sand
     if (!answer) co_return std::unexpected(answer.error());
     if (answer->contains("takes")) {
       std::vector<std::string> directories = (*answer)["takes"].get<std::vector<std::string>>();
-      const Status copied = co_await FlattenOthers(sandbox, std::move(directories), client);
+      const Others others{sandbox->owner, sandbox.get()};
+      const Status copied =
+          co_await FlattenOthers("promote", others, std::move(directories), client);
       if (!copied) co_return std::unexpected(copied.error());
       attempt.others_flattened = true;
       continue;
@@ -142,8 +144,7 @@ Status Promotions::Send(Reading& reading, const PromotionRequest& request, const
   question["frozen"] = stance.freeze || reading.paused;
   question["guarded"] = sandbox.birth().guarded();
   question["birth"] = sandbox.birth().NoteFor(birth_ns);
-  question["others"] =
-      machine_.mode() == Mode::kSystem && !attempt.others_flattened && HasOthers(sandbox);
+  question["others"] = !attempt.others_flattened && HasAny({sandbox.owner, &sandbox});
   question["project_file"] = sandbox.terms().request().project_file;
   question["promote"] = request.asked;
   const ask::Promote promote{.snapshot = WireId(stance.state),

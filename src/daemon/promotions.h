@@ -33,6 +33,9 @@ class Promotions {
   // After reality has changed, makes the client's running sandboxes show it as it is now. Skips
   // `unless`, whose own promotion it was.
   Task<Status> ShowReality(Client client, std::shared_ptr<Sandbox> unless = nullptr);
+  // Before an undo takes these directories of reality away, copies their content into those of the
+  // client's sandboxes and snapshots that show it under a name of their own.
+  Task<Status> FlattenBeforeUndo(std::vector<std::string> directories, Client client);
   // Makes this cloche.toml bind its promotions from now on.
   Status PinProjectFile(Sandbox& sandbox, std::string text);
 
@@ -64,12 +67,17 @@ class Promotions {
                             std::string state, Client client);
   Task<Status> FlattenOwn(std::shared_ptr<Sandbox> sandbox, PromotionRequest request,
                           Client client);
-  Task<Status> FlattenOthers(std::shared_ptr<Sandbox> sandbox, std::vector<std::string> directories,
+  // Which states may show what a promotion or an undo takes away: all of the owner's but what
+  // `promoted` holds now.
+  struct Others {
+    uint32_t owner = 0;
+    const Sandbox* promoted = nullptr;
+  };
+  Task<Status> FlattenOthers(const char* verb, Others others, std::vector<std::string> directories,
                              Client client);
-  // The owner's other states that may show the content of directories that `promoted` takes away:
-  // snapshots, and "" for a sandbox's current state.
-  std::vector<std::string> OtherStatesOf(const Sandbox& each, const Sandbox& promoted) const;
-  bool HasOthers(const Sandbox& sandbox) const;
+  // Snapshots, and "" for a sandbox's current state.
+  std::vector<std::string> StatesOf(const Sandbox& each, const Others& others) const;
+  bool HasAny(const Others& others) const;
 
   asio::io_context& io_;
   Machine& machine_;

@@ -8,6 +8,7 @@
 #include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/defaults.h"
+#include "cli/take_back.h"
 
 namespace cloche::pipeline {
 namespace {
@@ -114,7 +115,7 @@ Status UndoPromotion(const std::string& home, const std::string& id) {
   const auto found = std::ranges::find(all, id, &PromotionEntry::id);
   if (found != all.end() && (found->state == "undone" || found->state == "reverted"))
     return {};  // it was taken back already
-  ASSIGN_OR_RETURN(const Json answer, AskPromoter({"undo", home, id}));
+  ASSIGN_OR_RETURN(const Json answer, cli::TakeBack(home, id, {}));
   const Json& moved = Field(answer, "moved");
   if (moved.empty()) return {};
   return Fail(Code::kConflict,

@@ -100,4 +100,13 @@ Result<PromotionRequest> ParsePromotionRequest(const nlohmann::json& body) {
   return request;
 }
 
+Result<std::vector<std::string>> ParseFlattenRequest(const nlohmann::json& body) {
+  std::vector<std::string> paths;
+  FieldReader reader(body, "");
+  reader.Paths("paths", paths);
+  if (paths.empty()) reader.Refuse("paths", "it names no directory", "name those that are to go");
+  CLOCHE_TRY(reader.Finish());
+  return paths;
+}
+
 }  // namespace cloche

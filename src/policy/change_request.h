@@ -32,4 +32,7 @@ Result<DiffRequest> ParseDiffRequest(const std::vector<std::pair<std::string, st
 // {digest, snapshot, paths, exclude, dry_run, with_noise, allow_triggers, ...}
 Result<PromotionRequest> ParsePromotionRequest(const nlohmann::json& body);
 
+// {paths}: directories of reality that are about to go.
+Result<std::vector<std::string>> ParseFlattenRequest(const nlohmann::json& body);
+
 }  // namespace cloche

@@ -5,8 +5,11 @@
 //     5  the layout, from cloche-spawn (src/base/state_layout.h)
 //   When a sandbox is made, the question is what git knows about its project.
 //   started by cloche:
-//     list HOME             the user's promotions, JSON
-//     undo HOME ID PATH...  undoes one; at each PATH, whatever is there now
+//     list HOME       the user's promotions, JSON
+//     undo [--flattened] HOME ID PATH...
+//                     undoes one; at each PATH, whatever is there now. An undo that takes
+//                     directories away only lists them, unless --flattened says that no other
+//                     sandbox shows their content
 #include <fmt/core.h>
 #include <signal.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 #include "change/apply/clock_lag.h"
 #include "change/apply/confine.h"
 #include "change/apply/held_file.h"
+#include "change/apply/outline.h"
 #include "change/apply/promote.h"
 #include "change/apply/prune.h"
 #include "change/apply/rules.h"
@@ -131,13 +135,6 @@ Result<std::vector<rules::Glob>> ReadGlobs(const nlohmann::json& asked, const ch
   return globs;
 }
 
-// JSON needs UTF-8: a path that is not valid UTF-8 is replaced by its nearest directory that is.
-std::vector<std::string> Readable(std::vector<std::string> paths) {
-  for (std::string& path : paths)
-    while (!IsUtf8(path)) path.resize(std::max<size_t>(path.find_last_of('/'), 1));
-  return paths;
-}
-
 // Combines the caller's wishes with what cloched knows about the sandbox.
 Result<Wish> ReadWish(const nlohmann::json& question, const nlohmann::json& asked) {
   Wish wish;
@@ -227,7 +224,7 @@ Result<Json> AnswerPromote(const nlohmann::json& question, const nlohmann::json&
   for (const SideStoreDirectory& each : side_stores) DropIfEmpty(each);
   if (!promoted) return std::unexpected(promoted.error());
   PromotionResult& outcome = *promoted;
-  if (!outcome.takes.empty()) return Json{{"takes", Readable(outcome.takes)}};
+  if (!outcome.takes.empty()) return Json{{"takes", Outline(outcome.takes)}};
   if (std::string note = ProjectFileNote(wish.project, pinned, question.value("sandbox", ""));
       !note.empty())
     outcome.notes.push_back(std::move(note));
@@ -276,15 +273,17 @@ Result<Json> List(const std::string& home) {
 }
 
 Result<Json> UndoOne(const std::string& home, const std::string& id,
-                     const std::vector<std::string>& force) {
+                     const std::vector<std::string>& force, bool flattened) {
   SweepLater(home);
   TellProgress();
   CLOCHE_TRY(ConfineCalls());
   ASSIGN_OR_RETURN(Store store, Store::Open(home));
   const std::vector<Recovered> recovered = Recover(store, geteuid() == 0);
-  std::vector<std::string> moved;
-  ASSIGN_OR_RETURN(const Promotion promotion, Undo(store, id, geteuid() == 0, force, moved));
+  std::vector<std::string> moved, takes;
+  ASSIGN_OR_RETURN(const Promotion promotion,
+                   Undo(store, id, geteuid() == 0, force, moved, flattened ? nullptr : &takes));
   Json json = PromotionJson(promotion);
+  json["takes"] = Outline(std::move(takes));
   json["moved"] = moved;
   json["recovered"] = RecoveredJson(recovered);
   return json;
@@ -321,8 +320,10 @@ int Main(int argc, char** argv) {
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(ignored, SIG_IGN);
   IgnoreLeaseBreaks();
   if (argc == 3 && strcmp(argv[1], "list") == 0) return Say(STDOUT_FILENO, List(argv[2]));
-  if (argc >= 4 && strcmp(argv[1], "undo") == 0)
-    return Say(STDOUT_FILENO, UndoOne(argv[2], argv[3], {argv + 4, argv + argc}));
+  const bool flattened = argc >= 3 && strcmp(argv[2], "--flattened") == 0;
+  if (const int at = flattened ? 3 : 2; argc >= at + 2 && strcmp(argv[1], "undo") == 0)
+    return Say(STDOUT_FILENO,
+               UndoOne(argv[at], argv[at + 1], {argv + at + 2, argv + argc}, flattened));
   if (argc != 1) {
     (void)sys::WriteWhole(
         STDERR_FILENO, "cloche-promote is started by cloche; use cloche promote and cloche undo\n");

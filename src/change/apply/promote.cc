@@ -283,6 +283,20 @@ void FindMoved(const Wish& returned, const Realities& realities, bool root,
   FindStrangers(promotion, realities, force, moved);
 }
 
+// The directories that an undo takes away, without those in them. Where somebody insists, what is
+// there now may be one, too.
+std::vector<std::string> FindTaken(const Promotion& promotion) {
+  std::vector<std::string> taken;
+  for (const Step& step : promotion.steps)
+    if ((step.kind == StepKind::kCreate && step.directory) || step.forced)
+      taken.push_back(step.path);
+  std::ranges::sort(taken);
+  std::vector<std::string> tops;
+  for (std::string& path : taken)
+    if (tops.empty() || !path.starts_with(tops.back() + "/")) tops.push_back(std::move(path));
+  return tops;
+}
+
 Status BeginUndo(const Promotion& promotion, bool forced, Journal& journal,
                  const Store::Entry& entry, const Realities& realities) {
   Status begun;
@@ -365,7 +379,8 @@ Result<PromotionResult> Promote(Store& store, const StateLayout& layout, Wish wi
 }
 
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
-                       const std::vector<std::string>& force, std::vector<std::string>& moved) {
+                       const std::vector<std::string>& force, std::vector<std::string>& moved,
+                       std::vector<std::string>* takes) {
   ASSIGN_OR_RETURN(Store::Entry entry, store.OpenEntry(id));
   ASSIGN_OR_RETURN(Promotion promotion, Journal::Read(entry.directory.get(), id));
   if (promotion.state != PromotionState::kDone)
@@ -384,6 +399,8 @@ Result<Promotion> Undo(Store& store, const std::string& id, bool root,
             "undo {}: {}{}", id, mismatches[0],
             mismatches.size() == 1 ? "" : fmt::format(" (and {} more)", mismatches.size() - 1)),
         MismatchCure(id));
+  if (takes) *takes = FindTaken(promotion);
+  if (takes && !takes->empty()) return promotion;
   // If others changed a directory since, keep its time.
   std::vector<Parent> unmoved;
   std::vector<size_t> touched;

@@ -40,9 +40,11 @@ Result<PromotionResult> Promote(Store& store, const StateLayout& layout, Wish wi
 
 // Undoes a promotion, byte for byte. `moved` gets the paths that reality has changed since; if
 // there are any besides those in `force`, nothing is done. The store keeps what reality had at the
-// `force` paths.
+// `force` paths. `takes` gets the directories that the undo would take away; if there are any,
+// nothing is done either, because other states may show their content.
 Result<Promotion> Undo(Store& store, const std::string& id, bool root,
-                       const std::vector<std::string>& force, std::vector<std::string>& moved);
+                       const std::vector<std::string>& force, std::vector<std::string>& moved,
+                       std::vector<std::string>* takes = nullptr);
 
 Result<std::vector<Promotion>> ListPromotions(const Store& store);
 

@@ -98,6 +98,37 @@ TEST_F(Promotes, UndoRestoresEverything) {
   EXPECT_FALSE(Undo(*store, done->promotion.id, true, {}, moved)) << "once is enough";
 }
 
+TEST_F(Promotes, UndoSaysFirstWhichDirectoriesItTakesAway) {
+  MakeStory();
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  const auto now = Seen(real_);
+  auto store = Store::Open(home_);
+  ASSERT_TRUE(store);
+  std::vector<std::string> moved, takes;
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved, &takes));
+  EXPECT_EQ(takes, std::vector<std::string>{real_ / "becomes-dir"});
+  EXPECT_EQ(Seen(real_), now) << "nothing was undone";
+  // Where somebody insists it takes away whatever is there now.
+  fs::remove(real_ / "edit");
+  Put(real_ / "edit/theirs", "theirs");
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {real_ / "edit"}, moved, &takes));
+  EXPECT_EQ(takes, (std::vector<std::string>{real_ / "becomes-dir", real_ / "edit"}));
+}
+
+TEST_F(Promotes, AnUndoThatTakesNoDirectoryAwayIsDoneAtOnce) {
+  Put(real_ / "edit", "old");
+  Put(upper_ / "edit", "new");
+  const auto done = Run(RootsWish());
+  ASSERT_TRUE(done) << done.error().message;
+  auto store = Store::Open(home_);
+  ASSERT_TRUE(store);
+  std::vector<std::string> moved, takes;
+  ASSERT_TRUE(Undo(*store, done->promotion.id, true, {}, moved, &takes));
+  EXPECT_TRUE(takes.empty());
+  EXPECT_EQ(Text(real_ / "edit"), "old");
+}
+
 TEST_F(Promotes, AnUndoneChangeIsAsOldAsBefore) {
   MakeStory();
   usleep(50'000);  // file times are coarse
